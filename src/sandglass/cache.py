@@ -1,0 +1,131 @@
+"""Where set-up keeps what it made: the lab kernel, its modules, and unpacked programs.
+
+Nothing here needs more than the standard library, so that `kernel/build` runs on a bare Debian.
+"""
+
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from sandglass.errors import SandglassError
+
+ROOT = Path(__file__).resolve().parents[2]
+DEFAULT_SERIES = "6.12"
+SETUP_HINT = "run `./sandglass setup`"
+
+
+@dataclass(frozen=True)
+class LabKernel:
+    """A kernel built for the lab, with the modules and the init that were built for it."""
+
+    linux: Path
+    """The User-Mode-Linux executable."""
+    init: Path
+    """The static program that the kernel starts as process 1."""
+    modules: list[Path]
+    """Out-of-tree modules (*.ko), in the order of their names."""
+    release: str
+    """What `uname -r` says inside."""
+    build: str
+    """12 hex digits over source version, configuration, patches, modules and init."""
+    info: dict[str, str | list[str]]
+    """build.json: source, compiler, config hash, patches."""
+
+
+def directory() -> Path:
+    """The cache: $SANDGLASS_CACHE, else sandglass below the user's cache directory."""
+    if chosen := os.environ.get("SANDGLASS_CACHE"):
+        return Path(chosen).absolute()
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base).absolute() / "sandglass"
+
+
+def series() -> str:
+    """The kernel series in use: $SANDGLASS_KERNEL, else 6.12."""
+    return os.environ.get("SANDGLASS_KERNEL") or DEFAULT_SERIES
+
+
+def patches(kernel: str) -> list[Path]:
+    """Our patches for a series, in the order they are applied."""
+    return sorted((ROOT / "kernel" / "patches" / kernel).glob("*.patch"))
+
+
+def module_sources() -> list[Path]:
+    """Everything that out-of-tree modules are built from, without what a build leaves behind."""
+    kmods = ROOT / "kmods"
+    kept = {"Kbuild", "Makefile"}
+    found = (path for path in kmods.rglob("*") if path.suffix in {".c", ".h"} or path.name in kept)
+    return sorted(path for path in found if not path.name.endswith(".mod.c"))
+
+
+def fingerprint(files: Iterable[Path], *more: str) -> str:
+    """12 hex digits that change when a file's name or content, or one of the strings, does."""
+    digest = hashlib.sha256()
+    for path in files:
+        content = path.read_bytes()
+        digest.update(f"{path.relative_to(ROOT)}\0{len(content)}\0".encode() + content)
+    for text in more:
+        digest.update(text.encode() + b"\0")
+    return digest.hexdigest()[:12]
+
+
+def kernel_key(kernel: str) -> str:
+    """What the kernel proper is made from, the source's own version left out."""
+    return fingerprint([ROOT / "kernel" / "lab.config", *patches(kernel)])
+
+
+def built_kernel(kernel: str) -> Path | None:
+    """The directory of the newest kernel built of a series from today's configuration."""
+    found = (directory() / "kernels").glob(f"{kernel}.*-{kernel_key(kernel)}/build.json")
+    newest = max(found, key=lambda path: path.stat().st_mtime_ns, default=None)
+    return newest.parent if newest else None
+
+
+def guest_key(kernel_directory: Path) -> str:
+    """What modules and init are made from, and the kernel that they were made for."""
+    sources = [ROOT / "kernel" / "init.c", *module_sources()]
+    return fingerprint(sources, kernel_directory.name)
+
+
+def lab_kernel() -> LabKernel:
+    """The lab kernel built from today's sources.
+
+    Raises SandglassError when set-up has not built it, or the sources changed since.
+    """
+    kernel = series()
+    home = built_kernel(kernel)
+    if home is None:
+        raise SandglassError(f"the lab kernel (Linux {kernel}) is not built yet", SETUP_HINT)
+    build = guest_key(home)
+    guest = home / build
+    if not guest.is_dir():
+        raise SandglassError("the lab kernel's modules and init are not built yet", SETUP_HINT)
+    info = json.loads((home / "build.json").read_text())
+    return LabKernel(
+        linux=home / "linux",
+        init=guest / "init",
+        modules=sorted(guest.glob("*.ko")),
+        release=info["release"],
+        build=build,
+        info=info,
+    )
+
+
+def program(name: str) -> Path:
+    """A program that experiments need: the host's own, else the one that set-up unpacked.
+
+    Raises SandglassError when neither is there.
+    """
+    if found := shutil.which(name, path=search_path()):
+        return Path(found)
+    raise SandglassError(f"the program {name} is missing", SETUP_HINT)
+
+
+def search_path() -> str:
+    """PATH inside the lab: Debian's directories first, then what set-up unpacked."""
+    unpacked = directory() / "programs" / "usr" / "bin"
+    return f"/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:{unpacked}"
