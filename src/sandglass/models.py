@@ -1,0 +1,65 @@
+"""The closed formulas that papers put beside their measurements.
+
+Symbols follow CAIA-TR-150710A, section II-A: a single flow in congestion avoidance (linear
+increase of one packet per round trip) through a DropTail buffer `b`, on a path whose
+bandwidth-delay product is `d`, multiplying its window by `beta` at a congestion event. `b` and `d`
+share any one unit (packets, bytes, seconds at the link's rate); only their ratio counts.
+All functions raise ValueError outside 0 < beta < 1, b >= 0, d > 0.
+"""
+
+import math
+
+
+def full_buffer(beta: float, d: float) -> float:
+    """The smallest buffer that keeps the link busy (eq. 1), in the unit of `d`."""
+    _check(beta, 0.0, d)
+    return d * (1 - beta) / beta
+
+
+def full_beta(b: float, d: float) -> float:
+    """The smallest decrease factor that keeps the link busy with a buffer `b` (eq. 2)."""
+    _check(0.5, b, d)
+    return d / (b + d)
+
+
+def utilisation(beta: float, b: float, d: float) -> float:
+    """The share of the link's capacity that the flow uses (eq. 5, and 1 where eq. 1 holds)."""
+    _check(beta, b, d)
+    if b >= full_buffer(beta, d):
+        return 1.0
+    peak = b + d
+    return 1 - (d - beta * peak) ** 2 / (2 * d * (1 - beta) * peak)
+
+
+def throughput(capacity: float, beta: float, b: float, d: float) -> float:
+    """Capacity times utilisation (eq. 6), in the unit of `capacity`."""
+    return capacity * utilisation(beta, b, d)
+
+
+def trough(beta: float, b: float, d: float) -> float:
+    """What is left in the queue after a back-off from a full buffer, in the unit of `b`.
+
+    The window falls from b + d to beta * (b + d) (Fig. 1), of which d is on the path. Holds for
+    every law of increase, since only the decrease enters.
+    """
+    _check(beta, b, d)
+    return max(0.0, beta * (b + d) - d)
+
+
+def halving(beta: float) -> int:
+    """The number of back-offs that at least halve the window: the bound log_beta(0.5), rounded up.
+
+    CAIA-TR-150710A, section III-A: the round trips that a slow-start overshoot takes to end.
+    """
+    _check(beta, 0.0, 1.0)
+    # 0.5 = beta**n exactly has to give n: the logarithm alone may land a rounding error above it.
+    return math.ceil(math.log(0.5) / math.log(beta) - 1e-9)
+
+
+def _check(beta: float, b: float, d: float) -> None:
+    if not 0 < beta < 1:
+        raise ValueError(f"beta is {beta}: a decrease factor lies between 0 and 1")
+    if not (b >= 0 and math.isfinite(b)):
+        raise ValueError(f"b is {b}: a buffer is 0 or more")
+    if not (d > 0 and math.isfinite(d)):
+        raise ValueError(f"d is {d}: a bandwidth-delay product is more than 0")
