@@ -1,0 +1,1 @@
+"""Sandglass: a network laboratory that runs real Linux in virtual time."""

@@ -1,0 +1,225 @@
+"""The command line. Each command imports what it needs, so that none waits for the others'."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sandglass.terminal import guarded, progress
+
+app = typer.Typer(
+    name="sandglass",
+    help="A network laboratory that runs real Linux in virtual time.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+
+ExperimentFile = Annotated[Path, typer.Argument(metavar="EXPERIMENT.yaml", show_default=False)]
+Seed = Annotated[int | None, typer.Option(min=0, help="Instead of the experiment's own.")]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="Change a key; may be given again."),
+]
+
+
+class Backend(StrEnum):
+    """Where an experiment runs."""
+
+    LAB = "lab"
+    HOST = "host"
+
+
+class Profile(StrEnum):
+    """How much of a figure is run."""
+
+    SMOKE = "smoke"
+    QUICK = "quick"
+    PAPER = "paper"
+
+
+@app.command()
+def setup(
+    system: Annotated[
+        bool, typer.Option("--system", help="Only the Debian packages; needs root.")
+    ] = False,
+    kernel: Annotated[
+        str | None, typer.Option(metavar="SERIES", help="Build this kernel, such as 7.2.")
+    ] = None,
+) -> None:
+    """Install what is missing.
+
+    That is Debian packages, a Python environment, netperf and the lab kernel.
+
+    Example: ./sandglass setup
+    """
+    from sandglass import cache, setup_lab
+
+    if system:
+        setup_lab.packages()
+        return
+    setup_lab.packages()
+    setup_lab.programs()
+    setup_lab.kernel(kernel or cache.series())
+
+
+@app.command()
+def doctor() -> None:
+    """Tell what is needed and what is missing.
+
+    A table: each thing needed, its version or that it is missing, and what to do.
+
+    Example: ./sandglass doctor
+    """
+    from sandglass import doctor as examination
+
+    if not examination.report(examination.examine()):
+        raise typer.Exit(1)
+
+
+@app.command()
+def run(
+    experiment: ExperimentFile,
+    seed: Seed = None,
+    settings: Settings = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Instead of one below results/runs.")
+    ] = None,
+    record: Annotated[
+        str | None, typer.Option(metavar="LIST|none", help="Of packets,acks,queues.")
+    ] = None,
+    backend: Annotated[Backend, typer.Option(help="The lab, or this machine.")] = Backend.LAB,
+) -> None:
+    """Run an experiment.
+
+    Example: ./sandglass run experiment.yaml --seed 2 --set bottleneck.rate=10mbit
+    """
+    from sandglass import runs, setup_lab, spec
+
+    changes = [*(settings or []), *([] if record is None else [f"record={record}"])]
+    wanted = spec.load(experiment, changes, seed)
+    if backend is Backend.LAB:
+        setup_lab.lab()
+    with progress(experiment.stem) as advance:
+        result = runs.run(wanted, experiment, out, backend=backend.value, progress=advance)
+    speed = result.content["virtual_s"] / result.content["wall_s"]
+    print(f"{result.path}: {speed:.0f} times as fast as real time")
+    print(f"digest {result.content['digest']}")
+
+
+@app.command()
+def verify(
+    experiment: ExperimentFile,
+    times: Annotated[int, typer.Option(min=2, help="How often it is run.")] = 2,
+    seed: Seed = None,
+    settings: Settings = None,
+) -> None:
+    """Run an experiment again and compare.
+
+    The digests of all runs must be equal; else the first difference is shown, and the exit
+    status is 1.
+
+    Example: ./sandglass verify experiment.yaml --times 10
+    """
+    from sandglass import setup_lab, spec
+    from sandglass import verify as verification
+
+    wanted = spec.load(experiment, settings or [], seed)
+    setup_lab.lab()
+    with progress(experiment.stem) as advance:
+        digest = verification.verify(wanted, experiment, times, advance)
+    print(f"{times} runs, one digest: {digest}")
+
+
+@app.command()
+def reproduce(
+    target: Annotated[
+        str | None, typer.Argument(metavar="[PAPER[/FIGURE]]", show_default=False)
+    ] = None,
+    profile: Annotated[Profile, typer.Option(help="How much of it.")] = Profile.QUICK,
+    cores: Annotated[
+        int | None, typer.Option(min=1, help="Labs at once; all processors by default.")
+    ] = None,
+) -> None:
+    """Reproduce papers or single figures.
+
+    Without a target all papers. Each figure comes with its verdict.
+
+    Example: ./sandglass reproduce abe/fig03 --profile smoke
+    """
+    from sandglass import reproduce as reproduction
+    from sandglass import setup_lab
+
+    targets = reproduction.targets(target)
+    setup_lab.lab()
+    raise typer.Exit(reproduction.snakemake(targets, profile.value, cores))
+
+
+@app.command()
+def shell(
+    target: Annotated[str, typer.Argument(metavar="TOPOLOGY|EXPERIMENT.yaml", show_default=False)],
+    settings: Settings = None,
+) -> None:
+    """Open Mininet's prompt in the lab.
+
+    The lab runs in real time then.
+
+    Example: ./sandglass shell topologies/dumbbell.py
+    """
+    from sandglass import runs, setup_lab
+
+    setup_lab.lab()
+    raise typer.Exit(runs.shell(target, settings or []))
+
+
+@app.command()
+def show(
+    run_directory: Annotated[Path, typer.Argument(metavar="RUN_DIR", show_default=False)],
+) -> None:
+    """Show a finished run as tables.
+
+    Example: ./sandglass show results/runs/experiment-1a2b3c4d
+    """
+    from sandglass import show as tables
+
+    tables.show(run_directory)
+
+
+@app.command()
+def bench(
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="[NAME]...", show_default=False)
+    ] = None,
+) -> None:
+    """Measure how fast the lab is.
+
+    Runs the scripts in bench/, or those named.
+
+    Example: ./sandglass bench
+    """
+    from sandglass import checks, setup_lab
+
+    scripts = checks.benchmarks(names or [])
+    setup_lab.lab()
+    raise typer.Exit(checks.bench(scripts))
+
+
+@app.command(context_settings={"ignore_unknown_options": True, "allow_extra_args": True})
+def test(context: typer.Context) -> None:
+    """Run linters, type checks and tests.
+
+    With words for pytest, only the tests they choose.
+
+    Example: ./sandglass test tests/cli -k help
+    """
+    from sandglass import checks, setup_lab
+
+    setup_lab.lab()
+    raise typer.Exit(checks.test(context.args))
+
+
+def main() -> None:
+    """Entry point of `sandglass` and of `python -m sandglass`."""
+    guarded(lambda: app(prog_name="sandglass"))

@@ -1,0 +1,71 @@
+"""Papers and figures as Snakemake's targets."""
+
+import fcntl
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from sandglass import cache, grid
+from sandglass.errors import SandglassError, UsageError
+from sandglass.problems import nearest
+from sandglass.terminal import INTERRUPTED
+
+
+def targets(wanted: str | None) -> list[str]:
+    """The rules or files that stand for PAPER, PAPER/FIGURE, or everything.
+
+    Raises UsageError naming the nearest paper or figure there is.
+    """
+    papers = grid.papers()
+    if wanted is None:
+        return papers
+    paper, _, figure = wanted.partition("/")
+    if paper not in papers:
+        raise UsageError(f"there is no paper {paper!r}{nearest(paper, papers)}")
+    if not figure:
+        return [paper]
+    known = list(grid.figures(paper).figures)
+    if figure not in known:
+        raise UsageError(f"{paper} has no figure {figure!r}{nearest(figure, known)}")
+    return [f"results/{paper}/{figure}.html"]
+
+
+def snakemake(targets: list[str], profile: str, cores: int | None) -> int:
+    """Run Snakemake at the top of the repository; returns its exit status.
+
+    Raises SandglassError when another one is at work there.
+    """
+    folder = cache.ROOT / ".snakemake"
+    folder.mkdir(exist_ok=True)
+    with (folder / "sandglass.lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise SandglassError(
+                f"another reproduction is at work in {cache.ROOT}", "wait for its end"
+            ) from None
+        # Snakemake's own lock stays behind when it is killed; ours ends with the last process
+        # that holds it, so what was interrupted can go on.
+        command = [sys.executable, "-m", "snakemake", "--nolock", "--keep-going"]
+        command += ["--rerun-incomplete", "--cores", str(cores or len(os.sched_getaffinity(0)))]
+        command += ["--config", f"profile={profile}", "--", *targets]
+        environment = os.environ | {
+            "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+            "PYTHONPATH": str(cache.ROOT / "src"),
+        }
+        with subprocess.Popen(
+            command, cwd=cache.ROOT, env=environment, pass_fds=[lock.fileno()]
+        ) as process:
+            return finish(process)
+
+
+def finish(process: subprocess.Popen[bytes]) -> int:
+    """Wait for a process; an interrupt reaches it too, and it ends in its own good order."""
+    interrupted = False
+    while True:
+        try:
+            status = process.wait()
+            return INTERRUPTED if interrupted else status
+        except KeyboardInterrupt:
+            interrupted = True

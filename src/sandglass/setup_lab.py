@@ -1,0 +1,53 @@
+"""Set up what experiments need beyond packages and Python: the lab kernel, and netperf."""
+
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from sandglass import cache, debian
+from sandglass.errors import SandglassError
+
+
+def packages() -> None:
+    """Install missing Debian packages; the script has said what went wrong when it fails."""
+    run(cache.ROOT / "setup" / "packages")
+
+
+def lab() -> None:
+    """Make sure that an experiment can run; does nothing, quickly, when all is there."""
+    programs()
+    try:
+        cache.lab_kernel()
+    except SandglassError:
+        kernel(cache.series())
+
+
+def kernel(series: str) -> None:
+    """Build the lab kernel; its script has said what went wrong when it fails."""
+    run(sys.executable, cache.ROOT / "kernel" / "build", "--source-version", series)
+
+
+def run(*command: str | Path) -> None:
+    """Run a step of set-up; when it fails, this process ends with its status."""
+    done = subprocess.run(command, check=False)
+    if done.returncode:
+        raise SystemExit(done.returncode)
+
+
+def programs() -> None:
+    """Unpack netperf into the cache unless the host has it.
+
+    Not installed as a package: bookworm keeps it in non-free, and its package starts a daemon.
+    """
+    if shutil.which("netperf", path=cache.search_path()):
+        return
+    deb = debian.fetch("netperf")
+    with tempfile.TemporaryDirectory(dir=cache.directory()) as scratch:
+        unpacked = Path(scratch) / "programs"
+        debian.unpack(deb, unpacked)
+        target = cache.directory() / "programs"
+        if target.exists():
+            shutil.rmtree(target)
+        unpacked.rename(target)

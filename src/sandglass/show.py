@@ -1,0 +1,100 @@
+"""A finished run as tables in the terminal."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console, Group, RenderableType
+from rich.table import Table
+
+from sandglass.errors import UsageError
+
+QUANTILES = ("mean", "median", "p90", "p95", "p99", "max")
+
+
+def read(run: Path) -> dict[str, Any]:
+    """A run's run.json; raises UsageError where there is none."""
+    path = run / "run.json"
+    try:
+        content: dict[str, Any] = json.loads(path.read_text())
+    except FileNotFoundError:
+        raise UsageError(f"{run} is no finished run: it has no run.json") from None
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{path} cannot be read: {error}") from error
+    return content
+
+
+def show(run: Path) -> None:
+    """Print what a run found."""
+    Console().print(render(read(run)))
+
+
+def render(result: Mapping[str, Any]) -> RenderableType:
+    """Heading, flows and bottlenecks of a run."""
+    return Group(heading(result), "", flows(result), "", bottlenecks(result))
+
+
+def heading(result: Mapping[str, Any]) -> Table:
+    """What was run, on what, and how fast."""
+    table = Table(box=None, show_header=False, pad_edge=False, title_justify="left")
+    virtual_s, wall_s = result["virtual_s"], result["wall_s"]
+    kernel = result["kernel"]
+    for name, value in {
+        "title": result["title"],
+        "seed": str(result["seed"]),
+        "kernel": f"{kernel['release']}, build {kernel['build']} ({result['backend']})",
+        "time": f"{virtual_s:g} s in {wall_s:.2f} s, {virtual_s / wall_s:.0f} times as fast",
+        "digest": result["digest"],
+    }.items():
+        table.add_row(f"[bold]{name}[/bold]", value)
+    return table
+
+
+def flows(result: Mapping[str, Any]) -> Table:
+    """A row for each flow."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("flow", justify="right")
+    for name in ("workload", "from", "to", "cc", "ecn"):
+        table.add_column(name)
+    for name in ("goodput Mb/s", "completion s", "retransmits", "timeouts"):
+        table.add_column(name, justify="right")
+    for flow in result["flows"]:
+        table.add_row(
+            str(flow["id"]),
+            flow["workload"],
+            flow["from"],
+            flow["to"],
+            flow.get("cc") or "-",
+            "yes" if flow.get("ecn") else "no",
+            number(flow.get("goodput_mbit"), ".3f"),
+            number(flow.get("fct_s"), ".3f"),
+            number(flow.get("retransmits"), "d"),
+            number(flow.get("rtos"), "d"),
+        )
+    return table
+
+
+def bottlenecks(result: Mapping[str, Any]) -> Table:
+    """A row for each bottleneck: what it carried, and how long packets waited there."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("bottleneck")
+    for name in ("used %", "packets", "drops", "marks"):
+        table.add_column(name, justify="right")
+    for name in QUANTILES:
+        table.add_column(f"{name} ms", justify="right")
+    for name, link in result["bottlenecks"].items():
+        delay = link.get("queue_delay_ms") or {}
+        used = link.get("utilisation")
+        table.add_row(
+            name,
+            number(None if used is None else 100 * used, ".1f"),
+            *(number(link.get(count), "d") for count in ("packets", "drops", "marks")),
+            *(number(delay.get(quantile), ".2f") for quantile in QUANTILES),
+        )
+    return table
+
+
+def number(value: float | None, layout: str) -> str:
+    """A number in the layout, a dash for what was not measured."""
+    return "-" if value is None else format(value, layout)
