@@ -1,0 +1,220 @@
+"""Runs as data frames: fields of many run.json in one table, and exact series from the records.
+
+All times of the records are virtual nanoseconds since the start of the experiment.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from sandglass.errors import SandglassError
+from sandglass.grid import Value
+from sandglass.units import parse_time
+
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Run:
+    """A finished run: its directory, its values on the figure's axes, and its run.json."""
+
+    directory: Path
+    axes: Mapping[str, Value]
+    document: Mapping[str, Any]
+
+    def field(self, path: str) -> Any:
+        """A field of run.json by its dotted path, such as 'flows.0.goodput_mbit'.
+
+        Raises SandglassError when it is not there: a result that is missing is never a zero.
+        """
+        found: Any = self.document
+        for key in path.split("."):
+            try:
+                found = found[int(key) if isinstance(found, list) else key]
+            except (KeyError, IndexError, ValueError, TypeError) as error:
+                raise SandglassError(f"{self.directory}/run.json has no {path}") from error
+        return found
+
+    def records(self, name: str) -> pl.LazyFrame:
+        """One of the run's tables ('packets', 'acks', 'queues', 'flows'), read when collected.
+
+        Raises SandglassError when the run did not record it.
+        """
+        path = self.directory / f"{name}.parquet"
+        if not path.is_file():
+            raise SandglassError(
+                f"{path} is missing", f"the experiment has to record {name}: see its key 'record'"
+            )
+        return pl.scan_parquet(path)
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """Where a figure's numbers come from. Times in seconds; wall time is summed over the runs."""
+
+    paper: str
+    figure: str
+    profile: str
+    kernel_release: str
+    kernel_build: str
+    seeds: list[int]
+    runs: int
+    durations: list[str]
+    digest: str
+    virtual_s: float
+    wall_s: float
+
+    @property
+    def ratio(self) -> float:
+        """Simulated seconds per second of one core."""
+        return self.virtual_s / self.wall_s
+
+
+def load(directory: Path, axes: Mapping[str, Value]) -> Run:
+    """The run in `directory`. Raises SandglassError when there is none that can be read."""
+    path = directory / "run.json"
+    try:
+        document = json.loads(path.read_text())
+    except OSError as error:
+        raise SandglassError(f"{path}: {error.strerror}", "the run has to be done first") from error
+    except ValueError as error:
+        raise SandglassError(
+            f"{path} is not JSON: {error}", "delete the run, do it again"
+        ) from error
+    run = Run(directory, axes, document)
+    if run.field("format") != FORMAT:
+        raise SandglassError(f"{path} has format {run.field('format')}, not {FORMAT}")
+    return run
+
+
+def tidy(runs: Sequence[Run], fields: Mapping[str, str]) -> pl.DataFrame:
+    """One row per run: a column per axis, then one per entry of `fields` (column -> dotted path).
+
+    Raises SandglassError when there is no run, or one lacks a field.
+    """
+    if not runs:
+        raise SandglassError("there is no run to make a table of")
+    rows = [
+        {**run.axes, **{name: run.field(path) for name, path in fields.items()}} for run in runs
+    ]
+    return pl.DataFrame(rows, infer_schema_length=None)
+
+
+def provenance(runs: Sequence[Run], paper: str, figure: str, profile: str) -> Provenance:
+    """What all runs of a figure have in common, and one digest over all of theirs.
+
+    Raises SandglassError when the runs come from different lab kernels.
+    """
+    kernels = {(run.field("kernel.release"), run.field("kernel.build")) for run in runs}
+    if len(kernels) != 1:
+        raise SandglassError(
+            f"the runs of {figure} come from {len(kernels)} lab kernels, not from one",
+            "run the pipeline again: it repeats the runs of another kernel",
+        )
+    ((release, build),) = kernels
+    return Provenance(
+        paper=paper,
+        figure=figure,
+        profile=profile,
+        kernel_release=release,
+        kernel_build=build,
+        seeds=sorted({run.field("seed") for run in runs}),
+        runs=len(runs),
+        durations=sorted({run.field("experiment.duration") for run in runs}, key=parse_time),
+        digest=combined_digest(run.field("digest") for run in runs),
+        virtual_s=sum(run.field("virtual_s") for run in runs),
+        wall_s=sum(run.field("wall_s") for run in runs),
+    )
+
+
+def combined_digest(digests: Iterable[str]) -> str:
+    """SHA-256 over the runs' digests, whatever order the runs came in."""
+    return hashlib.sha256("\n".join(sorted(digests)).encode()).hexdigest()
+
+
+def forward(run: Run, bottleneck: str = "bottleneck") -> pl.LazyFrame:
+    """The packets that met the data's direction of a bottleneck."""
+    return run.records("packets").filter(
+        (pl.col("bottleneck") == bottleneck) & (pl.col("direction") == "forward")
+    )
+
+
+def backlog(packets: pl.LazyFrame) -> pl.DataFrame:
+    """The queue's length after each change: `time_ns`, `packets`, `bytes` (all i64).
+
+    A packet counts from its enqueueing to its dequeueing or drop; one that was refused on arrival
+    was never in the queue. Changes at the same nanosecond are one. Raises SandglassError when no
+    packet ever entered the queue.
+    """
+    left = pl.coalesce("dequeue_ns", "drop_ns")
+    entered = packets.select(
+        "enqueue_ns", left_ns=left, size_bytes=pl.col("size_bytes").cast(pl.Int64)
+    ).filter(pl.col("left_ns").is_null() | (pl.col("left_ns") > pl.col("enqueue_ns")))
+    arrivals = entered.select(
+        time_ns=pl.col("enqueue_ns"), packets=pl.lit(1, pl.Int64), bytes=pl.col("size_bytes")
+    )
+    departures = entered.filter(pl.col("left_ns").is_not_null()).select(
+        time_ns=pl.col("left_ns"), packets=pl.lit(-1, pl.Int64), bytes=-pl.col("size_bytes")
+    )
+    changes = (
+        pl.concat([arrivals, departures])
+        .group_by("time_ns")
+        .agg(pl.col("packets", "bytes").sum())
+        .sort("time_ns")
+        .with_columns(pl.col("packets", "bytes").cum_sum())
+        .collect()
+    )
+    if changes.is_empty():
+        raise SandglassError("no packet was ever queued: there is no queue to show over time")
+    return changes
+
+
+def binned(changes: pl.DataFrame, step_ns: int, duration_ns: int) -> pl.DataFrame:
+    """A step function over time in bins of `step_ns`, exact: nothing between two samples is lost.
+
+    Takes `time_ns` and `packets` as from `backlog` (0 before the first change); gives one row per
+    bin that starts before `duration_ns`: `start_ns`, and the least, time-weighted mean and largest
+    number of packets within the bin as `least`, `mean`, `largest`.
+    """
+    starts = pl.DataFrame({"time_ns": pl.int_range(0, duration_ns, step_ns, eager=True)})
+    before = pl.DataFrame(
+        {"time_ns": [-1], "packets": [0]}, changes.select("time_ns", "packets").schema
+    )
+    steps = pl.concat([before, changes.select("time_ns", "packets")])
+    carried = starts.join(changes.select("time_ns"), on="time_ns", how="anti").join_asof(
+        steps, on="time_ns", strategy="backward"
+    )
+    return (
+        pl.concat([steps, carried])
+        .sort("time_ns")
+        .filter((pl.col("time_ns") >= 0) & (pl.col("time_ns") < duration_ns))
+        .with_columns(start_ns=pl.col("time_ns") // step_ns * step_ns)
+        .with_columns(
+            held_ns=pl.min_horizontal(
+                pl.col("time_ns").shift(-1, fill_value=duration_ns),
+                pl.col("start_ns") + step_ns,
+            )
+            - pl.col("time_ns")
+        )
+        .group_by("start_ns", maintain_order=True)
+        .agg(
+            least=pl.col("packets").min(),
+            mean=(pl.col("packets") * pl.col("held_ns")).sum() / pl.col("held_ns").sum(),
+            largest=pl.col("packets").max(),
+        )
+    )
+
+
+def congestion_events(drops: pl.Series, gap: float) -> list[float]:
+    """When congestion events begin: a drop less than `gap` after another belongs to its event.
+
+    `drops` holds the times of drops, in the unit of `gap` and of the answer.
+    """
+    ordered = drops.sort()
+    begins = ordered.diff().is_null() | (ordered.diff() >= gap)
+    return ordered.filter(begins).to_list()

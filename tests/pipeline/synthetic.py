@@ -1,0 +1,103 @@
+"""Made-up runs, to test what comes after a run: shaped like real ones, with numbers of our own."""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from sandglass import grid, units
+from sandglass.traces import Run
+
+PACKETS = {
+    "enqueue_ns": pl.Int64,
+    "dequeue_ns": pl.Int64,
+    "drop_ns": pl.Int64,
+    "size_bytes": pl.UInt32,
+}
+
+
+def packets(rows: Sequence[tuple[int, int | None, int | None]]) -> pl.DataFrame:
+    """Packets of 1514 bytes from (enqueued, dequeued, dropped) in ns, forward."""
+    frame = pl.DataFrame([(*row, 1514) for row in rows], schema=PACKETS, orient="row")
+    return frame.with_columns(
+        bottleneck=pl.lit("bottleneck"), direction=pl.lit("forward"), flow=pl.lit(1, pl.UInt16)
+    )
+
+
+def document(**changes: Any) -> dict[str, Any]:
+    """A run.json of one flow; `changes` replace its top-level keys."""
+    return {
+        "format": 1,
+        "title": "made up",
+        "experiment": {
+            "rtt": "200ms",
+            "duration": "30s",
+            "bottleneck": {"rate": "10mbit", "queue": {"kind": "pfifo"}},
+        },
+        "seed": 1,
+        "kernel": {"release": "6.12.0-made-up", "build": "0123456789ab"},
+        "flows": [{"id": 1, "goodput_mbit": 9.0}],
+        "bottleneck": {
+            "utilisation": 0.95,
+            "queue_delay_ms": {"median": 5.0, "p95": 9.0},
+            "drops": 3,
+            "marks": 0,
+        },
+        "virtual_s": 90.0,
+        "wall_s": 2.0,
+        "digest": "ab" * 32,
+    } | changes
+
+
+def write(directory: Path, content: Mapping[str, Any], frame: pl.DataFrame) -> None:
+    directory.mkdir(parents=True)
+    (directory / "run.json").write_text(json.dumps(content))
+    frame.write_parquet(directory / "packets.parquet")
+
+
+def run(directory: Path, axes: Mapping[str, grid.Value], **changes: Any) -> Run:
+    return Run(directory, axes, document(**changes))
+
+
+def sawtooth(limit: int, base_rate_pps: int = 825) -> pl.DataFrame:
+    """30 s of a queue that climbs to `limit` packets, drops one, and falls to limit // 2.
+
+    A fluid made of packets: each stays as long as the queue is then, at 10 Mb/s.
+    """
+    gap_ns = 10**9 // base_rate_pps
+    rows: list[tuple[int, int | None, int | None]] = []
+    for index in range(30 * base_rate_pps):
+        now = index * gap_ns
+        phase = (now % (5 * 10**9)) / (5 * 10**9)
+        length = int(limit // 2 + phase * (limit - limit // 2))
+        rows.append((now, now + (length + 1) * gap_ns, None))
+        if now and now % (5 * 10**9) < gap_ns:
+            rows.append((now, None, now))
+    return packets(rows)
+
+
+def write_profile(root: Path, profile: str) -> None:
+    """Runs for every grid point of ABE's profile below `root`, as if the lab had made them."""
+    seen: set[Path] = set()
+    for figure in grid.figures("abe").figures:
+        for point in grid.points("abe", figure, profile):
+            directory = root / point.directory("abe")
+            if directory not in seen:
+                seen.add(directory)
+                write(directory, _document_at(point), sawtooth(80))
+
+
+def _document_at(point: grid.Point) -> dict[str, Any]:
+    made = document()
+    if point.experiment == "fig05":
+        return made
+    rtt_ms = units.parse_time(point.axes["rtt"]) / 1e6
+    decline = 0.0 if point.experiment == "fig03-droptail" else max(0.0, rtt_ms - 60) * 0.01
+    made["experiment"] |= {"rtt": point.axes["rtt"], "bottleneck": {"rate": "20mbit"}}
+    made["flows"] = [{"id": 1, "goodput_mbit": 19.0 - decline}]
+    if point.experiment == "fig03-droptail":
+        made["bottleneck"] |= {"queue_delay_ms": {"median": rtt_ms / 2, "p95": rtt_ms}}
+    made["digest"] = point.name
+    return made

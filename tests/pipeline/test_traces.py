@@ -1,0 +1,153 @@
+"""From records to series, on examples small enough to work out by hand."""
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sandglass import traces
+from sandglass.errors import SandglassError
+from tests.pipeline.synthetic import document, packets, run, write
+
+
+def lengths(rows: list[tuple[int, int | None, int | None]]) -> list[tuple[int, int]]:
+    changes = traces.backlog(packets(rows).lazy())
+    return list(changes.select("time_ns", "packets").iter_rows())
+
+
+def test_backlog_counts_from_enqueue_to_dequeue() -> None:
+    """Two packets overlap from 20 to 30."""
+    assert lengths([(10, 30, None), (20, 50, None)]) == [(10, 1), (20, 2), (30, 1), (50, 0)]
+
+
+def test_backlog_in_bytes() -> None:
+    changes = traces.backlog(packets([(10, 30, None), (20, 50, None)]).lazy())
+    assert changes["bytes"].to_list() == [1514, 3028, 1514, 0]
+
+
+def test_a_packet_dropped_at_dequeue_was_in_the_queue() -> None:
+    assert lengths([(10, None, 40), (20, 50, None)]) == [(10, 1), (20, 2), (40, 1), (50, 0)]
+
+
+def test_a_packet_refused_on_arrival_was_not() -> None:
+    assert lengths([(10, 30, None), (20, None, 20)]) == [(10, 1), (30, 0)]
+
+
+def test_a_packet_still_queued_at_the_end_stays() -> None:
+    assert lengths([(10, 30, None), (20, None, None)]) == [(10, 1), (20, 2), (30, 1)]
+
+
+def test_one_leaves_as_another_comes() -> None:
+    """At 30 the queue never was empty: changes of the same instant are one."""
+    assert lengths([(10, 30, None), (30, 50, None)]) == [(10, 1), (30, 1), (50, 0)]
+
+
+def test_a_queue_that_nobody_entered() -> None:
+    with pytest.raises(SandglassError, match="no packet was ever queued"):
+        traces.backlog(packets([(20, None, 20)]).lazy())
+
+
+def test_bins_keep_what_happens_between_samples() -> None:
+    """Bins of 100: 1 packet from 10 to 150, a second from 20 to 30; empty from 150 on."""
+    changes = traces.backlog(packets([(10, 150, None), (20, 30, None)]).lazy())
+    bins = traces.binned(changes, 100, 300)
+    assert bins.to_dict(as_series=False) == {
+        "start_ns": [0, 100, 200],
+        "least": [0, 0, 0],
+        "mean": [1.0, 0.5, 0.0],  # (90 * 1 + 10 * 1) / 100, 50 / 100, 0
+        "largest": [2, 1, 0],
+    }
+
+
+def test_a_bin_without_a_change_carries_the_length() -> None:
+    changes = traces.backlog(packets([(50, 950, None)]).lazy())
+    bins = traces.binned(changes, 100, 1000)
+    assert bins["least"].to_list() == [0, *[1] * 8, 0]
+    assert bins["mean"].to_list() == [0.5, *[1.0] * 8, 0.5]
+
+
+def test_the_last_bin_may_be_short() -> None:
+    changes = traces.backlog(packets([(0, 1000, None)]).lazy())
+    bins = traces.binned(changes, 100, 250)
+    assert bins["start_ns"].to_list() == [0, 100, 200]
+    assert bins["mean"].to_list() == [1.0, 1.0, 1.0]
+
+
+stays = st.lists(
+    st.tuples(st.integers(0, 900), st.integers(1, 100)).map(lambda s: (s[0], s[0] + s[1], None)),
+    min_size=1,
+    max_size=30,
+)
+
+
+@given(stays, st.integers(1, 400))
+def test_bins_hold_all_time_spent_in_the_queue(
+    rows: list[tuple[int, int | None, int | None]], step: int
+) -> None:
+    """Little's law over the whole run: the queue's integral is the sum of sojourn times."""
+    bins = traces.binned(traces.backlog(packets(rows).lazy()), step, 1000)
+    widths = [min(step, 1000 - start) for start in bins["start_ns"]]
+    integral = sum(mean * width for mean, width in zip(bins["mean"], widths, strict=True))
+    assert integral == pytest.approx(sum((left or 0) - came for came, left, _ in rows))
+    assert (bins["least"] <= bins["mean"]).all()
+    assert (bins["mean"] <= bins["largest"]).all()
+
+
+def test_congestion_events() -> None:
+    assert traces.congestion_events(pl.Series([9.0, 1.0, 1.2, 2.1, 5.0]), 1.0) == [1.0, 5.0, 9.0]
+    assert traces.congestion_events(pl.Series([], dtype=pl.Float64), 1.0) == []
+
+
+def test_load(tmp_path: Path) -> None:
+    write(tmp_path / "run", document(), packets([(0, 1, None)]))
+    loaded = traces.load(tmp_path / "run", {"rtt": "20ms"})
+    assert loaded.field("flows.0.goodput_mbit") == 9.0
+    assert loaded.records("packets").collect().height == 1
+    with pytest.raises(SandglassError, match=r"acks\.parquet is missing"):
+        loaded.records("acks")
+
+
+@pytest.mark.parametrize("path", ["flows.1.id", "flows.x", "bottleneck.utilization", "seed.x"])
+def test_a_missing_field_is_named(tmp_path: Path, path: str) -> None:
+    with pytest.raises(SandglassError, match=path):
+        run(tmp_path, {}).field(path)
+
+
+def test_what_is_not_a_run(tmp_path: Path) -> None:
+    with pytest.raises(SandglassError, match="No such file"):
+        traces.load(tmp_path, {})
+    (tmp_path / "run.json").write_text("{")
+    with pytest.raises(SandglassError, match="is not JSON"):
+        traces.load(tmp_path, {})
+    (tmp_path / "run.json").write_text(json.dumps(document(format=2)))
+    with pytest.raises(SandglassError, match="format 2"):
+        traces.load(tmp_path, {})
+
+
+def test_tidy(tmp_path: Path) -> None:
+    runs = [run(tmp_path, {"rtt": "20ms"}, seed=1), run(tmp_path, {"rtt": "40ms"}, seed=2)]
+    table = traces.tidy(runs, {"seed": "seed", "p95_ms": "bottleneck.queue_delay_ms.p95"})
+    assert table.to_dicts() == [
+        {"rtt": "20ms", "seed": 1, "p95_ms": 9.0},
+        {"rtt": "40ms", "seed": 2, "p95_ms": 9.0},
+    ]
+    with pytest.raises(SandglassError, match="no run"):
+        traces.tidy([], {})
+
+
+def test_provenance(tmp_path: Path) -> None:
+    runs = [run(tmp_path, {}, seed=2, digest="b"), run(tmp_path, {}, seed=1, digest="a")]
+    source = traces.provenance(runs, "abe", "fig03", "quick")
+    assert (source.seeds, source.virtual_s, source.wall_s, source.ratio) == ([1, 2], 180, 4, 45)
+    assert source.digest == traces.combined_digest(["a", "b"])
+    assert source.digest != traces.combined_digest(["a", "c"])
+
+
+def test_runs_of_different_kernels_make_no_figure(tmp_path: Path) -> None:
+    other = {"release": "7.2.0", "build": "ba9876543210"}
+    runs = [run(tmp_path, {}), run(tmp_path, {}, kernel=other)]
+    with pytest.raises(SandglassError, match="2 lab kernels"):
+        traces.provenance(runs, "abe", "fig03", "quick")
