@@ -1,0 +1,85 @@
+"""The house style: equal input, equal bytes; and a caption that tells where numbers come from."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import polars as pl
+import pytest
+from plotnine import aes, geom_line, ggplot, labs
+
+from sandglass import cache, figures
+from sandglass.traces import Provenance
+
+SOURCE = Provenance(
+    paper="abe",
+    figure="fig03",
+    profile="quick",
+    kernel_release="6.12.117",
+    kernel_build="0123456789ab",
+    seeds=[1],
+    runs=38,
+    durations=["90s"],
+    digest="ab" * 32,
+    virtual_s=90,
+    wall_s=2,
+)
+FILES = ("figure.svg", "figure.png")
+
+
+def plot() -> ggplot:
+    table = pl.DataFrame({"rtt_ms": [20, 40, 80], "rate": [1.0, 2.0, 1.5], "ecn": ["a", "b", "a"]})
+    drawn = ggplot(table, aes("rtt_ms", "rate", color="ecn")) + geom_line() + labs(x="RTT (ms)")
+    return figures.finish(drawn, "A title", figures.caption("One flow.", ["RTT grid"], SOURCE))
+
+
+def read(folder: Path) -> list[bytes]:
+    return [(folder / name).read_bytes() for name in FILES]
+
+
+def test_saved_twice_equal_bytes(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        figures.save(plot(), tmp_path / name / "figure")
+    assert read(tmp_path / "one") == read(tmp_path / "two")
+    assert b"<dc:date>" not in read(tmp_path / "one")[0]
+
+
+def test_another_process_and_place_equal_bytes(tmp_path: Path) -> None:
+    """Neither hash seed, nor locale, nor time zone, nor folder enters."""
+    figures.save(plot(), tmp_path / "figure")
+    other = tmp_path / "other"
+    other.mkdir()
+    program = "import sys, test_figures as t; t.figures.save(t.plot(), t.Path('figure'))"
+    paths = [str(cache.ROOT / "src"), str(Path(__file__).parent)]
+    environment = os.environ | {
+        "PYTHONPATH": os.pathsep.join(paths),
+        "PYTHONHASHSEED": "7",
+        "TZ": "Pacific/Auckland",
+        "LC_ALL": "C",
+        "SOURCE_DATE_EPOCH": "0",
+    }
+    subprocess.run([sys.executable, "-c", program], cwd=other, env=environment, check=True)
+    assert read(tmp_path) == read(other)
+
+
+def test_an_error_leaves_no_half_figure(tmp_path: Path) -> None:
+    table = pl.DataFrame({"rtt_ms": [20]})
+    wrong = ggplot(table, aes("rtt_ms", "no_such_column")) + geom_line()
+    with pytest.raises(Exception, match="no_such_column"):
+        figures.save(wrong, tmp_path / "figure")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_caption() -> None:
+    text = figures.caption("One flow.", ["RTT grid", "90 s"], SOURCE)
+    assert text.splitlines() == [
+        "One flow. Re-design: RTT grid; 90 s.",
+        "Profile quick, 38 runs of 90s, seed 1, Linux 6.12.117 (lab build 0123456789ab), "
+        "digest abababababababab.",
+    ]
+
+
+def test_colours_are_distinct() -> None:
+    assert len(set(figures.PALETTE)) == len(set(figures.SHAPES)) == 8
