@@ -1,0 +1,157 @@
+"""The steps between runs and report, as the rules of the Snakefile call them.
+
+    python -m sandglass.pipeline table abe fig03 quick     runs     -> fig03.csv, fig03.json
+    python -m sandglass.pipeline plot abe fig03            table    -> fig03.svg, fig03.png
+    python -m sandglass.pipeline judge abe fig03           table    -> fig03.verdicts.csv
+    python -m sandglass.pipeline collect abe               verdicts -> verdicts.csv
+    python -m sandglass.pipeline report abe [FIGURE]       all      -> report.html or FIGURE.html
+
+All read and write below results/ in the working directory.
+"""
+
+import dataclasses
+import importlib
+import json
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Annotated, Protocol, cast
+
+import polars as pl
+import typer
+from plotnine import ggplot
+
+from sandglass import cache, figures, grid, report, traces, verdicts
+from sandglass.errors import SandglassError, UsageError
+from sandglass.traces import Provenance, Run
+
+app = typer.Typer(add_completion=False, no_args_is_help=True, help=__doc__)
+
+Paper = Annotated[str, typer.Argument(help="A folder in pipelines/, such as abe.")]
+FigureName = Annotated[str, typer.Argument(help="A figure of the paper, such as fig03.")]
+
+
+class FigureModule(Protocol):
+    """What pipelines/PAPER/FIGURE.py holds."""
+
+    METRICS: Sequence[verdicts.Metric]
+
+    @staticmethod
+    def table(runs: Sequence[Run]) -> pl.DataFrame:
+        """The numbers behind the figure."""
+
+    @staticmethod
+    def plot(table: pl.DataFrame) -> ggplot:
+        """The figure, without title, caption and theme."""
+
+
+def module(paper: str, figure: str) -> FigureModule:
+    """The figure's own code. Raises UsageError when there is none."""
+    path = grid.PIPELINES / paper / f"{figure}.py"
+    if not path.is_file():
+        raise UsageError(f"{path} does not exist: {figure} has no table, plot and metrics")
+    # The pipelines belong to the checkout, not to the installed package.
+    if str(cache.ROOT) not in sys.path:
+        sys.path.insert(0, str(cache.ROOT))
+    return cast(FigureModule, importlib.import_module(f"pipelines.{paper}.{figure}"))
+
+
+def output(paper: str, name: str) -> Path:
+    """Where a result of the pipeline lies."""
+    return Path("results") / paper / name
+
+
+def _source(paper: str, figure: str) -> Provenance:
+    return Provenance(**json.loads(output(paper, f"{figure}.json").read_text()))
+
+
+def _table(paper: str, figure: str) -> pl.DataFrame:
+    return pl.read_csv(output(paper, f"{figure}.csv"), infer_schema_length=None)
+
+
+@app.command()
+def table(paper: Paper, figure: FigureName, profile: str) -> None:
+    """Make the table behind a figure from its runs, and note where they come from."""
+    points = grid.points(paper, figure, profile)
+    runs = [
+        traces.load(point.directory(paper), {"experiment": point.experiment, **point.axes})
+        for point in points
+    ]
+    source = traces.provenance(runs, paper, figure, profile)
+    rows = module(paper, figure).table(runs)
+    if rows.is_empty():
+        raise SandglassError(f"the table of {figure} is empty, though it has {len(runs)} runs")
+    output(paper, f"{figure}.json").write_text(
+        json.dumps(dataclasses.asdict(source), indent=2) + "\n"
+    )
+    rows.write_csv(output(paper, f"{figure}.csv"))
+
+
+@app.command()
+def plot(paper: Paper, figure: FigureName) -> None:
+    """Draw a figure from its table."""
+    about = grid.figures(paper).figures[figure]
+    caption = figures.caption(about.caption, about.setup.redesign, _source(paper, figure))
+    drawn = module(paper, figure).plot(_table(paper, figure))
+    figures.save(figures.finish(drawn, about.title, caption), output(paper, figure))
+
+
+@app.command()
+def judge(paper: Paper, figure: FigureName) -> None:
+    """Judge a figure's claims from its table."""
+    found = verdicts.judge(
+        verdicts.claims(paper, figure),
+        _table(paper, figure),
+        module(paper, figure).METRICS,
+        paper=grid.figures(paper).paper,
+        figure=figure,
+        profile=_source(paper, figure).profile,
+    )
+    verdicts.frame(found).write_csv(output(paper, f"{figure}.verdicts.csv"))
+
+
+def _verdicts(paper: str, figure: str) -> list[verdicts.Verdict]:
+    return verdicts.read(output(paper, f"{figure}.verdicts.csv"))
+
+
+@app.command()
+def collect(paper: Paper) -> None:
+    """Put the verdicts of all figures into one table."""
+    found = [v for figure in grid.figures(paper).figures for v in _verdicts(paper, figure)]
+    verdicts.frame(found).write_csv(output(paper, "verdicts.csv"))
+
+
+@app.command("report")
+def write_report(
+    paper: Paper, figure: Annotated[str | None, typer.Argument(help="Only this figure.")] = None
+) -> None:
+    """Write the page with figures, set-up and verdicts."""
+    about = grid.figures(paper)
+    shown = [figure] if figure else list(about.figures)
+    sections = [
+        report.Section(
+            name=name,
+            about=about.figures[name],
+            image=output(paper, f"{name}.svg").read_bytes(),
+            source=_source(paper, name),
+            verdicts=_verdicts(paper, name),
+        )
+        for name in shown
+    ]
+    page = report.page(about, sections)
+    output(paper, f"{figure or 'report'}.html").write_text(page)
+
+
+def main(run: Callable[[], object] = app) -> None:
+    """Run a step; a failure is one message, without a traceback."""
+    try:
+        run()
+    except SandglassError as error:
+        print(f"error: {error.message}", file=sys.stderr)
+        if error.hint:
+            print(f"hint: {error.hint}", file=sys.stderr)
+        sys.exit(error.exit_code)
+
+
+if __name__ == "__main__":
+    main()
