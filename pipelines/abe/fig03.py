@@ -1,0 +1,127 @@
+"""Fig. 3: throughput of one CUBIC flow through CoDel and PIE, with and without ECN, against RTT."""
+
+from collections.abc import Sequence
+
+import polars as pl
+from plotnine import (
+    aes,
+    expand_limits,
+    facet_wrap,
+    geom_hline,
+    geom_line,
+    geom_point,
+    ggplot,
+    labs,
+    scale_color_manual,
+    scale_linetype_manual,
+    scale_shape_manual,
+)
+
+from sandglass import figures, traces, units
+from sandglass.verdicts import scalar
+
+QUEUES = {"fig03-codel": "CoDel", "fig03-pie": "PIE", "fig03-droptail": "DropTail"}
+
+# A full packet of 1500 bytes carries 1448 bytes of payload (TCP with time stamps), and the shaper
+# counts its Ethernet header of 14 bytes too.
+PAYLOAD_SHARE = 1448 / 1514
+
+
+def table(runs: Sequence[traces.Run]) -> pl.DataFrame:
+    """One row per run. Throughput is goodput, as iperf reports it; delay is the forward queue's."""
+    rows = traces.tidy(
+        runs,
+        {
+            "rate": "experiment.bottleneck.rate",
+            "throughput_mbit": "flows.0.goodput_mbit",
+            "utilisation": "bottleneck.utilisation",
+            "queue_delay_median_ms": "bottleneck.queue_delay_ms.median",
+            "queue_delay_p95_ms": "bottleneck.queue_delay_ms.p95",
+            "drops": "bottleneck.drops",
+            "marks": "bottleneck.marks",
+            "digest": "digest",
+        },
+    )
+    return rows.select(
+        queue=pl.col("experiment").replace_strict(QUEUES),
+        ecn=pl.col("ecn").fill_null("without"),
+        rtt_ms=pl.col("rtt").map_elements(units.parse_time, pl.Int64) / 1e6,
+        capacity_mbit=pl.col("rate").map_elements(units.parse_rate, pl.Int64) / 1e6 * PAYLOAD_SHARE,
+        **{
+            name: pl.col(name)
+            for name in rows.columns
+            if name not in {"experiment", "ecn", "rtt", "duration", "rate"}
+        },
+    ).sort("queue", "ecn", "rtt_ms")
+
+
+def plot(table: pl.DataFrame) -> ggplot:
+    """One panel per AQM, as (a) and (b); DropTail is for the footnote and stays in the table."""
+    shown = table.filter(pl.col("queue") != "DropTail")
+    drawn: ggplot = (
+        ggplot(shown, aes("rtt_ms", "throughput_mbit", color="ecn", shape="ecn", linetype="ecn"))
+        + facet_wrap("queue")
+        + geom_hline(aes(yintercept="capacity_mbit"), linetype="dotted", color="#666666")
+        + geom_line()
+        + geom_point(size=2)
+        + scale_color_manual(figures.PALETTE)
+        + scale_shape_manual(figures.SHAPES)
+        + scale_linetype_manual(figures.LINES)
+        + expand_limits(y=0)
+        + labs(x="Base RTT (ms)", y="Throughput (Mb/s)", color="ECN", shape="ECN", linetype="ECN")
+    )
+    return drawn
+
+
+def least_share(table: pl.DataFrame, queue: str, rtt_up_to_ms: float) -> float | None:
+    """The smallest throughput, as a share of what the link carries, at RTTs up to a bound."""
+    chosen = _of(table, queue).filter(pl.col("rtt_ms") <= rtt_up_to_ms)
+    return scalar((chosen["throughput_mbit"] / chosen["capacity_mbit"]).min())
+
+
+def far_to_near(table: pl.DataFrame, queue: str, near_ms: float, far_ms: float) -> float | None:
+    """The best throughput at RTTs above `far_ms` over the worst at RTTs up to `near_ms`."""
+    chosen = _of(table, queue)
+    far = scalar(chosen.filter(pl.col("rtt_ms") > far_ms)["throughput_mbit"].max())
+    near = scalar(chosen.filter(pl.col("rtt_ms") <= near_ms)["throughput_mbit"].min())
+    return None if far is None or near is None else far / near
+
+
+def trend(table: pl.DataFrame, queue: str, rtt_from_ms: float) -> float | None:
+    """Spearman's correlation of throughput with RTT from an RTT on; the larger of both ECN."""
+    chosen = _of(table, queue).filter(pl.col("rtt_ms") >= rtt_from_ms)
+    ranks = chosen.group_by("ecn").agg(rho=pl.corr("rtt_ms", "throughput_mbit", method="spearman"))
+    return scalar(ranks["rho"].max())
+
+
+def decline(table: pl.DataFrame, queue: str) -> float | None:
+    """By which share throughput at the largest RTT is below the smallest's; the smaller of both."""
+    ends = (
+        _of(table, queue)
+        .sort("rtt_ms")
+        .group_by("ecn")
+        .agg(decline=1 - pl.col("throughput_mbit").last() / pl.col("throughput_mbit").first())
+    )
+    return scalar(ends["decline"].min())
+
+
+def ecn_gain(table: pl.DataFrame, queue: str, rtt_above_ms: float) -> float | None:
+    """What ECN adds to throughput, as a share, in the mean over the RTTs above a bound."""
+    chosen = _of(table, queue).filter(pl.col("rtt_ms") > rtt_above_ms)
+    both = chosen.filter(pl.col("ecn") == "with").join(
+        chosen.filter(pl.col("ecn") == "without"), on="rtt_ms", suffix="_without"
+    )
+    return scalar((both["throughput_mbit"] / both["throughput_mbit_without"] - 1).mean())
+
+
+def delay_ratio(table: pl.DataFrame, queue: str, over: str) -> float | None:
+    """95th percentile of delay in `queue` over that in `over`; the least at common RTTs."""
+    both = _of(table, queue).join(_of(table, over), on="rtt_ms", suffix="_over")
+    return scalar((both["queue_delay_p95_ms"] / both["queue_delay_p95_ms_over"]).min())
+
+
+METRICS = (least_share, far_to_near, trend, decline, ecn_gain, delay_ratio)
+
+
+def _of(table: pl.DataFrame, queue: str) -> pl.DataFrame:
+    return table.filter(pl.col("queue") == queue)

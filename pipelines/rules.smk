@@ -1,0 +1,181 @@
+# What every paper has in common: run the grid points, make tables, draw, judge, report.
+
+PROFILE = config["profile"]
+PAPERS = grid.papers()
+FIGURES = {paper: list(grid.figures(paper).figures) for paper in PAPERS}
+POINTS = {
+    (paper, figure): grid.points(paper, figure, PROFILE)
+    for paper in PAPERS
+    for figure in FIGURES[paper]
+}
+RUNS = {str(p.directory(paper)): p for (paper, _), points in POINTS.items() for p in points}
+
+PYTHON = sys.executable
+STEP = f"{PYTHON} -m sandglass.pipeline"
+
+
+def lab() -> str:
+    """What decides a run besides its experiment: the lab kernel, the agent, nets and workloads.
+
+    A run is repeated when it changes. Without a kernel it says so; the run itself then fails.
+    """
+    try:
+        kernel = cache.lab_kernel().build
+    except SandglassError:
+        kernel = "not built"
+    files = [
+        path
+        for folder in ("src/sandglass/agent", "topologies", "workloads")
+        for path in sorted((ROOT / folder).rglob("*.py"))
+    ]
+    return cache.fingerprint(files, kernel)
+
+
+def sources(*names: str) -> list[Path]:
+    """Modules of sandglass whose change has to repeat a step."""
+    return [ROOT / "src" / "sandglass" / f"{name}.py" for name in names]
+
+
+def pipeline(name: str):
+    """A file of the paper's pipeline, as an input."""
+    return lambda wildcards: str(ROOT / "pipelines" / name.format(**wildcards))
+
+
+def run_directories(wildcards) -> list[str]:
+    points = POINTS[wildcards.paper, wildcards.figure]
+    return [str(point.directory(wildcards.paper)) for point in points]
+
+
+def outputs(paper: str) -> list[str]:
+    """Everything a paper's pipeline makes for people."""
+    figures = [f"{figure}.{kind}" for figure in FIGURES[paper] for kind in ("svg", "png", "csv")]
+    return [f"results/{paper}/{name}" for name in [*figures, "verdicts.csv", "report.html"]]
+
+
+LAB = lab()
+
+
+wildcard_constraints:
+    paper="|".join(PAPERS),
+    figure="|".join(sorted({figure for names in FIGURES.values() for figure in names})),
+
+
+rule run:
+    input:
+        pipeline("{paper}/experiments/{experiment}.yaml"),
+    output:
+        directory("results/runs/{paper}/{experiment}/{point}"),
+    log:
+        "results/logs/{paper}/{experiment}/{point}.log",
+    params:
+        overrides=lambda wildcards, output: RUNS[output[0]].arguments(),
+        lab=LAB,
+    message:
+        "Run {wildcards.experiment} at {wildcards.point}"
+    shell:
+        "{PYTHON} -m sandglass run {input:q} {params.overrides:q} --out {output:q} >{log:q} 2>&1"
+
+
+rule table:
+    input:
+        runs=run_directories,
+        code=pipeline("{paper}/{figure}.py"),
+        modules=sources("grid", "traces", "units"),
+    output:
+        csv="results/{paper}/{figure}.csv",
+        source="results/{paper}/{figure}.json",
+    log:
+        "results/logs/{paper}/{figure}.table.log",
+    params:
+        profile=PROFILE,
+    message:
+        "Table of {wildcards.paper}/{wildcards.figure}"
+    shell:
+        "{STEP} table {wildcards.paper} {wildcards.figure} {params.profile} >{log:q} 2>&1"
+
+
+rule plot:
+    input:
+        rules.table.output,
+        code=pipeline("{paper}/{figure}.py"),
+        about=pipeline("{paper}/figures.yaml"),
+        modules=sources("figures"),
+    output:
+        svg="results/{paper}/{figure}.svg",
+        png="results/{paper}/{figure}.png",
+    log:
+        "results/logs/{paper}/{figure}.plot.log",
+    message:
+        "Figure {wildcards.paper}/{wildcards.figure}"
+    shell:
+        "{STEP} plot {wildcards.paper} {wildcards.figure} >{log:q} 2>&1"
+
+
+rule judge:
+    input:
+        rules.table.output,
+        code=pipeline("{paper}/{figure}.py"),
+        claims=pipeline("{paper}/expect.yaml"),
+        modules=sources("verdicts"),
+    output:
+        "results/{paper}/{figure}.verdicts.csv",
+    log:
+        "results/logs/{paper}/{figure}.verdicts.log",
+    message:
+        "Verdicts of {wildcards.paper}/{wildcards.figure}"
+    shell:
+        "{STEP} judge {wildcards.paper} {wildcards.figure} >{log:q} 2>&1"
+
+
+rule collect:
+    input:
+        lambda wildcards: expand(
+            rules.judge.output, paper=wildcards.paper, figure=FIGURES[wildcards.paper]
+        ),
+    output:
+        "results/{paper}/verdicts.csv",
+    log:
+        "results/logs/{paper}/verdicts.log",
+    message:
+        "Verdicts of {wildcards.paper}"
+    shell:
+        "{STEP} collect {wildcards.paper} >{log:q} 2>&1"
+
+
+rule report_figure:
+    input:
+        rules.plot.output,
+        rules.table.output,
+        rules.judge.output,
+        about=pipeline("{paper}/figures.yaml"),
+        template=ROOT / "pipelines/report.html.jinja",
+        modules=sources("report"),
+    output:
+        "results/{paper}/{figure}.html",
+    log:
+        "results/logs/{paper}/{figure}.report.log",
+    message:
+        "Page of {wildcards.paper}/{wildcards.figure}"
+    shell:
+        "{STEP} report {wildcards.paper} {wildcards.figure} >{log:q} 2>&1"
+
+
+rule report:
+    input:
+        lambda wildcards: expand(
+            [*rules.plot.output, *rules.table.output, *rules.judge.output],
+            paper=wildcards.paper,
+            figure=FIGURES[wildcards.paper],
+        ),
+        verdicts=rules.collect.output,
+        about=pipeline("{paper}/figures.yaml"),
+        template=ROOT / "pipelines/report.html.jinja",
+        modules=sources("report"),
+    output:
+        "results/{paper}/report.html",
+    log:
+        "results/logs/{paper}/report.log",
+    message:
+        "Report of {wildcards.paper}: {output}"
+    shell:
+        "{STEP} report {wildcards.paper} >{log:q} 2>&1"

@@ -1,0 +1,94 @@
+"""The Snakefile: what it would run in each profile, and from finished runs to the report."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from sandglass import cache, grid
+from tests.pipeline.synthetic import write_profile
+
+
+def snakemake(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """Snakemake at work in `folder`: the Snakefile is the repository's, the results are not."""
+    command = [sys.executable, "-m", "snakemake", "--snakefile", str(cache.ROOT / "Snakefile")]
+    command += ["--directory", str(folder), "--cores", "2", *words]
+    environment = os.environ | {"XDG_CACHE_HOME": str(folder / "cache")}
+    return subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, check=False
+    )
+
+
+def jobs(finished: subprocess.CompletedProcess[str]) -> dict[str, int]:
+    """The numbers of jobs from Snakemake's statistics."""
+    output = finished.stdout + finished.stderr
+    return {name: int(count) for name, count in re.findall(r"^(\w+) +(\d+)$", output, re.M)}
+
+
+@pytest.mark.parametrize(("profile", "runs"), [("smoke", 11), ("quick", 38), ("paper", 93)])
+def test_dry_run(tmp_path: Path, profile: str, runs: int) -> None:
+    planned = snakemake(tmp_path, "--dry-run", "abe", "--config", f"profile={profile}")
+    assert planned.returncode == 0, planned.stderr
+    one_each = {"table": 2, "plot": 2, "judge": 2, "collect": 1, "report": 1, "abe": 1}
+    assert jobs(planned) == {"run": runs, **one_each, "total": runs + 9}
+
+
+def test_one_figure_needs_its_own_runs_only(tmp_path: Path) -> None:
+    planned = snakemake(tmp_path, "--dry-run", "results/abe/fig05.svg")
+    assert planned.returncode == 0, planned.stderr
+    assert jobs(planned) == {"run": 2, "table": 1, "plot": 1, "total": 4}
+
+
+def test_quick_runs_are_part_of_paper(tmp_path: Path) -> None:
+    """What quick has run, paper does not run again."""
+    write_profile(tmp_path, "quick")
+    planned = snakemake(tmp_path, "--dry-run", "abe", "--config", "profile=paper")
+    assert jobs(planned)["run"] == 93 - 38
+
+
+def test_an_unknown_profile(tmp_path: Path) -> None:
+    planned = snakemake(tmp_path, "--dry-run", "abe", "--config", "profile=fast")
+    assert planned.returncode == 1
+    assert "abe has no profile 'fast'" in planned.stdout + planned.stderr
+
+
+def test_from_runs_to_report(tmp_path: Path) -> None:
+    """Made-up runs of the quick profile become tables, figures, verdicts and the page."""
+    write_profile(tmp_path, "quick")
+    done = snakemake(tmp_path, "abe", "results/abe/fig05.html")
+    assert done.returncode == 0, done.stderr
+    results = tmp_path / "results" / "abe"
+    for figure in grid.figures("abe").figures:
+        for suffix in ("svg", "png", "csv"):
+            assert (results / f"{figure}.{suffix}").stat().st_size > 0
+    verdicts = pl.read_csv(results / "verdicts.csv")
+    outcome = dict(verdicts.select("claim", "verdict").iter_rows())
+    assert outcome["codel-falls-with-rtt"] == "pass"
+    assert outcome["one-bdp-significant-delay"] == "fail"
+    page = (results / "report.html").read_text()
+    assert "0123456789ab" in page
+    assert "45 times real time" in page
+    assert "Fig. 3" not in (results / "fig05.html").read_text()
+
+    again = snakemake(tmp_path, "--dry-run", "abe")
+    assert "Nothing to be done" in again.stdout + again.stderr
+
+
+def test_a_failed_run_is_named_and_the_others_go_on(tmp_path: Path) -> None:
+    """Without a lab no run can be done; what is there is finished, what failed has its log."""
+    write_profile(tmp_path, "smoke")
+    broken = tmp_path / "results/runs/abe/fig03-pie"
+    for run in broken.iterdir():
+        (run / "packets.parquet").unlink()
+        (run / "run.json").unlink()
+    done = snakemake(tmp_path, "results/abe/fig03.svg", "results/abe/fig05.svg",
+                     "--config", "profile=smoke")  # fmt: skip
+    assert done.returncode == 1
+    assert "results/logs/abe/fig03.table.log" in done.stderr
+    assert "run.json: No such file or directory" in done.stderr
+    assert not (tmp_path / "results/abe/fig03.csv").exists()
+    assert (tmp_path / "results/abe/fig05.svg").exists()
