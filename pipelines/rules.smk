@@ -55,6 +55,14 @@ def outputs(paper: str) -> list[str]:
 LAB = lab()
 
 
+onsuccess:
+    for paper in PAPERS:
+        judged = [Path(f"results/{paper}/{figure}.verdicts.csv") for figure in FIGURES[paper]]
+        found = [verdict for path in judged if path.exists() for verdict in verdicts.read(path)]
+        if found:
+            print(verdicts.summary(found))
+
+
 wildcard_constraints:
     paper="|".join(PAPERS),
     figure="|".join(sorted({figure for names in FIGURES.values() for figure in names})),

@@ -8,7 +8,7 @@ import inspect
 import math
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 import polars as pl
 from pydantic import BaseModel, Field, model_validator
@@ -170,6 +170,21 @@ def read(path: Path) -> list[Verdict]:
     """The rows of a verdicts.csv."""
     table = pl.read_csv(path, schema=frame([]).schema).with_columns(pl.col(pl.String).fill_null(""))
     return [Verdict.model_validate(row) for row in table.to_dicts()]
+
+
+def summary(verdicts: Sequence[Verdict]) -> str:
+    """For the terminal: a line per figure with its numbers of verdicts, one per failed claim."""
+    lines: list[str] = []
+    for figure in dict.fromkeys(verdict.figure for verdict in verdicts):
+        own = [verdict for verdict in verdicts if verdict.figure == figure]
+        counts = {name: sum(v.verdict == name for v in own) for name in get_args(Outcome)}
+        lines.append(f"{figure}: {', '.join(f'{n} {name}' for name, n in counts.items() if n)}")
+        lines += [
+            f"  fail: {v.claim}: {v.expected}; measured {v.measured:.4g}"
+            for v in own
+            if v.verdict == "fail"
+        ]
+    return "\n".join(lines)
 
 
 def _metric(claim: Claim, known: dict[str, Metric]) -> Metric:

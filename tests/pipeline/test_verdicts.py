@@ -118,6 +118,14 @@ def test_csv_round_trip(tmp_path: Path) -> None:
     assert header == "paper,figure,claim,quote,kind,expected,measured,verdict,explanation"
 
 
+def test_summary() -> None:
+    found = judge(claim(), claim(id="empty", arguments={"rtt_up_to_ms": 400}))
+    assert verdicts.summary(found).splitlines() == [
+        "fig03: 1 pass, 1 fail",
+        "  fail: empty: least share: at least 0.95; measured 0.8",
+    ]
+
+
 def test_a_figure_without_claims(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(grid, "PIPELINES", tmp_path)
     (tmp_path / "p").mkdir()
