@@ -114,9 +114,13 @@ def ecn_gain(table: pl.DataFrame, queue: str, rtt_above_ms: float) -> float | No
     return scalar((both["throughput_mbit"] / both["throughput_mbit_without"] - 1).mean())
 
 
-def delay_ratio(table: pl.DataFrame, queue: str, over: str) -> float | None:
-    """95th percentile of delay in `queue` over that in `over`; the least at common RTTs."""
-    both = _of(table, queue).join(_of(table, over), on="rtt_ms", suffix="_over")
+def delay_ratio(table: pl.DataFrame, queue: str, over: str, rtt_above_ms: float) -> float | None:
+    """95th percentile of delay in `queue` over that in `over`; the least at RTTs above a bound."""
+    both = (
+        _of(table, queue)
+        .join(_of(table, over), on="rtt_ms", suffix="_over")
+        .filter(pl.col("rtt_ms") > rtt_above_ms)
+    )
     return scalar((both["queue_delay_p95_ms"] / both["queue_delay_p95_ms_over"]).min())
 
 

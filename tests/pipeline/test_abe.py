@@ -34,7 +34,7 @@ def test_fig03_metrics() -> None:
     assert fig03.far_to_near(FIG03, "CoDel", 60, 80) == pytest.approx(19.8 / 19.0)
     assert fig03.decline(FIG03, "CoDel") == pytest.approx(1 - 16 / 19.6)
     assert fig03.ecn_gain(FIG03, "CoDel", 80) == pytest.approx((0.1 + 0.0) / 2)
-    assert fig03.delay_ratio(FIG03, "DropTail", "CoDel") == pytest.approx(30 / 6)
+    assert fig03.delay_ratio(FIG03, "DropTail", "CoDel", 10) == pytest.approx(30 / 6)
 
 
 def test_fig03_trend_is_that_of_the_worse_ecn_setting() -> None:
@@ -56,7 +56,8 @@ def test_fig03_trend_is_that_of_the_worse_ecn_setting() -> None:
         fig03.trend(FIG03, "PIE", 60),
         fig03.decline(FIG03, "PIE"),
         fig03.ecn_gain(FIG03, "DropTail", 80),
-        fig03.delay_ratio(FIG03, "DropTail", "PIE"),
+        fig03.delay_ratio(FIG03, "DropTail", "PIE", 10),
+        fig03.delay_ratio(FIG03, "DropTail", "CoDel", 320),
     ],
 )
 def test_fig03_without_data_has_no_value(value: float | None) -> None:
