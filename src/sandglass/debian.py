@@ -122,9 +122,9 @@ def codename() -> str:
     return found[1] if found else "unknown"
 
 
-def host_sources(etc: Path = APT_ETC) -> Iterator[Stanza]:
+def host_sources() -> Iterator[Stanza]:
     """The host's binary sources of component main, in both of apt's formats."""
-    files = [etc / "sources.list", *sorted((etc / "sources.list.d").glob("*"))]
+    files = [APT_ETC / "sources.list", *sorted((APT_ETC / "sources.list.d").glob("*"))]
     for path in files:
         if path.suffix not in {".list", ".sources"} or not path.is_file():
             continue

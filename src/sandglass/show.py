@@ -31,8 +31,9 @@ def show(run: Path) -> None:
 
 
 def render(result: Mapping[str, Any]) -> RenderableType:
-    """Heading, flows and bottlenecks of a run."""
-    return Group(heading(result), "", flows(result), "", bottlenecks(result))
+    """Heading, flows, bottlenecks and their queueing delays."""
+    parts = (heading(result), flows(result), bottlenecks(result), delays(result))
+    return Group(*(line for part in parts for line in (part, "")))
 
 
 def heading(result: Mapping[str, Any]) -> Table:
@@ -57,7 +58,7 @@ def flows(result: Mapping[str, Any]) -> Table:
     table.add_column("flow", justify="right")
     for name in ("workload", "from", "to", "cc", "ecn"):
         table.add_column(name)
-    for name in ("goodput Mb/s", "completion s", "retransmits", "timeouts"):
+    for name in ("Mb/s", "FCT s", "resent", "RTOs"):
         table.add_column(name, justify="right")
     for flow in result["flows"]:
         table.add_row(
@@ -76,22 +77,27 @@ def flows(result: Mapping[str, Any]) -> Table:
 
 
 def bottlenecks(result: Mapping[str, Any]) -> Table:
-    """A row for each bottleneck: what it carried, and how long packets waited there."""
+    """A row for each bottleneck: what it carried and dropped or marked."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("bottleneck")
     for name in ("used %", "packets", "drops", "marks"):
         table.add_column(name, justify="right")
+    for name, link in result["bottlenecks"].items():
+        used = link.get("utilisation")
+        counts = (number(link.get(count), "d") for count in ("packets", "drops", "marks"))
+        table.add_row(name, number(None if used is None else 100 * used, ".1f"), *counts)
+    return table
+
+
+def delays(result: Mapping[str, Any]) -> Table:
+    """A row for each bottleneck: how long packets waited there, in milliseconds."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("queueing delay, ms")
     for name in QUANTILES:
-        table.add_column(f"{name} ms", justify="right")
+        table.add_column(name, justify="right")
     for name, link in result["bottlenecks"].items():
         delay = link.get("queue_delay_ms") or {}
-        used = link.get("utilisation")
-        table.add_row(
-            name,
-            number(None if used is None else 100 * used, ".1f"),
-            *(number(link.get(count), "d") for count in ("packets", "drops", "marks")),
-            *(number(delay.get(quantile), ".2f") for quantile in QUANTILES),
-        )
+        table.add_row(name, *(number(delay.get(quantile), ".2f") for quantile in QUANTILES))
     return table
 
 

@@ -1,0 +1,27 @@
+"""--help of every command: quick, with an example, and without setting anything up."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Cli
+
+COMMANDS = ["setup", "doctor", "run", "verify", "reproduce", "shell", "show", "bench", "test"]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_has_an_example_and_sets_nothing_up(
+    sandglass: Cli, empty_cache: Path, command: str
+) -> None:
+    done = sandglass(command, "--help")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert f"Usage: sandglass {command}" in done.stdout
+    assert f"Example: ./sandglass {command}" in done.stdout
+    assert not empty_cache.exists()
+
+
+def test_help_lists_every_command_in_one_line_each(sandglass: Cli) -> None:
+    listing = sandglass("--help").stdout.split("Commands:\n")[1]
+    lines = [line.strip() for line in listing.splitlines() if line.strip()]
+    assert [line.split()[0] for line in lines] == COMMANDS
+    assert not any(line.endswith("...") for line in lines)

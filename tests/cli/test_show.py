@@ -1,0 +1,60 @@
+"""show: a run's numbers in the terminal."""
+
+import json
+from pathlib import Path
+
+from tests.cli.conftest import Cli
+
+RUN = {
+    "format": 1,
+    "title": "One flow",
+    "seed": 7,
+    "backend": "lab",
+    "kernel": {"release": "6.12.117-sandglass", "build": "0123456789ab"},
+    "flows": [
+        {
+            "id": 1,
+            "workload": "bulk",
+            "from": "s1",
+            "to": "d1",
+            "cc": "cubic",
+            "ecn": True,
+            "goodput_mbit": 18.7654,
+            "fct_s": None,
+            "retransmits": 3,
+            "rtos": 0,
+        }
+    ],
+    "bottlenecks": {
+        "bottleneck": {
+            "utilisation": 0.987,
+            "packets": 148000,
+            "drops": 2,
+            "marks": 61,
+            "queue_delay_ms": {
+                "mean": 4.1,
+                "median": 3.9,
+                "p90": 7.0,
+                "p95": 8.2,
+                "p99": 11.0,
+                "max": 55.25,
+            },
+        }
+    },
+    "virtual_s": 90.0,
+    "wall_s": 1.8,
+    "digest": "d1" * 32,
+}
+
+
+def test_it_shows_flows_bottlenecks_speed_and_digest(sandglass: Cli, tmp_path: Path) -> None:
+    (tmp_path / "run.json").write_text(json.dumps(RUN))
+    done = sandglass("show", str(tmp_path))
+    assert (done.returncode, done.stderr) == (0, "")
+    rows = [line.split() for line in done.stdout.splitlines()]
+    assert ["1", "bulk", "s1", "d1", "cubic", "yes", "18.765", "-", "3", "0"] in rows
+    delays = ["4.10", "3.90", "7.00", "8.20", "11.00", "55.25"]
+    assert ["bottleneck", "98.7", "148000", "2", "61"] in rows
+    assert ["bottleneck", *delays] in rows
+    assert "90 s in 1.80 s, 50 times as fast" in done.stdout
+    assert "d1" * 32 in done.stdout.replace("\n", "")

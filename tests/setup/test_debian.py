@@ -1,0 +1,99 @@
+"""Private apt sources, derived from the host's own in both formats."""
+
+from pathlib import Path
+
+import pytest
+
+from sandglass import cache, debian
+from sandglass.errors import SandglassError
+
+DEB822 = """\
+# the distribution
+Types: deb deb-src
+URIs: http://mirror.example/debian
+Suites: bookworm bookworm-updates
+Components: main
+Signed-By:
+ -----BEGIN PGP PUBLIC KEY BLOCK-----
+ .
+ mDMEY865UxYJKwYBBAHaRw8BAQdAd7Z0srwuhlB6JKFkcf4HU4SSS
+ -----END PGP PUBLIC KEY BLOCK-----
+
+Enabled: no
+Types: deb
+URIs: http://mirror.example/debian
+Suites: bookworm-backports
+Components: main
+
+Types: deb
+URIs: http://elsewhere.example/node
+Suites: nodistro
+Components: main
+"""
+ONE_LINE = """\
+deb [signed-by=/k.gpg arch=amd64,i386] http://mirror.example/security bookworm-security main # c
+# deb http://off.example/debian bookworm main
+deb-src http://mirror.example/debian bookworm main
+deb http://mirror.example/debian bookworm contrib
+"""
+
+
+@pytest.fixture
+def etc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "sources.list.d").mkdir()
+    (tmp_path / "sources.list.d" / "debian.sources").write_text(DEB822)
+    (tmp_path / "sources.list.d" / "off.sources.disabled").write_text(DEB822)
+    (tmp_path / "sources.list").write_text(ONE_LINE)
+    monkeypatch.setattr(debian, "APT_ETC", tmp_path)
+    monkeypatch.setattr(debian, "codename", lambda: "bookworm")
+    return tmp_path
+
+
+def test_sources_keep_mirror_and_key_and_gain_non_free(etc: Path) -> None:
+    texts = debian.private_sources(later_suites=False).strip().split("\n\n")
+    security, own = (next(debian.deb822(text)) for text in texts)
+    assert security["URIs"] == "http://mirror.example/security"
+    assert security["Signed-By"] == "/k.gpg"
+    assert security["Architectures"] == "amd64 i386"
+    assert own["URIs"] == "http://mirror.example/debian"
+    assert own["Suites"] == "bookworm bookworm-updates"
+    assert own["Signed-By"].count("\n") == 4
+    for stanza in (security, own):
+        assert stanza["Types"] == "deb"
+        assert stanza["Components"] == "main non-free"
+
+
+def test_later_suites_come_from_the_distributions_own_mirror(etc: Path) -> None:
+    texts = debian.private_sources(later_suites=True).strip().split("\n\n")
+    assert len(texts) == 3
+    later = next(debian.deb822(texts[2]))
+    assert later["URIs"] == "http://mirror.example/debian"
+    assert later["Suites"] == "trixie forky sid"
+
+
+def test_a_host_that_is_no_debian_is_told_so(etc: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(debian, "codename", lambda: "noble")
+    with pytest.raises(SandglassError, match="no source of Debian noble"):
+        debian.private_sources(later_suites=False)
+
+
+def test_apt_reads_and_writes_only_below_the_cache(
+    etc: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SANDGLASS_CACHE", str(tmp_path / "cache"))
+    options = dict(word.split("=", 1) for word in debian.private_apt(False) if "=" in word)
+    for key in ("Dir::Etc::sourcelist", "Dir::State::lists", "Dir::Cache"):
+        assert Path(options[key]).is_relative_to(tmp_path / "cache")
+        assert Path(options[key]).exists()
+    assert options["Dir::Etc::sourceparts"] == "/dev/null"
+
+
+def test_a_package_in_the_cache_needs_no_network(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SANDGLASS_CACHE", str(tmp_path))
+    monkeypatch.setenv("PATH", "/nonexistent")
+    kept = cache.directory() / "debs" / "netperf_2.7.0-0.1_amd64.deb"
+    kept.parent.mkdir(parents=True)
+    kept.touch()
+    assert debian.fetch("netperf") == kept

@@ -1,0 +1,114 @@
+"""kernel/build: what it checks before and after the compiler's work."""
+
+import importlib.util
+import subprocess
+from importlib.machinery import SourceFileLoader
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from sandglass import cache
+from sandglass.errors import SandglassError
+
+SCRIPT = cache.ROOT / "kernel" / "build"
+
+
+@pytest.fixture(scope="module")
+def build() -> ModuleType:
+    """The script as a module; it has no suffix that Python would know it by."""
+    loader = SourceFileLoader("kernel_build", str(SCRIPT))
+    spec = importlib.util.spec_from_loader("kernel_build", loader)
+    assert spec
+    module = importlib.util.module_from_spec(spec)
+    loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """The parts of a kernel's tree that the check of its configuration reads."""
+    tree = tmp_path / "tree"
+    (tree / "net").mkdir(parents=True)
+    options = "config NET_SCH_PIE\n\ttristate\n\nmenuconfig NET\n\tbool\n"
+    (tree / "net" / "Kconfig.sched").write_text(options)
+    (tree / ".config").write_text("CONFIG_NET=y\n# CONFIG_NET_SCH_PIE is not set\n")
+    return tree
+
+
+def wanted(tree: Path, text: str) -> Path:
+    path = tree.parent / "lab.config"
+    path.write_text(text)
+    return path
+
+
+def test_an_option_that_took_effect_is_fine(build: ModuleType, tree: Path) -> None:
+    assert build.check_config(wanted(tree, "# comment\nCONFIG_NET=y\n"), tree) == []
+
+
+def test_an_option_turned_off_is_fine_when_it_is_off(build: ModuleType, tree: Path) -> None:
+    assert build.check_config(wanted(tree, "CONFIG_NET_SCH_PIE=n\n"), tree) == []
+
+
+def test_an_option_that_did_not_take_effect_is_named(build: ModuleType, tree: Path) -> None:
+    config = wanted(tree, "CONFIG_NET=y\nCONFIG_NET_SCH_PIE=y\n")
+    with pytest.raises(SandglassError, match="CONFIG_NET_SCH_PIE=y became n"):
+        build.check_config(config, tree)
+
+
+def test_an_option_this_series_does_not_have_is_only_reported(
+    build: ModuleType, tree: Path
+) -> None:
+    config = wanted(tree, "CONFIG_NET=y\nCONFIG_NET_SCH_DUALPI2=y\n")
+    assert build.check_config(config, tree) == ["NET_SCH_DUALPI2"]
+
+
+def run(tmp_path: Path, series: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [SCRIPT, "--source-version", series],
+        env={"SANDGLASS_CACHE": str(tmp_path), "PATH": "/usr/bin:/bin"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize(
+    ("series", "said"),
+    [("six", "'six' is no kernel series"), ("5.10", "no patches for Linux 5.10")],
+)
+def test_a_series_we_have_nothing_for_is_refused(tmp_path: Path, series: str, said: str) -> None:
+    done = run(tmp_path, series)
+    assert done.returncode == 1
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (tmp_path / "kernels").exists()
+
+
+def test_a_failed_step_shows_the_end_of_its_log(build: ModuleType, tmp_path: Path) -> None:
+    log = build.Log(tmp_path / "log")
+    with pytest.raises(SandglassError, match="compile: failed") as failure:
+        log.run("compile", "sh", "-c", "seq 100; echo no such header >&2; exit 3")
+    assert str(failure.value.hint).endswith("100\n    no such header")
+    assert "\n1\n" in (tmp_path / "log").read_text()
+
+
+def test_a_users_compiler_flags_do_not_enter_the_build(
+    build: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CFLAGS", "-O0")
+    monkeypatch.setenv("KCFLAGS", "-g")
+    log = build.Log(tmp_path / "log")
+    log.run("environment", "env")
+    assert "CFLAGS" not in (tmp_path / "log").read_text()
+
+
+def test_only_what_modules_need_is_kept_of_the_tree(build: ModuleType, tmp_path: Path) -> None:
+    kept = ["Makefile", "include/net/tcp.h", "arch/x86/um/asm/a.h", "scripts/mod/modpost"]
+    dropped = ["vmlinux.o", "net/core/dev.o", "arch/um/kernel/irq.o", "drivers/net/veth.c"]
+    for name in [*kept, *dropped]:
+        (tmp_path / "tree" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "tree" / name).touch()
+    build.keep_tree(tmp_path / "tree", tmp_path / "kept")
+    found = [path for path in (tmp_path / "kept").rglob("*") if path.is_file()]
+    assert sorted(str(path.relative_to(tmp_path / "kept")) for path in found) == sorted(kept)

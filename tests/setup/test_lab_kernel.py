@@ -1,0 +1,106 @@
+"""The lab kernel in the cache: found only when it was built from today's sources."""
+
+import json
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from sandglass import cache
+from sandglass.errors import SandglassError
+
+INFO = {"release": "6.12.117-sandglass", "source": "linux-source-6.12 6.12.117-1"}
+
+
+@pytest.fixture
+def sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A small repository of kernel sources, and an empty cache."""
+    root = tmp_path / "repository"
+    for name, text in {
+        "kernel/lab.config": "CONFIG_NET=y\n",
+        "kernel/patches/6.12/0001-a.patch": "one\n",
+        "kernel/patches/7.2/0001-a.patch": "other\n",
+        "kernel/init.c": "int main(void) { return 0; }\n",
+        "kmods/recorder/Kbuild": "obj-m += recorder.o\n",
+        "kmods/recorder/recorder.c": "\n",
+    }.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text)
+    monkeypatch.setattr(cache, "ROOT", root)
+    monkeypatch.setenv("SANDGLASS_CACHE", str(tmp_path / "cache"))
+    monkeypatch.delenv("SANDGLASS_KERNEL", raising=False)
+    return root
+
+
+def put_kernel(version: str, series: str = "6.12") -> Path:
+    """A kernel in the cache as kernel/build leaves it, with a module and init."""
+    home = cache.directory() / "kernels" / f"{version}-{cache.kernel_key(series)}"
+    home.mkdir(parents=True)
+    (home / "linux").touch()
+    (home / "build.json").write_text(json.dumps(INFO))
+    guest = home / cache.guest_key(home)
+    guest.mkdir()
+    for name in ("init", "recorder.ko"):
+        (guest / name).touch()
+    return home
+
+
+def test_it_is_found_with_its_modules_and_release(sources: Path) -> None:
+    home = put_kernel("6.12.117-1")
+    kernel = cache.lab_kernel()
+    assert kernel.linux == home / "linux"
+    assert kernel.init.exists()
+    assert [module.name for module in kernel.modules] == ["recorder.ko"]
+    assert kernel.release == "6.12.117-sandglass"
+    assert kernel.info == INFO
+
+
+@pytest.mark.parametrize("changed", ["kernel/lab.config", "kernel/patches/6.12/0001-a.patch"])
+def test_a_change_of_config_or_patches_asks_for_a_new_kernel(sources: Path, changed: str) -> None:
+    put_kernel("6.12.117-1")
+    (sources / changed).write_text("changed\n")
+    with pytest.raises(SandglassError, match=r"\(Linux 6\.12\) is not built yet") as failure:
+        cache.lab_kernel()
+    assert "./sandglass setup" in str(failure.value.hint)
+
+
+@pytest.mark.parametrize("changed", ["kernel/init.c", "kmods/recorder/recorder.c"])
+def test_a_change_of_modules_or_init_keeps_the_kernel(sources: Path, changed: str) -> None:
+    home = put_kernel("6.12.117-1")
+    (sources / changed).write_text("changed\n")
+    assert cache.built_kernel("6.12") == home
+    with pytest.raises(SandglassError, match="modules and init are not built"):
+        cache.lab_kernel()
+
+
+def test_what_a_build_leaves_behind_changes_nothing(sources: Path) -> None:
+    put_kernel("6.12.117-1")
+    for name in ("recorder.mod.c", "recorder.o", "Module.symvers", ".recorder.o.cmd"):
+        (sources / "kmods" / "recorder" / name).touch()
+    assert cache.lab_kernel().modules
+
+
+def test_the_environment_chooses_the_series(sources: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    put_kernel("6.12.117-1")
+    newer = put_kernel("7.2.13-1", "7.2")
+    monkeypatch.setenv("SANDGLASS_KERNEL", "7.2")
+    assert cache.lab_kernel().linux.parent == newer
+
+
+def test_the_kernel_built_last_is_used(sources: Path) -> None:
+    first = put_kernel("6.12.111-1")
+    put_kernel("6.12.117-1")
+    os.utime(first / "build.json", (2e9, 2e9))
+    assert cache.lab_kernel().linux.parent == first
+
+
+def test_the_build_does_not_depend_on_where_the_repository_lies(
+    sources: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put_kernel("6.12.117-1")
+    build = cache.lab_kernel().build
+    elsewhere = sources.parent / "elsewhere"
+    shutil.copytree(sources, elsewhere)
+    monkeypatch.setattr(cache, "ROOT", elsewhere)
+    assert cache.lab_kernel().build == build
