@@ -25,6 +25,9 @@ LARGEST = 2**63 - 1  # what the guest's 64-bit counters of bits and nanoseconds 
 
 _QUANTITY = re.compile(r"\s*([+-]?)(\d{1,30}(?:\.\d{1,30})?|\.\d{1,30})\s*([^\W\d_]*)\s*", re.ASCII)
 
+# Text that YAML would read as something else if it stood there without quotes.
+_QUOTED = re.compile(r"\s.*|.*\s||[-+.\d]+|~|null|yes|no|on|off|true|false", re.IGNORECASE)
+
 Unit = Literal["own", "packets", "bytes", "ns", "bdp"]
 
 
@@ -41,17 +44,17 @@ class QueueLength:
 
 def parse_rate(text: object) -> int:
     """A rate such as '20mbit', in bit/s; at least 1."""
-    return _parse(text, _Scale("rate", "20mbit", RATES, bare="mbit", fold=True, smallest=1))
+    return _parse(text, _Scale("rate", "20mbit", RATES, bare=("mbit",), smallest=1))
 
 
 def parse_time(text: object) -> int:
     """A time such as '100ms', in ns; at least 0."""
-    return _parse(text, _Scale("time", "100ms", TIMES, bare="s", fold=False, smallest=0))
+    return _parse(text, _Scale("time", "100ms", TIMES, bare=("s", "ms"), smallest=0))
 
 
 def parse_size(text: object) -> int:
     """A size such as '500kB', in bytes; at least 1."""
-    return _parse(text, _Scale("size", "500kB", SIZES, bare="B", fold=False, smallest=1))
+    return _parse(text, _Scale("size", "500kB", SIZES, bare=("B",), smallest=1))
 
 
 def parse_length(text: object) -> QueueLength:
@@ -65,7 +68,7 @@ def parse_length(text: object) -> QueueLength:
     sign, digits, unit = match.groups()
     amount = Decimal(digits)
     if sign == "-":
-        raise ValueError(f"{shown(text)} is negative: {accepted}")
+        raise ValueError(f"{text} is negative: {accepted}")
     if amount > LARGEST:
         raise ValueError(f"{shown(text)} is too long: {accepted}")
     if unit in SIZES:
@@ -139,7 +142,7 @@ def shown(value: object) -> str:
         case bool():
             text = "true" if value else "false"
         case str():
-            text = repr(value) if not value or value != value.strip() else value
+            text = repr(value) if _QUOTED.fullmatch(value) else value
         case dict():
             text = "a mapping"
         case list():
@@ -154,28 +157,27 @@ class _Scale:
     noun: str
     example: str
     units: dict[str, int]
-    bare: str  # the unit to propose for a number without one
-    fold: bool  # case does not matter, as in tc
+    bare: tuple[str, ...]  # the units to propose for a number without one
     smallest: int
 
 
 def _parse(text: object, scale: _Scale) -> int:
     accepted = f"write a number and one of {', '.join(scale.units)}, such as {scale.example}"
     if isinstance(text, int | float) and not isinstance(text, bool):
-        raise ValueError(f"{text} has no unit: write {text}{scale.bare}")
+        text = str(text)
     match = _QUANTITY.fullmatch(text) if isinstance(text, str) else None
     if match is None:
         raise ValueError(f"{shown(text)} is not a {scale.noun}: {accepted}")
-    sign, digits, written = match.groups()
-    unit = written.lower() if scale.fold else written
+    sign, digits, unit = match.groups()
     if not unit:
-        raise ValueError(f"{shown(text)} has no unit: write {digits}{scale.bare}")
-    if scale.units is RATES and unit in AMBIGUOUS_RATES:
-        meant = AMBIGUOUS_RATES[unit]
+        meant = " or ".join(f"{digits}{bare}" for bare in scale.bare)
+        raise ValueError(f"{sign}{digits} has no unit: write {meant}")
+    if scale.units is RATES and unit.lower() in AMBIGUOUS_RATES:
+        meant = AMBIGUOUS_RATES[unit.lower()]
         raise ValueError(f"{shown(text)} may be bits or bytes per second: write {digits}{meant}")
     if unit not in scale.units:
         near = _nearest(unit, list(scale.units))
-        raise ValueError(f"{shown(text)} has the unknown unit '{written}'{near}: {accepted}")
+        raise ValueError(f"{shown(text)} has the unknown unit '{unit}'{near}: {accepted}")
     if sign == "-":
         raise ValueError(f"{shown(text)} is negative: a {scale.noun} is {scale.smallest} or more")
     value = Fraction(digits) * scale.units[unit]

@@ -1,0 +1,103 @@
+"""A YAML file as a plain mapping, with keys set from the command line."""
+
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from sandglass import units
+from sandglass.errors import UsageError
+from sandglass.problems import KeyPath, where
+
+MERGE = "tag:yaml.org,2002:merge"
+
+
+class _Loader(yaml.SafeLoader):
+    """YAML in which a key that stands twice is an error."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        seen: dict[Any, yaml.Node] = {}
+        for key_node, _ in node.value:
+            if not isinstance(key_node, yaml.ScalarNode) or key_node.tag == MERGE:
+                continue
+            first = seen.setdefault(key_node.value, key_node)
+            if first is not key_node:
+                raise yaml.constructor.ConstructorError(
+                    None,
+                    None,
+                    f"the key '{key_node.value}' stands there twice, first in line "
+                    f"{first.start_mark.line + 1}: remove one of them",
+                    key_node.start_mark,
+                )
+        return super().construct_mapping(node, deep)
+
+
+def read(path: Path) -> dict[str, Any]:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise UsageError(f"{path}: no such file") from None
+    except IsADirectoryError:
+        raise UsageError(f"{path}: is a directory: name an experiment file in it") from None
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise UsageError(f"{path}: is not text in UTF-8: write a YAML file") from None
+    data = _yaml(text, f"{path}")
+    if data is None:
+        raise UsageError(f"{path}: is empty: write an experiment, as in examples/codel.yaml")
+    if not isinstance(data, dict):
+        found = units.shown(data)
+        raise UsageError(f"{path}: holds {found}, not an experiment: write keys such as topology:")
+    return data
+
+
+def _yaml(text: str, here: str) -> Any:
+    try:
+        return yaml.load(text, Loader=_Loader)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        place = f", line {mark.line + 1}, column {mark.column + 1}" if mark else ""
+        said = ", ".join(text for text in (error.context, error.problem) if text)
+        raise UsageError(f"{here}{place}: {said}") from None
+    except yaml.YAMLError as error:
+        raise UsageError(f"{here}: is not YAML: {str(error).splitlines()[0]}") from None
+    except ValueError as error:  # numbers and dates that Python cannot hold
+        raise UsageError(f"{here}: holds a value that cannot be read: {error}") from None
+    except RecursionError:
+        raise UsageError(f"{here}: is nested too deeply: write it flatter") from None
+
+
+def override(data: dict[str, Any], text: str, source: Path) -> KeyPath:
+    """Set one `key.path=value` in `data`; gives the path that it has set."""
+    here = f"{source}: --set {text}"
+    name, equals, written = text.partition("=")
+    if not equals or not name or not written:
+        raise UsageError(f"{here}: write key.path=value, such as bottleneck.rate=10mbit")
+    value = _yaml(written, here)
+    # The names of sysctls have dots of their own.
+    outer, dot, sysctl = name.partition(".sysctls.")
+    keys = [*outer.split("."), *(["sysctls", sysctl] if dot else [])]
+    inner: Any = data
+    path: list[str | int] = []
+    for depth, key in enumerate(keys):
+        last = depth == len(keys) - 1
+        if isinstance(inner, list):
+            if not key.isdecimal() or int(key) >= len(inner):
+                entries = f"0 to {len(inner) - 1}" if inner else "none"
+                raise UsageError(f"{here}: {where(path)} has no entry {key}: it has {entries}")
+            path.append(int(key))
+            if last:
+                inner[int(key)] = value
+            else:
+                inner = inner[int(key)]
+        elif isinstance(inner, dict):
+            path.append(key)
+            if last:
+                inner[key] = value
+            else:
+                inner = inner.setdefault(key, {})
+        else:
+            found = units.shown(inner)
+            raise UsageError(f"{here}: {where(path)} is {found}, it has no key {key}")
+    return tuple(path)

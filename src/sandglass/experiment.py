@@ -1,0 +1,634 @@
+"""An experiment: a network, what flows through it, and for how long.
+
+The models hold plain numbers (rates in bit/s, times in ns, sizes in bytes) and read and write the
+texts with units that stand in the file. Their descriptions are the documentation of the file.
+"""
+
+import itertools
+import re
+from collections.abc import Callable, Iterable
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Discriminator,
+    Field,
+    ModelWrapValidatorHandler,
+    PlainSerializer,
+    PrivateAttr,
+    StrictBool,
+    StrictInt,
+    StrictStr,
+    Tag,
+    ValidationError,
+    WithJsonSchema,
+    model_validator,
+)
+
+from sandglass import qdiscs, units
+from sandglass.problems import EMPTY, PartError, Problem, explain, nearest
+from sandglass.topology import TopologyFacts
+
+# Congestion controls of mainline; further ones come from kmods/tcp_<name>.
+CONGESTION_CONTROLS = frozenset(
+    [
+        *["bbr", "bic", "cdg", "cubic", "dctcp", "highspeed", "htcp", "hybla", "illinois", "lp"],
+        *["nv", "reno", "scalable", "vegas", "veno", "westwood", "yeah"],
+    ]
+)
+RECORDS = ("packets", "acks", "queues")
+
+# --- Values ---------------------------------------------------------------------------------------
+
+
+def _quantity(
+    parse: Callable[[object], Any], write: Callable[[Any], str | int], units_: Iterable[str]
+) -> tuple[BeforeValidator, PlainSerializer, WithJsonSchema]:
+    pattern = rf"^\s*(\d+(\.\d+)?|\.\d+)\s*({'|'.join(units_)})\s*$"
+    return (
+        BeforeValidator(parse),
+        PlainSerializer(write),
+        WithJsonSchema({"type": "string", "pattern": pattern}),
+    )
+
+
+def _duration(text: object) -> int:
+    ns = units.parse_time(text)
+    if ns == 0:
+        raise ValueError("0 is no time to run: write a longer one, such as 10s")
+    return ns
+
+
+def _name(text: object, noun: str, shape: str = r"[A-Za-z0-9][A-Za-z0-9_-]*") -> str:
+    if not isinstance(text, str):
+        raise ValueError(f"{units.shown(text)} is not the name of a {noun}: write text")
+    if not re.fullmatch(shape, text):
+        raise ValueError(f"{units.shown(text)} is not the name of a {noun}: use letters, digits, _")
+    return text
+
+
+def _qdisc(text: object) -> str:
+    kind = _name(text, "qdisc")
+    qdiscs.check_kind(kind)
+    return kind
+
+
+def _congestion_control(text: object) -> str:
+    name = _name(text, "congestion control")
+    known = CONGESTION_CONTROLS | qdiscs.modules("tcp_")
+    if name not in known:
+        raise ValueError(
+            f"unknown congestion control '{name}'{nearest(name, known)} "
+            f"Use one of {', '.join(sorted(known))}, or add a module kmods/tcp_<name>"
+        )
+    return name
+
+
+def _sysctls(value: object) -> dict[str, str]:
+    if not isinstance(value, dict):
+        raise ValueError(
+            f"{units.shown(value)} is not a mapping: write names and values, "
+            "such as {net.ipv4.tcp_sack: 0}"
+        )
+    problems: list[Problem] = []
+    for name, setting in value.items():
+        if not re.fullmatch(r"net(\.[A-Za-z0-9_-]+)+", str(name)):
+            problems.append(
+                (
+                    (str(name),),
+                    "not a sysctl of a host: its name begins with net., such as net.ipv4.tcp_sack",
+                )
+            )
+        elif isinstance(setting, bool) or not isinstance(setting, str | int):
+            problems.append(
+                ((name,), f"{units.shown(setting)} is not a sysctl's value: write a number or text")
+            )
+    if problems:
+        raise PartError(problems)
+    return {name: str(setting) for name, setting in value.items()}
+
+
+def _record(value: object) -> list[str]:
+    accepted = f"write a list of some of {', '.join(RECORDS)}, or []"
+    if not isinstance(value, list):
+        raise ValueError(f"{units.shown(value)} is not a list: {accepted}")
+    problems: list[Problem] = []
+    for index, name in enumerate(value):
+        if name not in RECORDS:
+            near = nearest(str(name), RECORDS)
+            problems.append(((index,), f"unknown record '{units.shown(name)}'{near} {accepted}"))
+        elif name in value[:index]:
+            problems.append(((index,), f"{name} stands there twice: name it once"))
+    if problems:
+        raise PartError(problems)
+    return [name for name in RECORDS if name in value]
+
+
+Rate = Annotated[int, *_quantity(units.parse_rate, units.format_rate, units.RATES)]
+Time = Annotated[int, *_quantity(units.parse_time, units.format_time, units.TIMES)]
+Duration = Annotated[int, *_quantity(_duration, units.format_time, units.TIMES)]
+Size = Annotated[int, *_quantity(units.parse_size, units.format_size, units.SIZES)]
+Length = Annotated[
+    units.QueueLength,
+    BeforeValidator(units.parse_length),
+    PlainSerializer(units.format_length),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "integer", "minimum": 0},
+                {
+                    "type": "string",
+                    "pattern": r"^\s*(\d+(\.\d+)?|\.\d+)\s*"
+                    rf"(|p|bdp|{'|'.join([*units.SIZES, *units.TIMES])})\s*$",
+                },
+            ]
+        }
+    ),
+]
+NAME = WithJsonSchema({"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9_-]*$"})
+Kind = Annotated[str, BeforeValidator(_qdisc), NAME]
+CongestionControl = Annotated[str, BeforeValidator(_congestion_control), NAME]
+Host = Annotated[str, BeforeValidator(lambda text: _name(text, "host")), NAME]
+Sysctls = Annotated[
+    dict[str, str],
+    BeforeValidator(_sysctls),
+    WithJsonSchema(
+        {
+            "type": "object",
+            "propertyNames": {"pattern": r"^net(\.[A-Za-z0-9_-]+)+$"},
+            "additionalProperties": {"type": ["string", "integer"]},
+        }
+    ),
+]
+Record = Annotated[
+    list[str],
+    BeforeValidator(_record),
+    WithJsonSchema({"type": "array", "items": {"enum": list(RECORDS)}, "uniqueItems": True}),
+]
+
+
+# --- The parts of the file ------------------------------------------------------------------------
+
+
+class Part(BaseModel):
+    """A mapping of the file with a fixed set of keys."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _say_what_is_wrong(cls, data: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
+        empty = [key for key in data if data[key] is None] if isinstance(data, dict) else []
+        problems: list[Problem] = [((str(key),), EMPTY) for key in empty]
+        known = [at for at, _ in problems]
+        given = {key: data[key] for key in data if key not in empty} if empty else data
+        try:
+            part = handler(given)
+            if not problems:
+                return part
+        except ValidationError as error:
+            problems += [(at, text) for at, text in explain(error, cls) if at[:1] not in known]
+        raise PartError(problems)
+
+
+def _options_of_each_kind(schema: dict[str, Any]) -> None:
+    word = {"type": ["string", "number", "boolean"]}
+    schema["additionalProperties"] = {"anyOf": [word, {"type": "array", "items": word}]}
+    schema["allOf"] = [
+        {
+            "if": {"properties": {"kind": {"const": kind}}},
+            "then": {"propertyNames": {"enum": ["kind", *options]}},
+        }
+        for kind, options in qdiscs.KINDS.items()
+    ]
+
+
+class Queue(Part):
+    """A qdisc of tc. Keys besides kind and limit are options of that qdisc, by their tc names."""
+
+    model_config = ConfigDict(extra="allow", frozen=True, json_schema_extra=_options_of_each_kind)
+
+    kind: Kind = Field(
+        description="The qdisc: any of mainline that can stand alone, or one of kmods/sch_<name>.",
+        examples=["codel", "fq_codel", "pie", "pfifo"],
+    )
+    limit: Length | None = Field(
+        default=None,
+        description="The longest the queue may grow: packets (64p), a size (100kB), a time at the "
+        "bottleneck's rate (50ms) or a share of the BDP (0.5bdp). A plain number counts in the "
+        "kind's own unit: bytes for bfifo and red, else packets. Default: the kernel's.",
+        examples=[1000, "64p", "100kB", "50ms", "0.5bdp"],
+    )
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """tc's options besides `limit`, as they stand in the file."""
+        return self.model_extra or {}
+
+    @model_validator(mode="after")
+    def _options_are_tcs(self) -> Self:
+        problems: list[Problem] = []
+        given = self.options if self.limit is None else {"limit": 0} | self.options
+        for option, value in given.items():
+            try:
+                qdiscs.words(self.kind, option, value)
+            except ValueError as error:
+                problems.append(((option,), str(error)))
+        if self.limit is not None and self.limit.amount == 0:
+            problems.append((("limit",), "0 leaves no room for a packet: write 1 or more"))
+        problems += [
+            ((option,), f"is missing: {self.kind} needs it")
+            for option in qdiscs.REQUIRED.get(self.kind, ())
+            if option not in given
+        ]
+        if problems:
+            raise PartError(problems)
+        return self
+
+
+class Reverse(Part):
+    """The direction from receivers to senders, where it differs from the forward direction."""
+
+    rate: Rate | None = Field(
+        default=None,
+        description="Rate of the link. Default: the forward rate, at all times.",
+        examples=["1mbit"],
+    )
+    queue: Queue | None = Field(
+        default=None,
+        description="The queue before the link. Default: as forward.",
+        examples=[{"kind": "pfifo", "limit": 100}],
+    )
+
+
+class ReverseChange(Part):
+    """What changes in the reverse direction."""
+
+    rate: Rate = Field(description="The reverse rate from then on.", examples=["1mbit"])
+
+
+class Change(Part):
+    """A change of the path while the experiment runs."""
+
+    at: Time = Field(
+        description="When, from the start of the experiment; before its end.", examples=["30s"]
+    )
+    rate: Rate | None = Field(
+        default=None,
+        description="The rate from then on; in both directions unless reverse.rate is given.",
+        examples=["5mbit"],
+    )
+    rtt: Time | None = Field(
+        default=None,
+        description="The base round trip from then on, for hosts without an rtt of their own. "
+        "Packets under way keep the old delay.",
+        examples=["200ms"],
+    )
+    reverse: ReverseChange | None = Field(
+        default=None,
+        description="A change of the reverse direction; only where the bottleneck has a "
+        "reverse.rate.",
+        examples=[{"rate": "1mbit"}],
+    )
+
+    @model_validator(mode="after")
+    def _changes_something(self) -> Self:
+        if self.rate is None and self.rtt is None and self.reverse is None:
+            raise ValueError("changes nothing: give rate, rtt or reverse")
+        return self
+
+
+def _check_schedule(schedule: list[Change]) -> None:
+    for index, (before, change) in enumerate(itertools.pairwise(schedule), start=1):
+        if change.at <= before.at:
+            text = f"{units.format_time(change.at)} is not after {units.format_time(before.at)}"
+            raise PartError(
+                [(("schedule", index, "at"), f"{text}: put the changes in order, one for a time")]
+            )
+
+
+class BottleneckOverride(Part):
+    """What one bottleneck of a topology with several has of its own; the rest is as for all."""
+
+    rate: Rate | None = Field(default=None, description="Rate of the link.", examples=["10mbit"])
+    queue: Queue | None = Field(
+        default=None, description="The queue before the link.", examples=[{"kind": "pie"}]
+    )
+    reverse: Reverse | None = Field(
+        default=None, description="The reverse direction.", examples=[{"rate": "1mbit"}]
+    )
+    schedule: list[Change] | None = Field(
+        default=None,
+        description="Changes of the rate over time, in order; replaces the schedule for all.",
+        examples=[[{"at": "30s", "rate": "5mbit"}]],
+    )
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Self:
+        _check_schedule(self.schedule or [])
+        return self
+
+
+class Bottleneck(Part):
+    """A slow link between two routers, with its queue on the router before it."""
+
+    rate: Rate = Field(
+        description="Rate of the link; counts bytes on the wire, Ethernet header included.",
+        examples=["20mbit"],
+    )
+    queue: Queue = Field(
+        description="The queue before the link.", examples=[{"kind": "codel", "limit": 1000}]
+    )
+    reverse: Reverse = Field(
+        default_factory=Reverse,
+        description="The reverse direction. Default: as forward.",
+        examples=[{"rate": "1mbit"}],
+    )
+    schedule: list[Change] = Field(
+        default_factory=list,
+        description="Changes of rate or round trip over time, in order.",
+        examples=[[{"at": "30s", "rate": "5mbit"}, {"at": "60s", "rtt": "200ms"}]],
+    )
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Self:
+        _check_schedule(self.schedule)
+        return self
+
+    def overridden(self, override: BottleneckOverride | None) -> "Bottleneck":
+        """This bottleneck with the keys that `override` gives in place of its own."""
+        if override is None:
+            return self
+        given = {key: getattr(override, key) for key in override.model_fields_set}
+        return self.model_copy(update=given)
+
+
+class HostSettings(Part):
+    """What one host has of its own."""
+
+    sysctls: Sysctls = Field(
+        default_factory=dict,
+        description="Sysctls of the host's network namespace, by their full names.",
+        examples=[{"net.ipv4.tcp_sack": 0}],
+    )
+    initcwnd: Annotated[StrictInt, Field(ge=1, le=65535)] | None = Field(
+        default=None,
+        description="Initial window in packets. Default: the kernel's, 10.",
+        examples=[3],
+    )
+    rtt: Time | None = Field(
+        default=None,
+        description="Base round trip of this host's flows; holds for its partner (s1 and d1) too, "
+        "unless that has its own. Default: the experiment's rtt.",
+        examples=["60ms"],
+    )
+    access_rate: Rate | None = Field(
+        default=None,
+        description="Rate of the host's own link. Default: unlimited.",
+        examples=["1gbit"],
+    )
+    mtu: Annotated[StrictInt, Field(ge=576, le=65535)] = Field(
+        default=1500, description="MTU of the host's interface, in bytes.", examples=[9000]
+    )
+    delayed_ack: StrictBool = Field(
+        default=True,
+        description="Whether the host delays its ACKs, as Linux does.",
+        examples=[False],
+    )
+    pacing: StrictBool = Field(
+        default=False, description="Whether the host's TCP paces its packets.", examples=[True]
+    )
+
+
+class Flow(Part):
+    """One flow, or several alike."""
+
+    workload: str
+    src: Host = Field(
+        alias="from", description="The host that opens the connection.", examples=["s1"]
+    )
+    dst: Host = Field(alias="to", description="The host at the other end.", examples=["d1"])
+    start: Time = Field(
+        default=0,
+        description="When it starts, from the start of the experiment.",
+        examples=["5s"],
+        json_schema_extra={"default": "0s"},
+    )
+    duration: Duration | None = Field(
+        default=None,
+        description="How long it lasts. Default: until the end of the experiment.",
+        examples=["30s"],
+    )
+    count: Annotated[StrictInt, Field(ge=1, le=1000)] = Field(
+        default=1, description="How many such flows, all starting together.", examples=[10]
+    )
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The workload's own keys, in base units."""
+        return {
+            key: getattr(self, key)
+            for key in type(self).model_fields
+            if key not in TcpFlow.model_fields and key != "size"
+        } | (self.model_extra or {})
+
+    @model_validator(mode="after")
+    def _between_two_hosts(self) -> Self:
+        problems: list[Problem] = []
+        if self.src == self.dst:
+            problems.append((("to",), f"{self.dst} is also the sender: name another host"))
+        if self.duration is not None and getattr(self, "size", None) is not None:
+            problems.append((("size",), "stands beside duration: give one of them"))
+        if problems:
+            raise PartError(problems)
+        return self
+
+
+class TcpFlow(Flow):
+    """What flows over TCP may set."""
+
+    cc: CongestionControl | None = Field(
+        default=None,
+        description="Congestion control of the flow. Default: the host's, cubic.",
+        examples=["cubic", "reno", "dctcp"],
+    )
+    ecn: StrictBool = Field(
+        default=False,
+        description="Whether the sender asks for ECN. Linux keeps it per host, so all flows from "
+        "one host must agree.",
+        examples=[True],
+    )
+
+    @model_validator(mode="after")
+    def _dctcp_asks_for_ecn(self) -> Self:
+        if self.cc == "dctcp" and not self.ecn:
+            raise PartError([(("ecn",), "is false, but dctcp always uses ECN: write ecn: true")])
+        return self
+
+
+class Bulk(TcpFlow):
+    """Sends as fast as TCP allows (netperf), for a time or a number of bytes."""
+
+    workload: Literal["bulk"] = Field(description="bulk: sends as fast as TCP allows.")
+    size: Size | None = Field(
+        default=None, description="How much it sends, instead of a duration.", examples=["2MB"]
+    )
+
+
+class Udp(Flow):
+    """Sends UDP packets at a steady rate."""
+
+    workload: Literal["udp"] = Field(description="udp: sends packets at a steady rate.")
+    rate: Rate = Field(
+        description="Sending rate; counts bytes on the wire, Ethernet header included.",
+        examples=["5mbit"],
+    )
+    packet_size: Annotated[StrictInt, Field(ge=16, le=65507)] = Field(
+        default=1472, description="UDP payload of a packet, in bytes.", examples=[172]
+    )
+    burst: Annotated[StrictInt, Field(ge=1, le=10000)] = Field(
+        default=1, description="Packets sent back to back; the mean rate stays.", examples=[10]
+    )
+
+
+class Ping(Flow):
+    """Sends ICMP echo requests."""
+
+    workload: Literal["ping"] = Field(description="ping: sends ICMP echo requests.")
+    interval: Duration = Field(
+        default=units.parse_time("1s"),
+        description="Time between two requests.",
+        examples=["200ms"],
+        json_schema_extra={"default": "1s"},
+    )
+
+
+class Flent(TcpFlow):
+    """Runs a test of flent, and keeps its .flent.gz."""
+
+    workload: Annotated[
+        StrictStr, Field(pattern=r"^flent:[a-z0-9][a-z0-9_.-]*$", examples=["flent:rrul"])
+    ] = Field(description="flent:<test>: any test of flent.")
+
+
+class Custom(TcpFlow):
+    """Any other workload, a file workloads/<name>.py. Its own keys are handed to it as written."""
+
+    model_config = ConfigDict(extra="allow", frozen=True, regex_engine="python-re")
+
+    workload: Annotated[
+        StrictStr, Field(pattern=r"^(?!(bulk|udp|ping)$)[a-z][a-z0-9_]*$", examples=["web"])
+    ] = Field(description="The name of a file in workloads/.")
+    size: Size | None = Field(
+        default=None, description="How much it sends, instead of a duration.", examples=["2MB"]
+    )
+
+    @model_validator(mode="after")
+    def _options_are_plain(self) -> Self:
+        problems: list[Problem] = [
+            ((key,), f"{units.shown(value)} is not a value: write text, a number, true or false")
+            for key, value in (self.model_extra or {}).items()
+            if not isinstance(value, str | int | float | bool)
+        ]
+        if problems:
+            raise PartError(problems)
+        return self
+
+
+BUILT_IN: dict[str, type[Flow]] = {"bulk": Bulk, "udp": Udp, "ping": Ping}
+
+
+def flow_kind(workload: object) -> type[Flow]:
+    """The model that knows the keys of a workload."""
+    name = str(workload)
+    return Flent if name.startswith("flent:") else BUILT_IN.get(name, Custom)
+
+
+def _tag(value: Any) -> str:
+    return flow_kind(value["workload"] if isinstance(value, dict) else value.workload).__name__
+
+
+AnyFlow = Annotated[
+    Annotated[Bulk, Tag("Bulk")]
+    | Annotated[Udp, Tag("Udp")]
+    | Annotated[Ping, Tag("Ping")]
+    | Annotated[Flent, Tag("Flent")]
+    | Annotated[Custom, Tag("Custom")],
+    Discriminator(_tag),
+]
+
+
+class Experiment(Part):
+    """A network, what flows through it, and for how long."""
+
+    # Keys that are not listed are parameters of a topology of the user's own.
+    model_config = ConfigDict(extra="allow", frozen=True)
+
+    title: StrictStr = Field(description="One line that says what the experiment shows.")
+    topology: StrictStr = Field(
+        description="The name of a file in topologies/, or the path of a .py file, relative to "
+        "the experiment's. Further keys at this level are parameters of the topology.",
+        examples=["dumbbell", "parking_lot", "star", "dumbbell_ovs"],
+    )
+    rtt: Time = Field(
+        description="Base round trip: propagation only, half in each direction, after the "
+        "bottleneck. BDP refers to it.",
+        examples=["100ms"],
+    )
+    bottleneck: Bottleneck = Field(
+        description="The slow link; in a topology with several, what holds for each of them.",
+        examples=[{"rate": "20mbit", "queue": {"kind": "codel"}}],
+    )
+    bottlenecks: dict[str, BottleneckOverride] = Field(
+        default_factory=dict,
+        description="What single bottlenecks of a topology with several have of their own, "
+        "by their names.",
+        examples=[{"hop2": {"rate": "10mbit"}}],
+    )
+    flows: Annotated[list[AnyFlow], Field(min_length=1)] = Field(
+        description="What is sent, numbered from 1 in this order.",
+        examples=[[{"workload": "bulk", "from": "s1", "to": "d1"}]],
+    )
+    hosts: dict[str, HostSettings] = Field(
+        default_factory=dict,
+        description="What single hosts have of their own, by their names.",
+        examples=[{"s1": {"initcwnd": 3}}],
+    )
+    duration: Duration = Field(
+        description="How long the experiment runs, in virtual time.", examples=["90s"]
+    )
+    seed: Annotated[StrictInt, Field(ge=0, le=2**64 - 1)] = Field(
+        default=1,
+        description="Everything random comes from it: same seed, same bytes.",
+        examples=[1],
+    )
+    record: Record = Field(
+        default=list(RECORDS),
+        description="What is recorded: packets at the bottlenecks, acks (TCP's state at each ACK), "
+        "queues (counters of the qdiscs over time). [] records nothing.",
+        examples=[["packets", "acks"]],
+    )
+
+    _facts: TopologyFacts = PrivateAttr()
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The topology's parameters as given in the file."""
+        return self.model_extra or {}
+
+    @property
+    def facts(self) -> TopologyFacts:
+        """The topology's hosts and bottlenecks, as found when the experiment was loaded."""
+        return self._facts
+
+    def filled(self) -> dict[str, Any]:
+        """The experiment as a file would hold it, with units and with defaults filled in."""
+        whole = self.model_dump(mode="json", by_alias=True, exclude_none=True)
+        for flow in whole["flows"]:
+            if "size" not in flow and "duration" not in flow:
+                left = self.duration - units.parse_time(flow["start"])
+                flow["duration"] = units.format_time(left)
+        head = {key: whole[key] for key in ("title", "topology")}
+        return head | self.facts.params | {key: whole[key] for key in whole if key not in head}

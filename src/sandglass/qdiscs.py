@@ -1,0 +1,314 @@
+"""The queues a bottleneck may have: tc's qdiscs, their options, and what their limits count.
+
+The table follows the usage texts of iproute2 (tc/q_*.c). A kind from kmods/ takes any option:
+its own tc plugin judges them.
+"""
+
+import difflib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from sandglass import units
+from sandglass.units import QueueLength
+
+MODULES = Path(__file__).resolve().parents[2] / "kmods"
+
+# Type of each option. A flag with a slash names the word that switches it off.
+_PIE = {
+    "limit": "packets",
+    "target": "time",
+    "tupdate": "time",
+    "alpha": "number",
+    "beta": "number",
+    "bytemode": "flag/nobytemode",
+    "ecn": "flag/noecn",
+    "dq_rate_estimator": "flag/no_dq_rate_estimator",
+}
+_CODEL = {
+    "limit": "packets",
+    "target": "time",
+    "interval": "time",
+    "ecn": "flag/noecn",
+    "ce_threshold": "time",
+}
+KINDS: dict[str, dict[str, str]] = {
+    "pfifo": {"limit": "packets"},
+    "bfifo": {"limit": "bytes"},
+    "pfifo_head_drop": {"limit": "packets"},
+    "pfifo_fast": {},
+    "codel": _CODEL,
+    "fq_codel": _CODEL
+    | {
+        "flows": "number",
+        "memory_limit": "bytes",
+        "quantum": "bytes",
+        "ce_threshold_selector": "text",
+        "drop_batch": "number",
+    },
+    "pie": _PIE,
+    "fq_pie": _PIE
+    | {"flows": "number", "quantum": "bytes", "memory_limit": "bytes", "ecn_prob": "number"},
+    "dualpi2": {
+        "limit": "packets",
+        "memlimit": "bytes",
+        "coupling_factor": "number",
+        "step_thresh": "text",
+        "min_qlen_step": "packets",
+        "drop_on_overload": "flag",
+        "overflow": "flag",
+        "drop_enqueue": "flag",
+        "drop_dequeue": "flag",
+        "classic_protection": "text",
+        "max_rtt": "time",
+        "typical_rtt": "time",
+        "target": "time",
+        "tupdate": "time",
+        "alpha": "number",
+        "beta": "number",
+        "split_gso": "flag/no_split_gso",
+    },
+    "red": {
+        "limit": "bytes",
+        "min": "bytes",
+        "max": "bytes",
+        "avpkt": "bytes",
+        "burst": "packets",
+        "adaptive": "flag",
+        "probability": "number",
+        "bandwidth": "rate",
+        "ecn": "flag",
+        "harddrop": "flag",
+        "nodrop": "flag",
+    },
+    "choke": {
+        "limit": "packets",
+        "bandwidth": "rate",
+        "ecn": "flag",
+        "min": "packets",
+        "max": "packets",
+        "burst": "packets",
+    },
+    "sfb": {
+        "limit": "packets",
+        "rehash": "number",
+        "db": "number",
+        "max": "packets",
+        "target": "packets",
+        "increment": "number",
+        "decrement": "number",
+        "penalty_rate": "number",
+        "penalty_burst": "packets",
+    },
+    "sfq": {
+        "limit": "packets",
+        "perturb": "number",
+        "quantum": "bytes",
+        "divisor": "number",
+        "flows": "number",
+        "depth": "packets",
+        "headdrop": "flag",
+        "redflowlimit": "bytes",
+        "min": "bytes",
+        "max": "bytes",
+        "avpkt": "bytes",
+        "burst": "packets",
+        "probability": "number",
+        "ecn": "flag",
+        "harddrop": "flag",
+    },
+    "fq": {
+        "limit": "packets",
+        "flow_limit": "packets",
+        "quantum": "bytes",
+        "initial_quantum": "bytes",
+        "maxrate": "rate",
+        "buckets": "number",
+        "pacing": "flag/nopacing",
+        "refill_delay": "time",
+        "low_rate_threshold": "rate",
+        "orphan_mask": "number",
+        "timer_slack": "text",
+        "ce_threshold": "time",
+        "horizon": "time",
+        "horizon_cap": "flag",
+        "horizon_drop": "flag",
+    },
+    "netem": {
+        "limit": "packets",
+        "delay": "text",
+        "distribution": "text",
+        "corrupt": "text",
+        "duplicate": "text",
+        "loss": "text",
+        "ecn": "flag",
+        "reorder": "text",
+        "gap": "number",
+        "rate": "text",
+        "slot": "text",
+    },
+    "cake": {
+        "bandwidth": "rate",
+        "unlimited": "flag",
+        "rtt": "time",
+        "memlimit": "bytes",
+        "fwmark": "text",
+        "overhead": "number",
+        "mpu": "number",
+        "nat": "flag/nonat",
+        "wash": "flag/nowash",
+        "split-gso": "flag/no-split-gso",
+        "ack-filter": "flag/no-ack-filter",
+    }
+    | dict.fromkeys(
+        [
+            *["besteffort", "diffserv3", "diffserv4", "diffserv8"],
+            *["flowblind", "srchost", "dsthost", "hosts", "flows"],
+            *["dual-srchost", "dual-dsthost", "triple-isolate", "ack-filter-aggressive"],
+            *["ptm", "atm", "noatm", "conservative", "raw", "ingress", "egress"],
+            *["datacentre", "lan", "metro", "regional", "internet", "oceanic"],
+            *["satellite", "interplanetary"],
+        ],
+        "flag",
+    ),
+    "hhf": {
+        "limit": "packets",
+        "quantum": "bytes",
+        "hh_limit": "number",
+        "reset_timeout": "time",
+        "admit_bytes": "bytes",
+        "evict_timeout": "time",
+        "non_hh_weight": "number",
+    },
+    "skbprio": {"limit": "packets"},
+}
+REQUIRED = {"red": ("limit", "avpkt"), "choke": ("limit", "bandwidth")}
+
+# Kinds that need classes, filters, several commands or hardware queues, which an experiment
+# cannot give them.
+NOT_A_QUEUE = frozenset(
+    [
+        *["cbs", "clsact", "drr", "ets", "etf", "gred", "hfsc", "htb", "ingress", "mq", "mqprio"],
+        *["multiq", "noqueue", "plug", "prio", "qfq", "taprio", "tbf", "teql"],
+    ]
+)
+
+
+@dataclass(frozen=True)
+class Link:
+    """What a queue length in time or BDP refers to."""
+
+    rate_bps: int
+    rtt_ns: int
+    packet_bytes: int  # a full packet on the wire
+
+
+def modules(prefix: Literal["sch_", "tcp_"]) -> set[str]:
+    """The names that the modules in kmods/ add: 'sch_' for qdiscs, 'tcp_' congestion controls."""
+    return {path.name.removeprefix(prefix) for path in MODULES.glob(f"{prefix}*") if path.is_dir()}
+
+
+def check_kind(kind: str) -> None:
+    """Raise ValueError unless the lab has a queue of this kind."""
+    known = KINDS.keys() | modules("sch_")
+    if kind in known:
+        return
+    if kind in NOT_A_QUEUE:
+        raise ValueError(
+            f"{kind} is no queue by itself: it needs classes, filters or further commands, "
+            f"which an experiment cannot give; use one of {', '.join(sorted(known))}"
+        )
+    near = difflib.get_close_matches(kind, sorted(known), 1)
+    meant = f", did you mean '{near[0]}'?" if near else ""
+    raise ValueError(
+        f"unknown qdisc '{kind}'{meant} Use one of {', '.join(sorted(known))}, "
+        "or add a module kmods/sch_<name>"
+    )
+
+
+def limit_unit(kind: str) -> Literal["packets", "bytes"]:
+    """What a plain number as the kind's limit counts; packets for a kind from kmods/."""
+    if kind == "cake":  # memlimit
+        return "bytes"
+    return "bytes" if KINDS.get(kind, {}).get("limit") == "bytes" else "packets"
+
+
+def words(kind: str, option: str, value: object) -> QueueLength | list[str]:
+    """One option as tc's words, or as the queue length that `tc_words` turns into a number.
+
+    Raises ValueError when the kind has no such option or the value does not suit it.
+    """
+    match _type(kind, option).split("/"):
+        case ["flag", *off]:
+            if not isinstance(value, bool):
+                raise ValueError(f"{units.shown(value)} is not true or false: {option} is a flag")
+            return [option] if value else off
+        case ["packets" | "bytes"]:
+            return units.parse_length(value)
+        case ["time"]:
+            ns = units.parse_time(value)
+            if ns % 1000:
+                raise ValueError(f"{units.shown(value)} is finer than tc's clock: write whole us")
+            return [option, units.format_time(ns)]
+        case ["rate"]:
+            return [option, f"{units.parse_rate(value)}bit"]
+        case ["number"]:
+            return [option, _number(value)]
+        case ["any"] if isinstance(value, bool):
+            return [option] if value else []
+        case ["any"] if isinstance(value, str) and value.endswith("bdp"):
+            return units.parse_length(value)
+    return [option, *_text(value)]
+
+
+def tc_words(kind: str, option: str, value: object, link: Link) -> list[str]:
+    """One option as the words that tc takes; lengths become packets or bytes of `link`."""
+    read = words(kind, option, value)
+    if isinstance(read, list):
+        return read
+    return [option, str(count(read, _type(kind, option), link))]
+
+
+def count(length: QueueLength, unit: str, link: Link) -> int:
+    """The length in bytes when `unit` is 'bytes', else in full packets."""
+    convert = units.in_bytes if unit == "bytes" else units.in_packets
+    return convert(
+        length, rate_bps=link.rate_bps, rtt_ns=link.rtt_ns, packet_bytes=link.packet_bytes
+    )
+
+
+def _type(kind: str, option: str) -> str:
+    if kind not in KINDS:
+        return "packets" if option == "limit" else "any"
+    options = KINDS[kind]
+    if option in options:
+        return options[option]
+    near = difflib.get_close_matches(option, options, 1)
+    meant = f", did you mean '{near[0]}'?" if near else "."
+    known = f"Its options: {', '.join(sorted(options))}" if options else "It takes no options"
+    raise ValueError(f"{kind} has no option '{option}'{meant} {known}")
+
+
+def _number(value: object) -> str:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ValueError(f"{units.shown(value)} is not a number: write a plain number")
+    if not 0 <= value < units.LARGEST:
+        raise ValueError(f"{units.shown(value)} is out of range: write a number of 0 or more")
+    return f"{value:.12f}".rstrip("0").rstrip(".") if isinstance(value, float) else str(value)
+
+
+def _text(value: object) -> list[str]:
+    if isinstance(value, list) and value:
+        return [_word(item) for item in value]
+    return [_word(value)]
+
+
+def _word(value: object) -> str:
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        raise ValueError(f"{units.shown(value)} is not a word of tc: write text or a number")
+    text = str(value)
+    if not text or any(character.isspace() for character in text):
+        raise ValueError(
+            f"{units.shown(value)} is not one word: write several as a list, such as [10ms, 1ms]"
+        )
+    return text

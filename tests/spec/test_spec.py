@@ -1,0 +1,309 @@
+"""The experiment file: what is read, what the command line may change, and the published schema."""
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import jsonschema  # type: ignore[import-untyped]
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sandglass import plan, spec, units
+from sandglass.errors import UsageError
+from sandglass.experiment import Bulk, Experiment, Ping, Udp
+
+ROOT = Path(__file__).parents[2]
+EXAMPLES = sorted((ROOT / "examples").glob("*.yaml"))
+CODEL = ROOT / "examples" / "codel.yaml"
+
+# The example of the issue that asked for the lab, word for word.
+ISSUE = """\
+title: One CUBIC flow through CoDel
+topology: dumbbell              # topologies/dumbbell.py
+pairs: 1                        # s1..sN, d1..dN
+rtt: 100ms                      # base round trip, half in each direction, after the bottleneck
+bottleneck:
+  rate: 20mbit
+  queue: {kind: codel, limit: 1000, ecn: true}   # any tc qdisc; other keys are its own tc options
+flows:
+  - {workload: bulk, from: s1, to: d1, cc: cubic, ecn: true, start: 0s, duration: 90s}
+duration: 90s
+seed: 1
+"""
+HOSTS = (
+    "hosts: {s1: {sysctls: {net.ipv4.tcp_sack: 0}, initcwnd: 3, rtt: 60ms, access_rate: 1gbit, "
+    "mtu: 9000, delayed_ack: false, pacing: true}}\n"
+)
+LEAST = """\
+topology: dumbbell
+rtt: 100ms
+bottleneck: {rate: 20mbit, queue: {kind: codel}}
+flows: [{workload: bulk, from: s1, to: d1}]
+duration: 10s
+"""
+
+
+def written(folder: Path, text: str) -> Path:
+    path = folder / "experiment.yaml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_the_issues_example_loads_as_it_stands(tmp_path: Path) -> None:
+    experiment = spec.load(written(tmp_path, ISSUE))
+    assert CODEL.read_text(encoding="utf-8").endswith(ISSUE)
+    assert experiment.title == "One CUBIC flow through CoDel"
+    assert experiment.rtt == 100_000_000
+    assert experiment.bottleneck.rate == 20_000_000
+    assert experiment.bottleneck.queue.options == {"ecn": True}
+    [flow] = experiment.flows
+    assert isinstance(flow, Bulk)
+    assert (flow.src, flow.dst, flow.cc, flow.ecn) == ("s1", "d1", "cubic", True)
+    assert flow.duration == experiment.duration == 90 * 10**9
+    assert experiment.parameters == {"pairs": 1}
+    assert experiment.facts.hosts == ["s1", "d1"]
+
+
+def test_the_issues_hosts_load_as_they_stand(tmp_path: Path) -> None:
+    settings = spec.load(written(tmp_path, ISSUE + HOSTS)).hosts["s1"]
+    assert settings.sysctls == {"net.ipv4.tcp_sack": "0"}
+    assert (settings.initcwnd, settings.rtt, settings.access_rate) == (3, 60_000_000, 10**9)
+    assert (settings.mtu, settings.delayed_ack, settings.pacing) == (9000, False, True)
+
+
+def test_what_may_be_left_out(tmp_path: Path) -> None:
+    experiment = spec.load(written(tmp_path, LEAST))
+    assert experiment.title == "experiment"  # the file's name
+    assert experiment.seed == 1
+    assert experiment.record == ["packets", "acks", "queues"]
+    assert experiment.flows[0].start == 0
+    assert experiment.bottleneck.queue.limit is None
+    assert experiment.filled()["pairs"] == 1
+    assert experiment.filled()["flows"][0]["duration"] == "10s"
+
+
+def test_workloads_have_their_own_keys(tmp_path: Path) -> None:
+    text = LEAST.replace(
+        "flows: [{workload: bulk, from: s1, to: d1}]",
+        "flows: [{workload: udp, from: s1, to: d1, rate: 5mbit, burst: 3}, "
+        "{workload: ping, from: s1, to: d1}, "
+        "{workload: 'flent:tcp_upload', from: s1, to: d1, cc: reno, count: 2}]",
+    )
+    udp, ping, flent = spec.load(written(tmp_path, text)).flows
+    assert isinstance(udp, Udp)
+    assert udp.options == {"rate": 5_000_000, "packet_size": 1472, "burst": 3}
+    assert isinstance(ping, Ping)
+    assert ping.options == {"interval": 10**9}
+    assert (flent.workload, flent.options, flent.count) == ("flent:tcp_upload", {}, 2)
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_examples_load_and_open_with_what_they_show(path: Path) -> None:
+    assert path.read_text(encoding="utf-8").startswith("# ")
+    experiment = spec.load(path)
+    assert plan.resolve(experiment, experiment.facts)["flows"]
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_filled_experiments_mean_the_same(path: Path, tmp_path: Path) -> None:
+    experiment = spec.load(path)
+    again = spec.load(written(tmp_path, json.dumps(experiment.filled())))
+    assert again.filled() == experiment.filled()
+    assert plan.resolve(again, again.facts) == plan.resolve(experiment, experiment.facts)
+
+
+# --- The command line -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("override", "key", "value"),
+    [
+        ("bottleneck.rate=10mbit", ("bottleneck", "rate"), "10mbit"),
+        ("flows.0.cc=reno", ("flows", 0, "cc"), "reno"),
+        ("flows.0.ecn=false", ("flows", 0, "ecn"), False),
+        ("bottleneck.queue={kind: pie, limit: 50p}", ("bottleneck", "queue", "limit"), "50p"),
+        ("bottleneck.reverse.rate=1mbit", ("bottleneck", "reverse", "rate"), "1mbit"),
+        ("hosts.d1.sysctls.net.ipv4.tcp_sack=0", ("hosts", "d1", "sysctls"), None),
+        ("pairs=3", ("pairs",), 3),
+        ("record=[acks]", ("record",), ["acks"]),
+    ],
+)
+def test_overrides(override: str, key: tuple[str | int, ...], value: object) -> None:
+    found: Any = spec.load(CODEL, [override]).filled()
+    for part in key:
+        found = found[part]
+    assert found == (value if value is not None else {"net.ipv4.tcp_sack": "0"})
+
+
+def test_later_overrides_win_and_seed_is_an_override() -> None:
+    experiment = spec.load(CODEL, ["rtt=10ms", "rtt=20ms", "seed=5"], seed=7)
+    assert (experiment.rtt, experiment.seed) == (20_000_000, 7)
+
+
+@pytest.mark.parametrize(
+    ("override", "said"),
+    [
+        ("rtt", "write key.path=value"),
+        ("=5", "write key.path=value"),
+        ("rtt=", "write key.path=value"),
+        ("bottleneck.qeue.limit=3", "bottleneck.qeue: unknown key, did you mean 'queue'?"),
+        ("bottleneck.qeue.limit=3", "(set by --set)"),
+        ("flows.1.cc=reno", "flows has no entry 1: it has 0 to 0"),
+        ("flows.first.cc=reno", "flows has no entry first"),
+        ("rtt.half=3", "rtt is 100ms, it has no key half"),
+        ("rtt=fast", "rtt: fast is not a time"),
+        ("rtt=[", "line 1"),
+        ("colour=red", "colour: unknown key"),
+    ],
+)
+def test_overrides_that_are_refused(override: str, said: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        spec.load(CODEL, [override])
+    assert str(CODEL) in caught.value.message
+    assert said in caught.value.message
+
+
+def test_a_seed_out_of_range_is_refused() -> None:
+    with pytest.raises(UsageError, match="seed: 18446744073709551616 is too large"):
+        spec.load(CODEL, seed=2**64)
+
+
+# --- Files that are none --------------------------------------------------------------------------
+
+
+def test_an_absent_file(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"nothing\.yaml: no such file"):
+        spec.load(tmp_path / "nothing.yaml")
+
+
+def test_a_directory(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="is a directory"):
+        spec.load(tmp_path)
+
+
+def test_a_binary_file(tmp_path: Path) -> None:
+    path = tmp_path / "binary.yaml"
+    path.write_bytes(b"\xff\xfe\x00\x01")
+    with pytest.raises(UsageError, match="is not text in UTF-8"):
+        spec.load(path)
+
+
+def test_a_file_that_may_not_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_args: object, **_options: object) -> str:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "read_text", refuse)  # root may read everything
+    with pytest.raises(UsageError, match="cannot be read: Permission denied"):
+        spec.load(tmp_path / "secret.yaml")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[" * 5000, "nested too deeply"),
+        ("seed: 1" + "0" * 5000, "cannot be read"),
+        ("topology: \x07", "is not YAML"),
+        ("1: 2\ntopology: dumbbell", "1: unknown key"),
+        ("? [a]\n: 3", "found unhashable key"),
+    ],
+)
+def test_files_made_to_break_the_reader(text: str, said: str, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=said):
+        spec.load(written(tmp_path, text))
+
+
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner),
+    max_leaves=8,
+)
+
+
+@given(st.dictionaries(st.sampled_from([*Experiment.model_fields, "pairs"]), values))
+def test_whatever_is_in_it_the_answer_is_a_usage_error(data: dict[str, Any]) -> None:
+    with pytest.raises(UsageError, match=r"any\.yaml: "):
+        spec.parse(data, Path("any.yaml"))
+
+
+@given(st.integers(0, 2**32), values)
+def test_a_valid_file_with_one_wrong_value_names_its_key(seed: int, value: Any) -> None:
+    data = yaml.safe_load(ISSUE + HOSTS)
+    inner: Any = data
+    choice = random.Random(seed)
+    path = ""
+    while isinstance(inner, dict | list) and inner:
+        parent = inner
+        key = choice.choice(sorted(inner)) if isinstance(inner, dict) else 0
+        path += f"[{key}]" if isinstance(key, int) else f".{key}"
+        inner = inner[key]
+    parent[key] = value
+    try:
+        spec.parse(data, Path("any.yaml"))
+    except UsageError as error:
+        top = path.removeprefix(".").split(".")[0].split("[")[0]
+        assert top in error.message  # noqa: PT017 -- a value may happen to be valid
+
+
+# --- The schema -----------------------------------------------------------------------------------
+
+
+def test_the_published_schema_is_the_models() -> None:
+    published = json.loads((ROOT / "docs" / "experiment.schema.json").read_text(encoding="utf-8"))
+    assert published == spec.schema(), "write it anew: python -m sandglass.spec"
+
+
+def test_every_key_is_described() -> None:
+    def properties(schema: Any) -> list[tuple[str, Any]]:
+        if isinstance(schema, list):
+            return [found for item in schema for found in properties(item)]
+        if not isinstance(schema, dict):
+            return []
+        inner = [found for value in schema.values() for found in properties(value)]
+        here = schema.get("properties", {})
+        # Conditions ("if") only test what is described elsewhere.
+        return inner + [pair for pair in here.items() if "const" not in pair[1] or len(pair[1]) > 1]
+
+    whole = spec.schema()
+    del whole["if"]
+    found = properties(whole)
+    assert len(found) > 40
+    assert [name for name, each in found if "description" not in each] == []
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_examples_suit_the_schema(path: Path) -> None:
+    schema = spec.schema()
+    jsonschema.Draft202012Validator.check_schema(schema)
+    jsonschema.validate(yaml.safe_load(path.read_text(encoding="utf-8")), schema)
+    jsonschema.validate(spec.load(path).filled(), schema)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"colour": "red"},
+        {"rtt": 100},
+        {"rtt": None},
+        {"bottleneck": {"rate": "20mbit", "queue": {"kind": "codel", "targt": "5ms"}}},
+        {"flows": [{"workload": "udp", "from": "s1", "to": "d1", "cc": "reno"}]},
+        {"hosts": {"s1": {"sysctls": {"kernel.panic": 1}}}},
+    ],
+)
+def test_the_schema_refuses_what_the_reader_refuses(change: dict[str, Any]) -> None:
+    data = yaml.safe_load(ISSUE) | change
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(data, spec.schema())
+    with pytest.raises(UsageError):
+        spec.parse(data, Path("any.yaml"))
+
+
+@given(st.sampled_from(list(units.SIZES)), st.integers(1, 10**6))
+def test_sizes_reach_the_flow(unit: str, number: int) -> None:
+    data = yaml.safe_load(LEAST)
+    data["flows"][0]["size"] = f"{number}{unit}"
+    [flow] = spec.parse(data, Path("any.yaml")).flows
+    assert isinstance(flow, Bulk)
+    assert flow.size == number * units.SIZES[unit]
