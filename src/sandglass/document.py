@@ -1,5 +1,6 @@
 """A YAML file as a plain mapping, with keys set from the command line."""
 
+import copy
 from pathlib import Path
 from typing import Any
 
@@ -15,24 +16,26 @@ MERGE = "tag:yaml.org,2002:merge"
 class _Loader(yaml.SafeLoader):
     """YAML in which a key that stands twice is an error."""
 
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        seen: dict[Any, yaml.Node] = {}
-        for key_node, _ in node.value:
-            if not isinstance(key_node, yaml.ScalarNode) or key_node.tag == MERGE:
+    def compose_mapping_node(self, anchor: Any) -> yaml.MappingNode:
+        node = super().compose_mapping_node(anchor)
+        seen: dict[str, yaml.Node] = {}
+        for key, _ in node.value:
+            if not isinstance(key, yaml.ScalarNode) or key.tag == MERGE:
                 continue
-            first = seen.setdefault(key_node.value, key_node)
-            if first is not key_node:
-                raise yaml.constructor.ConstructorError(
+            first = seen.setdefault(key.value, key)
+            if first is not key:
+                raise yaml.composer.ComposerError(
                     None,
                     None,
-                    f"the key '{key_node.value}' stands there twice, first in line "
+                    f"the key '{key.value}' stands there twice, first in line "
                     f"{first.start_mark.line + 1}: remove one of them",
-                    key_node.start_mark,
+                    key.start_mark,
                 )
-        return super().construct_mapping(node, deep)
+        return node
 
 
 def read(path: Path) -> dict[str, Any]:
+    """The mapping that a YAML file holds. Raises UsageError."""
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
@@ -69,7 +72,7 @@ def _yaml(text: str, here: str) -> Any:
 
 
 def override(data: dict[str, Any], text: str, source: Path) -> KeyPath:
-    """Set one `key.path=value` in `data`; gives the path that it has set."""
+    """Set one `key.path=value` in `data`; gives the path that it has set. Raises UsageError."""
     here = f"{source}: --set {text}"
     name, equals, written = text.partition("=")
     if not equals or not name or not written:
@@ -81,23 +84,19 @@ def override(data: dict[str, Any], text: str, source: Path) -> KeyPath:
     inner: Any = data
     path: list[str | int] = []
     for depth, key in enumerate(keys):
-        last = depth == len(keys) - 1
+        place: str | int = key
         if isinstance(inner, list):
             if not key.isdecimal() or int(key) >= len(inner):
                 entries = f"0 to {len(inner) - 1}" if inner else "none"
                 raise UsageError(f"{here}: {where(path)} has no entry {key}: it has {entries}")
-            path.append(int(key))
-            if last:
-                inner[int(key)] = value
-            else:
-                inner = inner[int(key)]
+            place = int(key)
         elif isinstance(inner, dict):
-            path.append(key)
-            if last:
-                inner[key] = value
-            else:
-                inner = inner.setdefault(key, {})
+            inner.setdefault(key, {})
         else:
             found = units.shown(inner)
             raise UsageError(f"{here}: {where(path)} is {found}, it has no key {key}")
+        path.append(place)
+        # A copy, because an alias may use the same part elsewhere.
+        inner[place] = value if depth == len(keys) - 1 else copy.copy(inner[place])
+        inner = inner[place]
     return tuple(path)

@@ -230,7 +230,9 @@ class Queue(Part):
     @model_validator(mode="after")
     def _options_are_tcs(self) -> Self:
         problems: list[Problem] = []
-        given = self.options if self.limit is None else {"limit": 0} | self.options
+        given = self.options
+        if self.limit is not None:
+            given = {"limit": units.format_length(self.limit)} | given
         for option, value in given.items():
             try:
                 qdiscs.words(self.kind, option, value)

@@ -35,6 +35,7 @@ class PartError(ValueError):
 
 
 def explain(error: ValidationError, part: type[BaseModel]) -> list[Problem]:
+    """What pydantic found wrong in a `part` of the file, in words for its writer."""
     problems: list[Problem] = []
     for detail in error.errors(include_url=False):
         cause = detail.get("ctx", {}).get("error")
@@ -68,6 +69,7 @@ def _reason(detail: Any, cause: Exception | None, part: type[BaseModel]) -> str:
 
 
 def missing(part: type[BaseModel], key: str) -> str:
+    """What is said of a required key that is not there."""
     field = next(f for name, f in part.model_fields.items() if key in (name, f.alias))
     if not field.examples:
         return "is missing"
@@ -78,6 +80,7 @@ def missing(part: type[BaseModel], key: str) -> str:
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
+    """How a sentence about an unknown name ends: with the known one that resembles it, if any."""
     near = difflib.get_close_matches(name, sorted(known), 1)
     return f", did you mean '{near[0]}'?" if near else "."
 

@@ -14,6 +14,8 @@ from sandglass.units import QueueLength
 
 MODULES = Path(__file__).resolve().parents[2] / "kmods"
 
+LARGEST_COUNT = 2**32 - 1  # the kernel's limits are 32 bits wide
+
 # Type of each option. A flag with a slash names the word that switches it off.
 _PIE = {
     "limit": "packets",
@@ -244,7 +246,7 @@ def words(kind: str, option: str, value: object) -> QueueLength | list[str]:
                 raise ValueError(f"{units.shown(value)} is not true or false: {option} is a flag")
             return [option] if value else off
         case ["packets" | "bytes"]:
-            return units.parse_length(value)
+            return _length(value)
         case ["time"]:
             ns = units.parse_time(value)
             if ns % 1000:
@@ -257,7 +259,7 @@ def words(kind: str, option: str, value: object) -> QueueLength | list[str]:
         case ["any"] if isinstance(value, bool):
             return [option] if value else []
         case ["any"] if isinstance(value, str) and value.endswith("bdp"):
-            return units.parse_length(value)
+            return _length(value)
     return [option, *_text(value)]
 
 
@@ -287,6 +289,13 @@ def _type(kind: str, option: str) -> str:
     meant = f", did you mean '{near[0]}'?" if near else "."
     known = f"Its options: {', '.join(sorted(options))}" if options else "It takes no options"
     raise ValueError(f"{kind} has no option '{option}'{meant} {known}")
+
+
+def _length(value: object) -> QueueLength:
+    length = units.parse_length(value)
+    if length.unit in ("own", "packets", "bytes") and length.amount > LARGEST_COUNT:
+        raise ValueError(f"{units.shown(value)} is too long: tc counts up to {LARGEST_COUNT}")
+    return length
 
 
 def _number(value: object) -> str:

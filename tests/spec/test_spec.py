@@ -85,6 +85,12 @@ def test_what_may_be_left_out(tmp_path: Path) -> None:
     assert experiment.filled()["flows"][0]["duration"] == "10s"
 
 
+def test_merge_keys_are_yaml_not_doubles(tmp_path: Path) -> None:
+    text = LEAST + "hosts: {s1: &same {mtu: 1400, initcwnd: 3}, d1: {<<: *same, mtu: 9000}}\n"
+    hosts = spec.load(written(tmp_path, text)).hosts
+    assert (hosts["d1"].mtu, hosts["d1"].initcwnd) == (9000, 3)
+
+
 def test_workloads_have_their_own_keys(tmp_path: Path) -> None:
     text = LEAST.replace(
         "flows: [{workload: bulk, from: s1, to: d1}]",
@@ -141,6 +147,12 @@ def test_overrides(override: str, key: tuple[str | int, ...], value: object) -> 
 def test_later_overrides_win_and_seed_is_an_override() -> None:
     experiment = spec.load(CODEL, ["rtt=10ms", "rtt=20ms", "seed=5"], seed=7)
     assert (experiment.rtt, experiment.seed) == (20_000_000, 7)
+
+
+def test_an_override_does_not_reach_through_an_alias(tmp_path: Path) -> None:
+    text = LEAST + "hosts: {s1: &same {mtu: 1400}, d1: *same}\n"
+    hosts = spec.load(written(tmp_path, text), ["hosts.s1.mtu=9000"]).hosts
+    assert (hosts["s1"].mtu, hosts["d1"].mtu) == (9000, 1400)
 
 
 @pytest.mark.parametrize(
