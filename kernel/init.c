@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * init of the lab: mounts what a lab needs, runs one program, hands its exit
+ * status to the host, powers off.
+ *
+ * The root is the host's file system, read-only. The lab's own directories
+ * lie over it:
+ *   /tmp, /run, /var     empty tmpfs, so that no daemon meets the host's state
+ *   /run/sandglass/code  the host's Sandglass sources (SANDGLASS_CODE), read-only
+ *   /run/sandglass/run   the host's run directory (SANDGLASS_RUN), writable
+ *   /run/sandglass/lab   the lab kernel's modules (SANDGLASS_LAB), read-only
+ *   /run/sandglass/programs  programs that set-up unpacked (SANDGLASS_PROGRAMS), read-only
+ * Paths inside the lab are therefore the same on every machine, which keeps
+ * the guest's work, and with it its random numbers, the same.
+ *
+ * A C program because it runs in every boot: a shell script would spend more
+ * time starting mount(8) a dozen times than the rest of the boot takes.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mount.h>
+#include <sys/reboot.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define STATUS_INIT_FAILED 70 /* EX_SOFTWARE of sysexits.h */
+
+static void power_off(int status)
+{
+	FILE *exitcode = fopen("/proc/exitcode", "w");
+
+	/* UML's own way to give its process an exit status. */
+	if (exitcode) {
+		fprintf(exitcode, "%d\n", status);
+		fclose(exitcode);
+	}
+	sync();
+	reboot(RB_POWER_OFF);
+	_exit(status);
+}
+
+__attribute__((format(printf, 1, 2)))
+static void fail(const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	fprintf(stderr, "lab init: ");
+	vfprintf(stderr, format, args);
+	fprintf(stderr, ": %s\n", strerror(errno));
+	va_end(args);
+	power_off(STATUS_INIT_FAILED);
+}
+
+static void mount_or_fail(const char *type, const char *target,
+			  unsigned long flags, const char *options)
+{
+	mkdir(target, 0755);
+	if (mount("none", target, type, flags, options))
+		fail("cannot mount %s on %s (%s)", type, target,
+		     options ? options : "");
+}
+
+static const char *required(const char *name)
+{
+	const char *value = getenv(name);
+
+	if (!value) {
+		errno = EINVAL;
+		fail("%s is not set on the kernel command line", name);
+	}
+	return value;
+}
+
+int main(int argc, char *argv[])
+{
+	static char *const environment[] = {
+		"PATH=/usr/local/sbin:/usr/sbin:/sbin:/usr/local/bin:/usr/bin:/bin"
+		":/run/sandglass/programs/usr/bin",
+		"HOME=/tmp", "LANG=C.UTF-8", "TERM=xterm-256color", "USER=root",
+		"PYTHONDONTWRITEBYTECODE=1", "PYTHONHASHSEED=0",
+		"PYTHONPYCACHEPREFIX=/run/sandglass/pycache",
+		NULL
+	};
+	const struct rlimit files = { 65536, 65536 };
+	int status;
+	pid_t child;
+
+	mount_or_fail("proc", "/proc", 0, NULL);
+	mount_or_fail("sysfs", "/sys", 0, NULL);
+	mkdir("/dev/pts", 0755);
+	mount("none", "/dev/pts", "devpts", 0, "ptmxmode=666");
+	mount_or_fail("tmpfs", "/tmp", 0, "mode=1777");
+	mount_or_fail("tmpfs", "/run", 0, "mode=755");
+	mount_or_fail("tmpfs", "/var", 0, "mode=755");
+	mkdir("/var/log", 0755);
+	mkdir("/var/tmp", 01777);
+	mkdir("/var/run", 0755);
+	mkdir("/run/netns", 0755);
+	mkdir("/run/sandglass", 0755);
+	mount_or_fail("hostfs", "/run/sandglass/code", MS_RDONLY,
+		      required("SANDGLASS_CODE"));
+	mount_or_fail("hostfs", "/run/sandglass/lab", MS_RDONLY,
+		      required("SANDGLASS_LAB"));
+	mount_or_fail("hostfs", "/run/sandglass/programs", MS_RDONLY,
+		      required("SANDGLASS_PROGRAMS"));
+	mount_or_fail("hostfs", "/run/sandglass/run", 0,
+		      required("SANDGLASS_RUN"));
+	setrlimit(RLIMIT_NOFILE, &files);
+
+	if (argc < 2) {
+		errno = EINVAL;
+		fail("no program given");
+	}
+	child = fork();
+	if (child < 0)
+		fail("cannot fork");
+	if (child == 0) {
+		/* A session with the console as its terminal, for the prompt. */
+		setsid();
+		ioctl(STDIN_FILENO, TIOCSCTTY, 0);
+		execve(argv[1], argv + 1, environment);
+		fail("cannot run %s", argv[1]);
+	}
+	while (waitpid(-1, &status, 0) != child)
+		;	/* orphans end up here; only the program's status counts */
+	power_off(WIFEXITED(status) ? WEXITSTATUS(status)
+				    : 128 + WTERMSIG(status));
+}

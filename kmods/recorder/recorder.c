@@ -1,0 +1,813 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * recorder - what happened at the bottleneck and in the senders, packet by packet
+ *
+ * Probes on tracepoints write fixed-size records into memory, which is read
+ * when the run is over:
+ *
+ *   /proc/recorder/packets   one record per packet that met a watched device's
+ *                            root qdisc: arrival, departure or drop, ECN field
+ *                            before and after, backlog met on arrival
+ *   /proc/recorder/acks      one record per segment that reaches an established
+ *                            TCP sender with data in flight, with the sender's
+ *                            state just before it takes the segment in
+ *   /proc/recorder/queues    samples of each watched queue and of its qdisc's
+ *                            own statistics (the xstats of tc -s)
+ *   /proc/recorder/control   commands in, status out
+ *
+ * The recorder must not change what it records. Records are kept in memory so
+ * that no process has to run; and time stamps in the lab come from
+ * time_travel_now(), because there a read of the clock moves the clock.
+ *
+ * Commands, one per write:
+ *   watch DEVICE MAJOR LIMIT packets|bytes   a device of the writer's network
+ *                namespace, the handle of the qdisc whose statistics count,
+ *                and how much it holds before it must drop
+ *   zero NS      CLOCK_MONOTONIC time that becomes time zero of the records
+ *   start [packets] [acks] [queues=INTERVAL_NS]
+ *   stop
+ */
+#include <linux/hashtable.h>
+#include <linux/hrtimer.h>
+#include <linux/ip.h>
+#include <linux/module.h>
+#include <linux/mm.h>
+#include <linux/netdevice.h>
+#include <linux/nsproxy.h>
+#include <linux/proc_fs.h>
+#include <linux/seq_file.h>
+#include <linux/slab.h>
+#include <linux/tcp.h>
+#include <linux/tracepoint.h>
+#include <linux/udp.h>
+#include <linux/version.h>
+#include <linux/vmalloc.h>
+#include <net/gen_stats.h>
+#include <net/inet_ecn.h>
+#include <net/net_namespace.h>
+#include <net/pkt_sched.h>
+#include <net/sch_generic.h>
+#include <net/tcp.h>
+#ifdef CONFIG_UML_TIME_TRAVEL_SUPPORT
+#include <linux/time-internal.h>
+#endif
+
+#define CHUNK_ORDER	4
+#define CHUNK_SIZE	(PAGE_SIZE << CHUNK_ORDER)
+#define MAX_CHUNKS	65536
+#define MAX_CC		32
+#define XSTATS_SIZE	64
+
+/* What became of a packet. */
+enum outcome {
+	OUTCOME_SENT,
+	OUTCOME_OVERLIMIT,	/* dropped for want of room */
+	OUTCOME_AQM_ENQUEUE,	/* dropped on arrival although there was room */
+	OUTCOME_AQM_DEQUEUE,	/* dropped from the queue */
+	OUTCOME_QUEUED,		/* still in the queue when recording stopped */
+};
+
+struct packet_record {
+	s64	enqueue_ns;
+	s64	leave_ns;	/* of the dequeue or of the drop */
+	__be32	saddr;
+	__be32	daddr;
+	__be16	sport;
+	__be16	dport;
+	u32	seq;		/* TCP sequence number, else IP identification */
+	u32	size;		/* bytes as the shaper counts them */
+	u32	payload;	/* bytes of TCP or UDP data */
+	u32	queue_packets;
+	u32	queue_bytes;
+	u16	watch;
+	u16	drop_reason;	/* enum skb_drop_reason of this kernel */
+	u8	protocol;
+	u8	ecn_in;
+	u8	ecn_out;
+	u8	outcome;
+} __packed;
+
+struct ack_record {
+	s64	time_ns;
+	u64	bytes_acked;
+	__be32	saddr;
+	__be32	daddr;
+	__be16	sport;
+	__be16	dport;
+	u32	cwnd;
+	u32	ssthresh;
+	u32	srtt_us;
+	u32	min_rtt_us;
+	u32	in_flight;
+	u32	delivered;
+	u32	delivered_ce;
+	u32	lost;
+	u32	retransmits;
+	u32	pacing_rate;	/* bytes per second, capped */
+	u8	ca_state;
+	u8	cc;
+	u16	reserved;
+} __packed;
+
+struct queue_record {
+	s64	time_ns;
+	u64	sent_bytes;
+	u64	sent_packets;
+	u32	backlog_packets;
+	u32	backlog_bytes;
+	u32	drops;
+	u32	overlimits;
+	u16	watch;
+	u16	xstats_size;
+	u32	reserved;
+	u8	xstats[XSTATS_SIZE];
+} __packed;
+
+/**
+ * struct stream - an append-only sequence of records of one size
+ * @chunks:	memory, CHUNK_SIZE bytes each
+ * @record:	size of a record in bytes
+ * @per_chunk:	records in a chunk; a record does not cross chunks
+ * @count:	records written
+ * @lost:	records for which there was no memory
+ * @enabled:	whether records are taken
+ */
+struct stream {
+	void		**chunks;
+	size_t		record;
+	size_t		per_chunk;
+	u64		count;
+	u64		lost;
+	bool		enabled;
+};
+
+/**
+ * struct watch - a device whose root qdisc is recorded
+ * @node:	in watches_by_device
+ * @dev:	the device, a reference is held
+ * @index:	what records call it
+ * @major:	handle of the qdisc whose statistics are sampled
+ * @limit:	how much fits into the queue
+ * @limit_bytes: whether @limit counts bytes
+ * @last_enqueue: arrival of the latest packet
+ * @last_skb:	the latest packet
+ */
+struct watch {
+	struct hlist_node	node;
+	struct net_device	*dev;
+	netdevice_tracker	tracker;
+	u16			index;
+	u32			major;
+	u32			limit;
+	bool			limit_bytes;
+	s64			last_enqueue;
+	const struct sk_buff	*last_skb;
+};
+
+/* A packet between its arrival and its departure. */
+struct queued {
+	struct hlist_node	node;
+	const struct sk_buff	*skb;
+	struct packet_record	packet;
+};
+
+static struct stream packets = { .record = sizeof(struct packet_record) };
+static struct stream acks = { .record = sizeof(struct ack_record) };
+static struct stream queues = { .record = sizeof(struct queue_record) };
+
+static DEFINE_HASHTABLE(watches_by_device, 6);
+static DEFINE_HASHTABLE(queued_by_skb, 12);
+static struct watch *watches[U16_MAX];
+static unsigned int n_watches;
+static struct kmem_cache *queued_cache;
+static const struct tcp_congestion_ops *cc_seen[MAX_CC];
+static unsigned int n_cc;
+static s64 zero_ns;
+static u64 sample_interval_ns;
+static struct hrtimer sample_timer;
+static struct sk_buff *sample_skb;
+static struct proc_dir_entry *proc_dir;
+/* Records are written from softirq and process context; one lock is enough. */
+static DEFINE_SPINLOCK(lock);
+static DEFINE_MUTEX(control_mutex);
+
+static s64 now_ns(void)
+{
+#ifdef CONFIG_UML_TIME_TRAVEL_SUPPORT
+	return (s64)time_travel_now() - zero_ns;
+#else
+	return ktime_get_ns() - zero_ns;
+#endif
+}
+
+/* Streams */
+
+static void *stream_append(struct stream *s)
+{
+	size_t chunk = div_u64(s->count, s->per_chunk);
+	size_t within = s->count - chunk * s->per_chunk;
+
+	if (chunk >= MAX_CHUNKS)
+		goto lost;
+	if (!s->chunks[chunk]) {
+		s->chunks[chunk] = (void *)__get_free_pages(GFP_ATOMIC | __GFP_NOWARN,
+							    CHUNK_ORDER);
+		if (!s->chunks[chunk])
+			goto lost;
+	}
+	s->count++;
+	return s->chunks[chunk] + within * s->record;
+lost:
+	s->lost++;
+	return NULL;
+}
+
+static int stream_init(struct stream *s)
+{
+	s->per_chunk = CHUNK_SIZE / s->record;
+	s->chunks = vcalloc(MAX_CHUNKS, sizeof(void *));
+	return s->chunks ? 0 : -ENOMEM;
+}
+
+static void stream_free(struct stream *s)
+{
+	unsigned int i;
+
+	if (!s->chunks)
+		return;
+	for (i = 0; i < MAX_CHUNKS && s->chunks[i]; i++)
+		free_pages((unsigned long)s->chunks[i], CHUNK_ORDER);
+	vfree(s->chunks);
+}
+
+static ssize_t stream_read(struct file *file, char __user *buffer, size_t size, loff_t *offset)
+{
+	struct stream *s = pde_data(file_inode(file));
+	u64 chunk_bytes = s->per_chunk * s->record;
+	u64 end = s->count * s->record;
+	size_t done = 0;
+
+	while (done < size && *offset < end) {
+		size_t chunk = div64_u64(*offset, chunk_bytes);
+		size_t within = *offset - chunk * chunk_bytes;
+		size_t part = min3((u64)(size - done), chunk_bytes - within,
+				   (u64)(end - *offset));
+
+		if (copy_to_user(buffer + done, s->chunks[chunk] + within, part))
+			return -EFAULT;
+		done += part;
+		*offset += part;
+	}
+	return done;
+}
+
+static const struct proc_ops stream_ops = {
+	.proc_read	= stream_read,
+	.proc_lseek	= default_llseek,
+};
+
+/* Packets */
+
+static struct watch *watch_of(const struct net_device *dev)
+{
+	struct watch *w;
+
+	hash_for_each_possible(watches_by_device, w, node, (unsigned long)dev)
+		if (w->dev == dev)
+			return w;
+	return NULL;
+}
+
+static struct queued *queued_of(const struct sk_buff *skb)
+{
+	struct queued *q;
+
+	hash_for_each_possible(queued_by_skb, q, node, (unsigned long)skb)
+		if (q->skb == skb)
+			return q;
+	return NULL;
+}
+
+static u8 ecn_of(const struct sk_buff *skb)
+{
+	if (skb->protocol != htons(ETH_P_IP))
+		return INET_ECN_NOT_ECT;
+	return ip_hdr(skb)->tos & INET_ECN_MASK;
+}
+
+static void describe(struct packet_record *p, const struct sk_buff *skb)
+{
+	const struct iphdr *ip;
+	const void *l4;
+	unsigned int headers;
+
+	p->size = qdisc_pkt_len(skb);
+	if (skb->protocol != htons(ETH_P_IP))
+		return;
+	ip = ip_hdr(skb);
+	headers = ip->ihl * 4;
+	l4 = (const void *)ip + headers;
+	p->saddr = ip->saddr;
+	p->daddr = ip->daddr;
+	p->protocol = ip->protocol;
+	p->seq = ntohs(ip->id);
+	if (ip->frag_off & htons(IP_OFFSET))
+		return;
+	switch (ip->protocol) {
+	case IPPROTO_TCP: {
+		const struct tcphdr *tcp = l4;
+
+		p->sport = tcp->source;
+		p->dport = tcp->dest;
+		p->seq = ntohl(tcp->seq);
+		headers += tcp->doff * 4;
+		break;
+	}
+	case IPPROTO_UDP: {
+		const struct udphdr *udp = l4;
+
+		p->sport = udp->source;
+		p->dport = udp->dest;
+		headers += sizeof(*udp);
+		break;
+	}
+	}
+	p->payload = ntohs(ip->tot_len) - headers;
+}
+
+static void finish(struct queued *q, s64 time, u8 outcome, u8 ecn, u16 reason)
+{
+	struct packet_record *p = stream_append(&packets);
+
+	if (p) {
+		*p = q->packet;
+		p->leave_ns = time;
+		p->outcome = outcome;
+		p->ecn_out = ecn;
+		p->drop_reason = reason;
+	}
+	hash_del(&q->node);
+	kmem_cache_free(queued_cache, q);
+}
+
+static void on_net_dev_queue(void *unused, struct sk_buff *skb)
+{
+	struct watch *w = watch_of(skb->dev);
+	const struct Qdisc *root;
+	struct queued *q;
+
+	if (!w || !packets.enabled)
+		return;
+	spin_lock_bh(&lock);
+	q = queued_of(skb);
+	if (q) {
+		/* It left the queue in a way no tracepoint tells of. */
+		packets.lost++;
+		hash_del(&q->node);
+	} else {
+		q = kmem_cache_alloc(queued_cache, GFP_ATOMIC | __GFP_NOWARN);
+	}
+	if (!q) {
+		packets.lost++;
+		goto out;
+	}
+	root = rcu_dereference_bh(netdev_get_tx_queue(w->dev, 0)->qdisc);
+	q->skb = skb;
+	q->packet = (struct packet_record){
+		.enqueue_ns	= now_ns(),
+		.watch		= w->index,
+		.ecn_in		= ecn_of(skb),
+		.queue_packets	= root->q.qlen,
+		.queue_bytes	= root->qstats.backlog,
+	};
+	describe(&q->packet, skb);
+	w->last_enqueue = q->packet.enqueue_ns;
+	w->last_skb = skb;
+	hash_add(queued_by_skb, &q->node, (unsigned long)skb);
+out:
+	spin_unlock_bh(&lock);
+}
+
+static void on_qdisc_dequeue(void *unused, struct Qdisc *qdisc, const struct netdev_queue *txq,
+			     int n, struct sk_buff *skb)
+{
+	struct queued *q;
+
+	if (!skb || !packets.enabled || !watch_of(txq->dev))
+		return;
+	spin_lock_bh(&lock);
+	for (; skb; skb = skb->next) {
+		q = queued_of(skb);
+		if (q)
+			finish(q, now_ns(), OUTCOME_SENT, ecn_of(skb), 0);
+	}
+	spin_unlock_bh(&lock);
+}
+
+/* Why a queued packet was freed, from what the queue looked like. */
+static u8 outcome_of_drop(const struct watch *w, const struct queued *q, u16 reason, s64 time)
+{
+	const struct packet_record *p = &q->packet;
+	bool full = w->limit_bytes ? p->queue_bytes + p->size > w->limit
+				   : p->queue_packets >= w->limit;
+
+	if (w->last_skb == q->skb && w->last_enqueue == time)
+		return full ? OUTCOME_OVERLIMIT : OUTCOME_AQM_ENQUEUE;
+	/* Another packet's arrival pushed it out, or dequeue dropped it. */
+	if (reason == SKB_DROP_REASON_QDISC_DROP && w->last_enqueue == time)
+		return OUTCOME_OVERLIMIT;
+	return OUTCOME_AQM_DEQUEUE;
+}
+
+static void on_kfree_skb(void *unused, struct sk_buff *skb, void *location,
+			 enum skb_drop_reason reason, struct sock *sk)
+{
+	struct queued *q;
+	s64 time;
+
+	if (!packets.enabled)
+		return;
+	spin_lock_bh(&lock);
+	q = queued_of(skb);
+	if (q) {
+		time = now_ns();
+		finish(q, time, outcome_of_drop(watches[q->packet.watch], q, reason, time),
+		       q->packet.ecn_in, reason);
+	}
+	spin_unlock_bh(&lock);
+}
+
+/* Acknowledgements */
+
+static u8 cc_index(const struct tcp_congestion_ops *ops)
+{
+	unsigned int i;
+
+	for (i = 0; i < n_cc; i++)
+		if (cc_seen[i] == ops)
+			return i;
+	if (n_cc == MAX_CC)
+		return MAX_CC;
+	cc_seen[n_cc] = ops;
+	return n_cc++;
+}
+
+static void on_tcp_probe(void *unused, struct sock *sk, struct sk_buff *skb)
+{
+	const struct inet_connection_sock *icsk = inet_csk(sk);
+	const struct inet_sock *inet = inet_sk(sk);
+	const struct tcp_sock *tp = tcp_sk(sk);
+	struct ack_record *a;
+
+	if (!acks.enabled || !tp->packets_out || sk->sk_family != AF_INET)
+		return;
+	spin_lock_bh(&lock);
+	a = stream_append(&acks);
+	if (a)
+		*a = (struct ack_record){
+			.time_ns	= now_ns(),
+			.bytes_acked	= tp->bytes_acked,
+			.saddr		= inet->inet_saddr,
+			.daddr		= inet->inet_daddr,
+			.sport		= inet->inet_sport,
+			.dport		= inet->inet_dport,
+			.cwnd		= tcp_snd_cwnd(tp),
+			.ssthresh	= tp->snd_ssthresh,
+			.srtt_us	= tp->srtt_us >> 3,
+			.min_rtt_us	= tcp_min_rtt(tp),
+			.in_flight	= tcp_packets_in_flight(tp),
+			.delivered	= tp->delivered,
+			.delivered_ce	= tp->delivered_ce,
+			.lost		= tp->lost,
+			.retransmits	= tp->total_retrans,
+			.pacing_rate	= min_t(u64, READ_ONCE(sk->sk_pacing_rate), U32_MAX),
+			.ca_state	= icsk->icsk_ca_state,
+			.cc		= cc_index(icsk->icsk_ca_ops),
+		};
+	spin_unlock_bh(&lock);
+}
+
+/* Queue samples */
+
+static struct Qdisc *qdisc_of(const struct watch *w)
+{
+	struct Qdisc *q;
+	int bucket;
+
+	hash_for_each_rcu(w->dev->qdisc_hash, bucket, q, hash)
+		if (TC_H_MAJ(q->handle) == w->major)
+			return q;
+	return NULL;
+}
+
+/* The qdisc's own statistics, as tc would get them by netlink. */
+static u16 copy_xstats(struct Qdisc *q, u8 *to)
+{
+	const struct nlattr *nest, *app;
+	struct gnet_dump dump;
+	u16 size = 0;
+
+	if (!q->ops->dump_stats)
+		return 0;
+	skb_trim(sample_skb, 0);
+	if (gnet_stats_start_copy(sample_skb, TCA_STATS2, NULL, &dump, TCA_PAD) < 0)
+		return 0;
+	if (q->ops->dump_stats(q, &dump) < 0 || gnet_stats_finish_copy(&dump) < 0)
+		return 0;
+	nest = (const struct nlattr *)sample_skb->data;
+	app = nla_find_nested(nest, TCA_STATS_APP);
+	if (app) {
+		size = nla_len(app);
+		memcpy(to, nla_data(app), min_t(u16, size, XSTATS_SIZE));
+	}
+	return size;
+}
+
+static enum hrtimer_restart take_samples(struct hrtimer *timer)
+{
+	unsigned int i;
+
+	rcu_read_lock();
+	spin_lock(&lock);
+	for (i = 0; i < n_watches; i++) {
+		struct gnet_stats_basic_sync basic;
+		struct queue_record record = {
+			.time_ns	= now_ns(),
+			.watch		= watches[i]->index,
+		};
+		struct Qdisc *q = qdisc_of(watches[i]);
+		struct queue_record *to;
+
+		if (!q)
+			continue;
+		gnet_stats_basic_sync_init(&basic);
+		gnet_stats_add_basic(&basic, q->cpu_bstats, &q->bstats, false);
+		record.sent_bytes = u64_stats_read(&basic.bytes);
+		record.sent_packets = u64_stats_read(&basic.packets);
+		record.backlog_packets = q->q.qlen;
+		record.backlog_bytes = q->qstats.backlog;
+		record.drops = q->qstats.drops;
+		record.overlimits = q->qstats.overlimits;
+		record.xstats_size = copy_xstats(q, record.xstats);
+		to = stream_append(&queues);
+		if (to)
+			*to = record;
+	}
+	spin_unlock(&lock);
+	rcu_read_unlock();
+	hrtimer_forward(timer, hrtimer_get_expires(timer), ns_to_ktime(sample_interval_ns));
+	return HRTIMER_RESTART;
+}
+
+/* Tracepoints */
+
+static struct {
+	const char		*name;
+	void			*probe;
+	struct tracepoint	*tracepoint;
+} probes[] = {
+	{ "net_dev_queue", on_net_dev_queue },
+	{ "qdisc_dequeue", on_qdisc_dequeue },
+	{ "kfree_skb", on_kfree_skb },
+	{ "tcp_probe", on_tcp_probe },
+};
+
+static void find_tracepoint(struct tracepoint *tp, void *unused)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(probes); i++)
+		if (!strcmp(tp->name, probes[i].name))
+			probes[i].tracepoint = tp;
+}
+
+static void unregister_probes(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(probes); i++)
+		if (probes[i].tracepoint)
+			tracepoint_probe_unregister(probes[i].tracepoint, probes[i].probe, NULL);
+	tracepoint_synchronize_unregister();
+}
+
+static int register_probes(void)
+{
+	unsigned int i;
+	int err;
+
+	for_each_kernel_tracepoint(find_tracepoint, NULL);
+	for (i = 0; i < ARRAY_SIZE(probes); i++) {
+		if (!probes[i].tracepoint) {
+			pr_err("recorder: this kernel has no tracepoint %s\n", probes[i].name);
+			err = -ENOENT;
+			goto undo;
+		}
+	}
+	for (i = 0; i < ARRAY_SIZE(probes); i++) {
+		err = tracepoint_probe_register(probes[i].tracepoint, probes[i].probe, NULL);
+		if (err)
+			goto undo;
+	}
+	return 0;
+undo:
+	unregister_probes();
+	return err;
+}
+
+/* Control */
+
+static int command_watch(char *arguments)
+{
+	char name[IFNAMSIZ], unit[8];
+	unsigned int major, limit;
+	struct watch *w;
+
+	if (n_watches == ARRAY_SIZE(watches))
+		return -ENOSPC;
+	if (sscanf(arguments, "%15s %x: %u %7s", name, &major, &limit, unit) != 4 ||
+	    (strcmp(unit, "packets") && strcmp(unit, "bytes")))
+		return -EINVAL;
+	w = kzalloc(sizeof(*w), GFP_KERNEL);
+	if (!w)
+		return -ENOMEM;
+	w->dev = netdev_get_by_name(current->nsproxy->net_ns, name, &w->tracker, GFP_KERNEL);
+	if (!w->dev) {
+		kfree(w);
+		return -ENODEV;
+	}
+	w->index = n_watches;
+	w->major = major << 16;
+	w->limit = limit;
+	w->limit_bytes = !strcmp(unit, "bytes");
+	hash_add(watches_by_device, &w->node, (unsigned long)w->dev);
+	watches[n_watches++] = w;
+	return 0;
+}
+
+static int command_zero(char *arguments)
+{
+	s64 zero;
+
+	if (kstrtos64(strim(arguments), 0, &zero))
+		return -EINVAL;
+	zero_ns = 0;
+	zero_ns = now_ns() + zero - (s64)ktime_get_ns();
+	return 0;
+}
+
+static int command_start(char *arguments)
+{
+	char *word;
+
+	while ((word = strsep(&arguments, " \n"))) {
+		if (!strcmp(word, "packets")) {
+			packets.enabled = true;
+		} else if (!strcmp(word, "acks")) {
+			acks.enabled = true;
+		} else if (!strncmp(word, "queues=", 7)) {
+			if (kstrtou64(word + 7, 0, &sample_interval_ns) || !sample_interval_ns)
+				return -EINVAL;
+			queues.enabled = true;
+			hrtimer_start(&sample_timer, ns_to_ktime(sample_interval_ns),
+				      HRTIMER_MODE_REL_SOFT);
+		} else if (*word) {
+			return -EINVAL;
+		}
+	}
+	return 0;
+}
+
+static int command_stop(void)
+{
+	struct hlist_node *next;
+	struct queued *q;
+	int bucket;
+
+	if (queues.enabled)
+		hrtimer_cancel(&sample_timer);
+	spin_lock_bh(&lock);
+	packets.enabled = false;
+	acks.enabled = false;
+	queues.enabled = false;
+	hash_for_each_safe(queued_by_skb, bucket, next, q, node)
+		finish(q, now_ns(), OUTCOME_QUEUED, q->packet.ecn_in, 0);
+	spin_unlock_bh(&lock);
+	return 0;
+}
+
+static ssize_t control_write(struct file *file, const char __user *buffer, size_t size, loff_t *at)
+{
+	char *text, *arguments, *command;
+	int err;
+
+	if (size > PAGE_SIZE)
+		return -E2BIG;
+	text = memdup_user_nul(buffer, size);
+	if (IS_ERR(text))
+		return PTR_ERR(text);
+	arguments = text;
+	command = strsep(&arguments, " \n");
+	if (!arguments)
+		arguments = "";
+	mutex_lock(&control_mutex);
+	if (!strcmp(command, "watch"))
+		err = command_watch(arguments);
+	else if (!strcmp(command, "zero"))
+		err = command_zero(arguments);
+	else if (!strcmp(command, "start"))
+		err = command_start(arguments);
+	else if (!strcmp(command, "stop"))
+		err = command_stop();
+	else
+		err = -EINVAL;
+	mutex_unlock(&control_mutex);
+	kfree(text);
+	return err ? err : size;
+}
+
+static int control_show(struct seq_file *m, void *unused)
+{
+	unsigned int i;
+
+	seq_printf(m, "packets %llu lost %llu\n", packets.count, packets.lost);
+	seq_printf(m, "acks %llu lost %llu\n", acks.count, acks.lost);
+	seq_printf(m, "queues %llu lost %llu\n", queues.count, queues.lost);
+	for (i = 0; i < n_watches; i++)
+		seq_printf(m, "watch %u %s\n", i, watches[i]->dev->name);
+	for (i = 0; i < n_cc; i++)
+		seq_printf(m, "cc %u %s\n", i, cc_seen[i]->name);
+	return 0;
+}
+
+static int control_open(struct inode *inode, struct file *file)
+{
+	return single_open(file, control_show, NULL);
+}
+
+static const struct proc_ops control_ops = {
+	.proc_open	= control_open,
+	.proc_read	= seq_read,
+	.proc_lseek	= seq_lseek,
+	.proc_release	= single_release,
+	.proc_write	= control_write,
+};
+
+static void release(void)
+{
+	unsigned int i;
+
+	if (proc_dir)
+		proc_remove(proc_dir);
+	for (i = 0; i < n_watches; i++) {
+		netdev_put(watches[i]->dev, &watches[i]->tracker);
+		kfree(watches[i]);
+	}
+	stream_free(&packets);
+	stream_free(&acks);
+	stream_free(&queues);
+	kfree_skb(sample_skb);
+	kmem_cache_destroy(queued_cache);
+}
+
+static int __init recorder_init(void)
+{
+	int err = -ENOMEM;
+
+	queued_cache = KMEM_CACHE(queued, 0);
+	sample_skb = alloc_skb(PAGE_SIZE, GFP_KERNEL);
+	if (!queued_cache || !sample_skb || stream_init(&packets) || stream_init(&acks) ||
+	    stream_init(&queues))
+		goto fail;
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0)
+	hrtimer_setup(&sample_timer, take_samples, CLOCK_MONOTONIC, HRTIMER_MODE_REL_SOFT);
+#else
+	hrtimer_init(&sample_timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_SOFT);
+	sample_timer.function = take_samples;
+#endif
+	proc_dir = proc_mkdir("recorder", NULL);
+	if (!proc_dir || !proc_create("control", 0600, proc_dir, &control_ops) ||
+	    !proc_create_data("packets", 0400, proc_dir, &stream_ops, &packets) ||
+	    !proc_create_data("acks", 0400, proc_dir, &stream_ops, &acks) ||
+	    !proc_create_data("queues", 0400, proc_dir, &stream_ops, &queues))
+		goto fail;
+	err = register_probes();
+	if (err)
+		goto fail;
+	return 0;
+fail:
+	release();
+	return err;
+}
+
+static void __exit recorder_exit(void)
+{
+	command_stop();
+	unregister_probes();
+	release();
+}
+
+module_init(recorder_init);
+module_exit(recorder_exit);
+MODULE_DESCRIPTION("Per-packet and per-ACK recorder");
+MODULE_LICENSE("GPL");
