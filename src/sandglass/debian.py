@@ -24,17 +24,20 @@ Stanza = dict[str, str]
 def fetch(package: str, *, later_suites: bool = False) -> Path:
     """The package's .deb in the cache, downloaded on first use.
 
-    With `later_suites`, a package that the host's own suite lacks is taken from one that follows
-    it. Raises SandglassError when it is nowhere to be had or the download fails.
+    With `later_suites`, a package that the host's own suite lacks is taken from the first that
+    has it of those that follow. Raises SandglassError when it is nowhere to be had or the
+    download fails.
     """
     archive = cache.directory() / "debs"
     if kept := newest(archive, package):
         return kept
     partial = archive / "partial"
     partial.mkdir(parents=True, exist_ok=True)
-    for later in (False, True) if later_suites else (False,):
-        options = private_apt(later)
-        print(f"looking for {package} in Debian", flush=True)
+    own = codename()
+    later = [suite for suite in LATER_SUITES if suite != own] if later_suites else []
+    for suite in [own, *later]:
+        print(f"looking for {package} in Debian {suite}", flush=True)
+        options = private_apt(suite)
         apt("apt-get", "update", options=options, folder=partial)
         if not apt("apt-cache", "madison", package, options=options, folder=partial):
             continue
@@ -73,13 +76,13 @@ def apt(tool: str, *arguments: str, options: list[str], folder: Path) -> str:
     return done.stdout
 
 
-def private_apt(later_suites: bool) -> list[str]:
+def private_apt(suite: str) -> list[str]:
     """Options that point apt-get at sources, lists and caches of our own."""
-    home = cache.directory() / "apt" / ("later" if later_suites else "own")
+    home = cache.directory() / "apt" / suite
     for name in ("lists/partial", "cache/archives/partial"):
         (home / name).mkdir(parents=True, exist_ok=True)
     sources = home / "debian.sources"
-    sources.write_text(private_sources(later_suites))
+    sources.write_text(private_sources(suite))
     settings = {
         "Dir::Etc::sourcelist": str(sources),
         "Dir::Etc::sourceparts": "/dev/null",
@@ -95,22 +98,21 @@ def private_apt(later_suites: bool) -> list[str]:
     return [word for key, value in settings.items() for word in ("-o", f"{key}={value}")]
 
 
-def private_sources(later_suites: bool) -> str:
-    """The host's Debian sources with non-free added, and later suites when wanted (deb822)."""
+def private_sources(suite: str) -> str:
+    """The host's Debian sources with non-free added, or its mirror's of another suite (deb822).
+
+    Raises SandglassError when the host has no source of its own release.
+    """
     own = codename()
-    stanzas = [
-        stanza
-        for stanza in host_sources()
-        if any(suite.startswith(own) for suite in stanza["Suites"].split())
-    ]
+    stanzas = [s for s in host_sources() if any(x.startswith(own) for x in s["Suites"].split())]
     if not stanzas:
         raise SandglassError(
             f"no source of Debian {own} in {APT_ETC}",
             "Sandglass needs a Debian host: run it in the container or the virtual machine",
         )
-    if later_suites:
-        first = next((s for s in stanzas if own in s["Suites"].split()), stanzas[0])
-        stanzas.append({**first, "Suites": " ".join(s for s in LATER_SUITES if s != own)})
+    if suite != own:
+        mirror = next((s for s in stanzas if own in s["Suites"].split()), stanzas[0])
+        stanzas = [{**mirror, "Suites": suite}]
     wanted = {"Types": "deb", "Components": "main non-free", "Targets": "Packages"}
     texts = ("\n".join(f"{k}: {v}" for k, v in {**s, **wanted}.items()) for s in stanzas)
     return "\n\n".join(texts) + "\n"

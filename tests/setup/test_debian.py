@@ -50,7 +50,7 @@ def etc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_sources_keep_mirror_and_key_and_gain_non_free(etc: Path) -> None:
-    texts = debian.private_sources(later_suites=False).strip().split("\n\n")
+    texts = debian.private_sources("bookworm").strip().split("\n\n")
     security, own = (next(debian.deb822(text)) for text in texts)
     assert security["URIs"] == "http://mirror.example/security"
     assert security["Signed-By"] == "/k.gpg"
@@ -63,25 +63,23 @@ def test_sources_keep_mirror_and_key_and_gain_non_free(etc: Path) -> None:
         assert stanza["Components"] == "main non-free"
 
 
-def test_later_suites_come_from_the_distributions_own_mirror(etc: Path) -> None:
-    texts = debian.private_sources(later_suites=True).strip().split("\n\n")
-    assert len(texts) == 3
-    later = next(debian.deb822(texts[2]))
+def test_a_later_suite_comes_from_the_distributions_own_mirror(etc: Path) -> None:
+    (later,) = debian.deb822(debian.private_sources("trixie"))
     assert later["URIs"] == "http://mirror.example/debian"
-    assert later["Suites"] == "trixie forky sid"
+    assert later["Suites"] == "trixie"
 
 
 def test_a_host_that_is_no_debian_is_told_so(etc: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(debian, "codename", lambda: "noble")
     with pytest.raises(SandglassError, match="no source of Debian noble"):
-        debian.private_sources(later_suites=False)
+        debian.private_sources("bookworm")
 
 
 def test_apt_reads_and_writes_only_below_the_cache(
     etc: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SANDGLASS_CACHE", str(tmp_path / "cache"))
-    options = dict(word.split("=", 1) for word in debian.private_apt(False) if "=" in word)
+    options = dict(word.split("=", 1) for word in debian.private_apt("bookworm") if "=" in word)
     for key in ("Dir::Etc::sourcelist", "Dir::State::lists", "Dir::Cache"):
         assert Path(options[key]).is_relative_to(tmp_path / "cache")
         assert Path(options[key]).exists()
