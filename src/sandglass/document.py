@@ -10,28 +10,31 @@ from sandglass import units
 from sandglass.errors import UsageError
 from sandglass.problems import KeyPath, where
 
+TEXT = "tag:yaml.org,2002:str"
 MERGE = "tag:yaml.org,2002:merge"
 
 
 class _Loader(yaml.SafeLoader):
-    """YAML in which a key that stands twice is an error."""
+    """YAML in which each key is text and stands once."""
 
     def compose_mapping_node(self, anchor: Any) -> yaml.MappingNode:
         node = super().compose_mapping_node(anchor)
         seen: dict[str, yaml.Node] = {}
         for key, _ in node.value:
-            if not isinstance(key, yaml.ScalarNode) or key.tag == MERGE:
+            if key.tag == MERGE:
                 continue
+            if key.tag != TEXT:
+                raise _refusal("this key is not text: put it in quotes", key)
             first = seen.setdefault(key.value, key)
             if first is not key:
-                raise yaml.composer.ComposerError(
-                    None,
-                    None,
-                    f"the key '{key.value}' stands there twice, first in line "
-                    f"{first.start_mark.line + 1}: remove one of them",
-                    key.start_mark,
-                )
+                line = first.start_mark.line + 1
+                text = f"the key '{key.value}' stands there twice, first in line {line}"
+                raise _refusal(f"{text}: remove one of them", key)
         return node
+
+
+def _refusal(text: str, node: yaml.Node) -> yaml.MarkedYAMLError:
+    return yaml.composer.ComposerError(None, None, text, node.start_mark)
 
 
 def read(path: Path) -> dict[str, Any]:

@@ -6,13 +6,13 @@ its own tc plugin judges them.
 
 import difflib
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Literal
 
 from sandglass import units
+from sandglass.cache import ROOT
 from sandglass.units import QueueLength
 
-MODULES = Path(__file__).resolve().parents[2] / "kmods"
+MODULES = ROOT / "kmods"
 
 LARGEST_COUNT = 2**32 - 1  # the kernel's limits are 32 bits wide
 

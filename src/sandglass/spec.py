@@ -14,6 +14,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from sandglass import document, topology, units
 from sandglass.agreement import disagreements
+from sandglass.cache import ROOT
 from sandglass.errors import UsageError
 from sandglass.experiment import (
     BUILT_IN,
@@ -58,7 +59,6 @@ PARAMETERS: dict[str, Any] = {
         "examples": [4],
     },
 }
-ROOT = Path(__file__).resolve().parents[2]
 
 
 def load(path: str | Path, overrides: Iterable[str] = (), seed: int | None = None) -> Experiment:
@@ -211,12 +211,12 @@ def _topology(
         return topology.facts(name, given)
     except UsageError as error:
         at = next((key for key in given if re.search(rf"\b{key}\b", error.message)), "topology")
-        problems.append(((at,), _sentence(error)))
+        problems.append(((at,), _sentence(error).removeprefix(f"{at}: ")))
         return None
 
 
 def _sentence(error: UsageError) -> str:
-    return error.message + (f": {error.hint}" if error.hint else "")
+    return f"{error.message} {error.hint}" if error.hint else error.message
 
 
 def _line(source: Path, problem: Problem, changed: Iterable[KeyPath]) -> str:

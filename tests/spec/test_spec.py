@@ -11,7 +11,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sandglass import plan, spec, units
+from sandglass import plan, spec, topology, units
 from sandglass.errors import UsageError
 from sandglass.experiment import Bulk, Experiment, Ping, Udp
 
@@ -64,7 +64,7 @@ def test_the_issues_example_loads_as_it_stands(tmp_path: Path) -> None:
     assert (flow.src, flow.dst, flow.cc, flow.ecn) == ("s1", "d1", "cubic", True)
     assert flow.duration == experiment.duration == 90 * 10**9
     assert experiment.parameters == {"pairs": 1}
-    assert experiment.facts.hosts == ["s1", "d1"]
+    assert sorted(experiment.facts.hosts) == ["d1", "s1"]
 
 
 def test_the_issues_hosts_load_as_they_stand(tmp_path: Path) -> None:
@@ -91,6 +91,32 @@ def test_merge_keys_are_yaml_not_doubles(tmp_path: Path) -> None:
     assert (hosts["d1"].mtu, hosts["d1"].initcwnd) == (9000, 3)
 
 
+def test_a_topology_of_ones_own_lies_beside_the_experiment(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(
+        "from mininet.topo import Topo\n"
+        "class Mine(Topo):\n"
+        "    def build(self, leaves=1):\n"
+        "        for host in ('a', 'b'):\n"
+        "            self.addHost(host)\n"
+        "        self.addLink('a', 'b', bottleneck='thin')\n"
+        "topos = {'mine': Mine}\n",
+        encoding="utf-8",
+    )
+    text = LEAST.replace("dumbbell", "mine.py\nleaves: 2").replace("s1", "a").replace("d1", "b")
+    experiment = spec.load(written(tmp_path, text))
+    assert experiment.facts.bottlenecks == ["thin"]
+    assert experiment.facts.params == {"leaves": 2}
+    with pytest.raises(UsageError, match="leafs: unknown key, did you mean 'leaves'"):
+        spec.load(written(tmp_path, text.replace("leaves", "leafs")))
+
+
+def test_an_odd_round_trip_needs_partners(tmp_path: Path) -> None:
+    text = LEAST.replace("dumbbell", "star").replace("s1", "h1").replace("d1", "h2")
+    assert spec.load(written(tmp_path, text)).rtt == 100_000_000
+    with pytest.raises(UsageError, match="rtt: is an odd number of ns"):
+        spec.load(written(tmp_path, text.replace("100ms", "101ns")))
+
+
 def test_workloads_have_their_own_keys(tmp_path: Path) -> None:
     text = LEAST.replace(
         "flows: [{workload: bulk, from: s1, to: d1}]",
@@ -104,6 +130,21 @@ def test_workloads_have_their_own_keys(tmp_path: Path) -> None:
     assert isinstance(ping, Ping)
     assert ping.options == {"interval": 10**9}
     assert (flent.workload, flent.options, flent.count) == ("flent:tcp_upload", {}, 2)
+
+
+def test_a_workload_of_ones_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "workloads").mkdir()
+    (tmp_path / "workloads" / "mine.py").touch()
+    (tmp_path / "workloads" / "_shared.py").touch()
+    monkeypatch.setattr(spec, "ROOT", tmp_path)
+    text = LEAST.replace("bulk, ", "mine, pages: 3, size: 1MB, ")
+    experiment = spec.load(written(tmp_path, text))
+    [flow] = plan.resolve(experiment, experiment.facts)["flows"]
+    assert (flow["size_bytes"], flow["options"]) == (1_000_000, {"pages": 3})
+    with pytest.raises(UsageError, match=r"flows\[0\].pages: a list is not a value"):
+        spec.load(written(tmp_path, text.replace("pages: 3", "pages: [3]")))
+    with pytest.raises(UsageError, match="unknown workload '_shared'"):
+        spec.load(written(tmp_path, text.replace("mine", "_shared")))
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
@@ -218,8 +259,9 @@ def test_a_file_that_may_not_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyP
         ("[" * 5000, "nested too deeply"),
         ("seed: 1" + "0" * 5000, "cannot be read"),
         ("topology: \x07", "is not YAML"),
-        ("1: 2\ntopology: dumbbell", "1: unknown key"),
-        ("? [a]\n: 3", "found unhashable key"),
+        ("1: 2\ntopology: dumbbell", "line 1, column 1: this key is not text"),
+        ("topology: dumbbell\non: 2", "line 2, column 1: this key is not text"),
+        ("? [a]\n: 3", "this key is not text"),
     ],
 )
 def test_files_made_to_break_the_reader(text: str, said: str, tmp_path: Path) -> None:
@@ -283,6 +325,13 @@ def test_every_key_is_described() -> None:
     found = properties(whole)
     assert len(found) > 40
     assert [name for name, each in found if "description" not in each] == []
+
+
+def test_the_schema_knows_the_parameters_of_each_topology() -> None:
+    found: dict[str, int] = {}
+    for name in topology.names():
+        found |= topology.facts(name, {}).params
+    assert found == {name: each["default"] for name, each in spec.PARAMETERS.items()}
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
