@@ -7,6 +7,7 @@ from sandglass import units
 from sandglass.experiment import (
     Bottleneck,
     BottleneckOverride,
+    Flent,
     Flow,
     HostSettings,
     Queue,
@@ -15,6 +16,7 @@ from sandglass.experiment import (
 from sandglass.problems import KeyPath, Problem, nearest, where
 from sandglass.topology import TopologyFacts
 
+SECOND = 10**9
 TCP_ECN = "net.ipv4.tcp_ecn"
 TCP_ECN_ASKS = ("1", "3", "4")  # values that request ECN: ip-sysctl.rst
 
@@ -51,6 +53,9 @@ def _check_times(flows: list[Flow | None], end: int | None) -> Iterable[Problem]
                 f"the flow would run until {over}, but the experiment ends at {whole}: "
                 "shorten the one or lengthen the other",
             )
+        elif isinstance(flow, Flent) and (flow.duration or end - flow.start) % SECOND:
+            lasts = units.format_time(flow.duration or end - flow.start)
+            yield ("flows", index, "duration"), f"{lasts} is not whole seconds: flent counts those"
 
 
 def _check_ecn(

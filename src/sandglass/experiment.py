@@ -484,14 +484,18 @@ class Udp(Flow):
 
     workload: Literal["udp"] = Field(description="udp: sends packets at a steady rate.")
     rate: Rate = Field(
-        description="Sending rate; counts bytes on the wire, Ethernet header included.",
-        examples=["5mbit"],
+        description="Sending rate; counts the UDP payload alone.", examples=["5mbit"]
     )
     packet_size: Annotated[StrictInt, Field(ge=16, le=65507)] = Field(
         default=1472, description="UDP payload of a packet, in bytes.", examples=[172]
     )
     burst: Annotated[StrictInt, Field(ge=1, le=10000)] = Field(
         default=1, description="Packets sent back to back; the mean rate stays.", examples=[10]
+    )
+    ecn: StrictBool = Field(
+        default=False,
+        description="Whether the packets say that they can be marked, ECT(0).",
+        examples=[True],
     )
 
 

@@ -8,7 +8,6 @@ from sandglass.qdiscs import Link
 from sandglass.topology import TopologyFacts
 
 ETHERNET_HEADER = 14  # the shaper counts it, but neither preamble nor checksum
-UDP_HEADERS = ETHERNET_HEADER + 20 + 8
 RECORD_BYTES = 64  # the recorder's entry for a packet or an ACK
 LEAST_BUFFER = 16 * 10**6
 LARGEST_BUFFER = 2**31 - 1  # tcp_rmem and tcp_wmem are ints
@@ -185,7 +184,7 @@ def _flow(number: int, flow: Flow, end: int) -> dict[str, Any]:
         "src": flow.src,
         "dst": flow.dst,
         "cc": flow.cc if isinstance(flow, TcpFlow) else None,
-        "ecn": isinstance(flow, TcpFlow) and flow.ecn,
+        "ecn": flow.ecn if isinstance(flow, TcpFlow | Udp) else False,
         "start_ns": flow.start,
         "duration_ns": lasts,
         "size_bytes": size,
@@ -242,8 +241,7 @@ def _memory_mb(
     for flow in experiment.flows:
         if isinstance(flow, Udp):
             lasts = flow.duration or experiment.duration - flow.start
-            wire = flow.packet_size + UDP_HEADERS
-            packets += flow.count * flow.rate * lasts // 10**9 // 8 // wire
+            packets += flow.count * flow.rate * lasts // 10**9 // 8 // flow.packet_size
     entries = packets * (2 * ("packets" in experiment.record) + ("acks" in experiment.record))
     flows = sum(flow.count for flow in experiment.flows)
     needed = entries * RECORD_BYTES + 4 * path_bytes * len(bottlenecks)

@@ -130,7 +130,7 @@ def _tidy(schema: Any) -> Any:
 def workloads() -> set[str]:
     """The workloads by name, without flent's tests: the files in workloads/."""
     files = (ROOT / "workloads").glob("[!_]*.py")
-    return {*BUILT_IN, *(path.stem for path in files)}
+    return {*BUILT_IN, *(path.stem for path in files)} - {"flent"}
 
 
 def _read_part(key: str, data: Mapping[str, Any], problems: list[Problem]) -> Any:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from sandglass import plan, spec, topology, units
 from sandglass.errors import UsageError
-from sandglass.experiment import Bulk, Experiment, Ping, Udp
+from sandglass.experiment import BUILT_IN, Bulk, Experiment, Ping, Udp
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = sorted((ROOT / "examples").glob("*.yaml"))
@@ -120,16 +120,22 @@ def test_an_odd_round_trip_needs_partners(tmp_path: Path) -> None:
 def test_workloads_have_their_own_keys(tmp_path: Path) -> None:
     text = LEAST.replace(
         "flows: [{workload: bulk, from: s1, to: d1}]",
-        "flows: [{workload: udp, from: s1, to: d1, rate: 5mbit, burst: 3}, "
+        "flows: [{workload: udp, from: s1, to: d1, rate: 5mbit, burst: 3, ecn: true}, "
         "{workload: ping, from: s1, to: d1}, "
         "{workload: 'flent:tcp_upload', from: s1, to: d1, cc: reno, count: 2}]",
     )
     udp, ping, flent = spec.load(written(tmp_path, text)).flows
     assert isinstance(udp, Udp)
     assert udp.options == {"rate": 5_000_000, "packet_size": 1472, "burst": 3}
+    assert udp.ecn
     assert isinstance(ping, Ping)
     assert ping.options == {"interval": 10**9}
     assert (flent.workload, flent.options, flent.count) == ("flent:tcp_upload", {}, 2)
+
+
+def test_each_model_has_its_workload() -> None:
+    files = {path.stem for path in (ROOT / "workloads").glob("[!_]*.py")}
+    assert files >= {*BUILT_IN, "flent"}
 
 
 def test_a_workload_of_ones_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
