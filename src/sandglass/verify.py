@@ -20,15 +20,13 @@ def verify(
     """
     home = Path(tempfile.mkdtemp(prefix="sandglass-verify-"))
     first = runs.run(
-        experiment, source, home / "1", record=experiment.record, backend="lab", progress=progress
+        experiment, source, home / "1", progress=progress
     )
     for number in range(2, times + 1):
         again = runs.run(
             experiment,
             source,
             home / str(number),
-            record=experiment.record,
-            backend="lab",
             progress=progress,
         )
         if again.content["digest"] != first.content["digest"]:

@@ -1,0 +1,200 @@
+"""Runs one plan. Usage: python3 agent RUN_DIRECTORY [run|shell] [lab|host] [MODULE]"""
+
+import importlib
+import json
+import os
+import platform
+import subprocess
+import sys
+import threading
+import time
+import traceback
+
+CODE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
+sys.path[0:1] = [os.path.join(CODE, "src"), CODE]
+sys.path.append("/usr/lib/python3/dist-packages")
+
+from sandglass.agent import checks, kernel, recorder  # noqa: E402
+from sandglass.agent.clock import Clock  # noqa: E402
+from sandglass.agent.errors import RunError  # noqa: E402
+from sandglass.agent.network import Network  # noqa: E402
+
+# Time zero of an experiment, on the lab's clock. Late enough for Open vSwitch
+# and for any network to be built, and the same for all: what happens before
+# it cannot shift what comes after.
+ZERO_NS = 30_000_000_000
+SECOND_NS = 1_000_000_000
+HOST_LEAD_NS = 2 * SECOND_NS
+PROGRESS_STEPS = 20
+
+
+class Lab:
+    """What a workload may use.
+
+    Attributes:
+        plan: the plan being run.
+        network: the running Network.
+        clock: the experiment's Clock.
+        directory: where a workload may leave files.
+    """
+
+    def __init__(self, plan, network, clock, directory):
+        self.plan = plan
+        self.network = network
+        self.clock = clock
+        self.directory = directory
+
+
+class FlowThread(threading.Thread):
+    """One flow: its workload's run(flow, lab), the result or the error it ended with."""
+
+    def __init__(self, flow, lab, run):
+        super().__init__(name=f"flow{flow['id']}", daemon=True)
+        self.flow, self.lab, self.workload = flow, lab, run
+        self.result = self.error = None
+
+    def run(self):
+        try:
+            self.result = self.workload(self.flow, self.lab)
+        except RunError as error:
+            self.error = RunError(f"flow {self.flow['id']}: {error}", error.hint)
+        except Exception as error:
+            self.error = RunError(
+                f"flow {self.flow['id']} ({self.flow['workload']}): {error!r}\n"
+                + traceback.format_exc()
+            )
+
+
+def tell(kind, **fields):
+    """A line for the process that waits outside."""
+    print("@" + json.dumps({"kind": kind, **fields}), flush=True)
+
+
+def change_links(network, clock):
+    """Carry out the schedules, one thread for all."""
+    steps = sorted(
+        (step["at_ns"], name, step)
+        for name, planned in network.plan["bottlenecks"].items()
+        for step in planned["schedule"]
+    )
+
+    def follow():
+        for at_ns, name, step in steps:
+            clock.sleep_until(at_ns)
+            network.change(name, step)
+
+    if steps:
+        threading.Thread(target=follow, daemon=True).start()
+
+
+def run(plan, directory, backend, module):
+    """Run a plan to its end and return what was observed."""
+    exact = backend == "lab"
+    network = Network(plan, os.path.join(directory, "topology.py"))
+    recorder.load(module)
+    checks.check_links(network)
+    rtts = checks.check_rtt(network, exact)
+    watches = recorder.watch(network)
+
+    zero = ZERO_NS if exact else time.monotonic_ns() + HOST_LEAD_NS
+    clock = Clock(zero)
+    lab = Lab(plan, network, clock, directory)
+    threads = []
+    for flow in plan["flows"]:
+        workload = importlib.import_module(f"workloads.{flow['workload'].partition(':')[0]}")
+        workload.check(flow, lab)
+        threads.append(FlowThread(flow, lab, workload.run))
+    for thread in threads:
+        thread.start()
+    change_links(network, clock)
+    if time.monotonic_ns() > zero:
+        raise RunError(
+            f"building the network took until {time.monotonic_ns() / 1e9:.1f} s, "
+            f"later than the start at {zero / 1e9:.1f} s",
+            "Make the topology smaller.",
+        )
+    clock.sleep_until(-SECOND_NS)
+    recorder.start(plan["record"], zero)
+    for step in range(1, PROGRESS_STEPS + 1):
+        clock.sleep_until(plan["duration_ns"] * step // PROGRESS_STEPS)
+        tell("progress", virtual_s=plan["duration_ns"] * step / PROGRESS_STEPS / 1e9)
+    recorder.stop()
+    qdiscs = network.qdiscs()
+    for thread in threads:
+        thread.join()
+        if thread.error:
+            raise thread.error
+    status = recorder.save(plan["record"], directory)
+    observed = {
+        "kernel": platform.release(),
+        "flows": [thread.result for thread in threads],
+        "rtt_ns": rtts,
+        "watches": watches,
+        "cc": status["cc"],
+        "qdiscs": qdiscs,
+        "hosts": {
+            name: {
+                "address": network.address(name),
+                "sysctls": {
+                    sysctl: kernel.read_sysctl(sysctl, name)
+                    for sysctl in (
+                        "net.ipv4.tcp_ecn",
+                        "net.ipv4.tcp_congestion_control",
+                        "net.ipv4.tcp_rmem",
+                        "net.ipv4.tcp_wmem",
+                        *plan["hosts"][name]["sysctls"],
+                    )
+                },
+            }
+            for name in plan["hosts"]
+        },
+        "tools": {
+            "python": platform.python_version(),
+            "iproute2": kernel.run(["tc", "-V"]).strip(),
+        },
+    }
+    if not exact:
+        network.stop()
+    return observed
+
+
+def shell(plan, directory):
+    """Mininet's prompt on the network of a plan."""
+    from mininet.cli import CLI
+
+    network = Network(plan, os.path.join(directory, "topology.py"))
+    CLI(network.net)
+
+
+def main(arguments):
+    directory, mode, backend = arguments[1:4]
+    module = arguments[4] if len(arguments) > 4 else None
+    try:
+        with open(os.path.join(directory, "plan.json")) as file:
+            plan = json.load(file)
+        if backend == "lab":
+            subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
+        if mode == "shell":
+            shell(plan, directory)
+            return 0
+        observed = run(plan, directory, backend, module)
+        with open(os.path.join(directory, "observed.json"), "w") as file:
+            json.dump(observed, file)
+        tell("done")
+        return 0
+    except RunError as error:
+        tell("error", message=str(error), hint=error.hint)
+    except OSError as error:
+        tell("error", message=f"{error.filename or 'the run'}: {error.strerror}", hint=None)
+        traceback.print_exc()
+    except Exception as error:
+        tell("error", message=f"{type(error).__name__}: {error}", hint="See the console log.")
+        traceback.print_exc()
+    return 1
+
+
+if __name__ == "__main__":
+    status = main(sys.argv)
+    sys.stdout.flush()
+    # Threads that still block in the kernel must not hold the exit.
+    os._exit(status)

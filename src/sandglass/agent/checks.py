@@ -1,0 +1,128 @@
+"""What a network is asked before an experiment is run on it."""
+
+import json
+import os
+import re
+import socket
+import struct
+
+from sandglass.agent import kernel, links, tcp
+from sandglass.agent.errors import RunError
+
+ICMP_ECHO = 8
+# One packet each way through every qdisc: clock reads of the two processes and
+# rounding to nanoseconds, far less than any delay anybody sets.
+RTT_TOLERANCE_NS = 20_000
+RATE_ROUNDING = 0.01  # tc prints three or four digits
+SO_TIMESTAMPNS = 35  # <asm-generic/socket.h>
+
+
+def checksum(data):
+    """Internet checksum (RFC 1071)."""
+    total = sum(struct.unpack(f"!{len(data) // 2}H", data))
+    while total >> 16:
+        total = (total & 0xFFFF) + (total >> 16)
+    return ~total & 0xFFFF
+
+
+def echo_request(identifier, sequence, payload):
+    """An ICMP echo request (RFC 792); `payload` has even length."""
+    header = struct.pack("!BBHHH", ICMP_ECHO, 0, 0, identifier, sequence)
+    return struct.pack(
+        "!BBHHH", ICMP_ECHO, 0, checksum(header + payload), identifier, sequence
+    ) + payload
+
+
+def ping(network, source, destination, timeout_s=60):
+    """Round-trip time of one 64-byte echo from host to host, in ns; None when none came back."""
+    with tcp.open_socket(source, socket.SOCK_RAW, socket.IPPROTO_ICMP) as echo:
+        echo.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
+        echo.settimeout(timeout_s)
+        offset = kernel.monotonic_to_realtime_ns()
+        sent = kernel.time.clock_gettime_ns(kernel.CLOCK_MONOTONIC) + offset
+        echo.sendto(echo_request(os.getpid() & 0xFFFF, 1, bytes(56)), (network.address(destination), 0))
+        try:
+            _, ancillary, _, _ = echo.recvmsg(2048, 256)
+        except TimeoutError:
+            return None
+        seconds, nanoseconds = struct.unpack("qq", ancillary[0][2][:16])
+        return seconds * 1_000_000_000 + nanoseconds - sent
+
+
+def check_rtt(network, exact):
+    """Ping every pair of hosts that a flow joins; returns round-trip times in ns by "from-to".
+
+    Where `exact` (virtual time) the result has to be what the plan says: half
+    a round trip at either end plus serialisation.
+
+    Raises:
+        RunError: no answer, or another round-trip time than the plan's.
+    """
+    measured = {}
+    for flow in network.plan["flows"]:
+        source, destination = flow["src"], flow["dst"]
+        name = f"{source}-{destination}"
+        if name in measured:
+            continue
+        rtt = ping(network, source, destination)
+        if rtt is None:
+            raise RunError(f"{destination} does not answer {source}")
+        measured[name] = rtt
+        hosts = network.plan["hosts"]
+        base = hosts[source]["half_rtt_ns"] + hosts[destination]["half_rtt_ns"]
+        if exact and not 0 <= rtt - base <= _serialisation_ns(network) + RTT_TOLERANCE_NS:
+            raise RunError(
+                f"round trip {name} is {rtt / 1e6:.6f} ms, the experiment says {base / 1e6:.6f} ms"
+            )
+    return measured
+
+
+def _serialisation_ns(network):
+    """Longest time an echo and its reply can spend on being transmitted."""
+    size = 8 * (64 + 20 + links.ETHERNET_HEADER) * 1_000_000_000
+    return sum(
+        size // planned[direction]["rate_bps"] + 1
+        for planned in network.plan["bottlenecks"].values()
+        for direction in ("forward", "reverse")
+    ) + sum(
+        2 * size // host["access_rate_bps"] + 1
+        for host in network.plan["hosts"].values()
+        if host["access_rate_bps"]
+    )
+
+
+def parse_rate(shown):
+    """The rate in bit/s of an HTB class as `tc class show` prints it; Debian's tc has no JSON here."""
+    number, unit = re.search(r" rate ([\d.]+)([KMGT]?)bit", shown).groups()
+    return float(number) * 1000 ** " KMGT".index(unit or " ")
+
+
+def check_links(network):
+    """Read back rate and queue of every bottleneck.
+
+    Raises:
+        RunError: the kernel has something else in force than the plan.
+    """
+    for name, bottleneck in network.bottlenecks.items():
+        for direction in ("forward", "reverse"):
+            interface = getattr(bottleneck, direction)
+            planned = network.plan["bottlenecks"][name][direction]
+            where = interface.node.namespace
+            shown = kernel.run(["tc", "class", "show", "dev", interface.name], where)
+            rate = parse_rate(shown)
+            if abs(rate - planned["rate_bps"]) > RATE_ROUNDING * planned["rate_bps"]:
+                raise RunError(
+                    f"{name} {direction}: the kernel shapes to {rate:.0f} bit/s, "
+                    f"the experiment says {planned['rate_bps']} bit/s"
+                )
+            shown = kernel.run(["tc", "-j", "qdisc", "show", "dev", interface.name], where)
+            kinds = {q["handle"]: q for q in json.loads(shown)}
+            queue = kinds.get(links.QUEUE)
+            if not queue or queue["kind"] != planned["queue"]["kind"]:
+                raise RunError(f"{name} {direction}: the queue {planned['queue']['kind']} is not there")
+            limit = queue.get("options", {}).get("limit")
+            if limit is not None and planned["queue"]["limit"] not in (None, limit):
+                raise RunError(
+                    f"{name} {direction}: the kernel holds {limit} {planned['queue']['limit_unit']}, "
+                    f"the experiment says {planned['queue']['limit']}"
+                )

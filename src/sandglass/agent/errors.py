@@ -1,0 +1,9 @@
+"""What can go wrong in a run, in words for the person who started it."""
+
+
+class RunError(Exception):
+    """The run cannot go on. `hint` says what to do about it."""
+
+    def __init__(self, message, hint=None):
+        super().__init__(message)
+        self.hint = hint

@@ -1,0 +1,187 @@
+"""System calls that Python 3.11 does not offer, and the commands of iproute2."""
+
+import contextlib
+import ctypes
+import fcntl
+import os
+import socket
+import struct
+import subprocess
+import time
+
+from sandglass.agent.errors import RunError
+
+NETNS_DIRECTORY = "/run/netns"
+CLONE_NEWNET = 0x40000000  # <linux/sched.h>
+MS_BIND = 4096  # <linux/mount.h>
+CLOCK_MONOTONIC = 1
+TIMER_ABSTIME = 1
+SIOCETHTOOL = 0x8946  # <linux/sockios.h>
+# ETHTOOL_S* commands of <linux/ethtool.h>. Segmentation and its inverse would
+# make the qdiscs see packets larger than the link carries.
+OFFLOADS_OFF = {"tso": 0x1F, "gso": 0x24, "gro": 0x2C}
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+class _Timespec(ctypes.Structure):
+    _fields_ = [("tv_sec", ctypes.c_long), ("tv_nsec", ctypes.c_long)]
+
+
+def _check(result, what):
+    if result:
+        number = ctypes.get_errno()
+        raise RunError(f"{what}: {os.strerror(number)}")
+
+
+def sleep_until(monotonic_ns):
+    """Sleep until CLOCK_MONOTONIC reads `monotonic_ns`, to the nanosecond."""
+    until = _Timespec(*divmod(monotonic_ns, 1_000_000_000))
+    while _libc.clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, ctypes.byref(until), None):
+        pass
+
+
+def monotonic_to_realtime_ns():
+    """What to add to CLOCK_MONOTONIC to get CLOCK_REALTIME, in ns.
+
+    A read costs the same virtual time each, so the mean of the reads before
+    and after is the time of the read between them.
+    """
+    before = time.clock_gettime_ns(CLOCK_MONOTONIC)
+    realtime = time.clock_gettime_ns(time.CLOCK_REALTIME)
+    after = time.clock_gettime_ns(CLOCK_MONOTONIC)
+    return realtime - (before + after) // 2
+
+
+# Namespaces
+
+
+def create_namespace(name):
+    """Create a network namespace that `ip netns` knows as `name`."""
+    path = f"{NETNS_DIRECTORY}/{name}"
+    os.makedirs(NETNS_DIRECTORY, exist_ok=True)
+    with open(path, "x"):
+        pass
+    own = os.open("/proc/thread-self/ns/net", os.O_RDONLY)
+    try:
+        _check(_libc.unshare(CLONE_NEWNET), f"cannot create network namespace {name}")
+        _check(
+            _libc.mount(b"/proc/thread-self/ns/net", path.encode(), b"none", MS_BIND, None),
+            f"cannot mount network namespace {name}",
+        )
+    finally:
+        _check(_libc.setns(own, CLONE_NEWNET), "cannot return to the own network namespace")
+        os.close(own)
+
+
+def delete_namespace(name):
+    """Undo create_namespace."""
+    path = f"{NETNS_DIRECTORY}/{name}"
+    _libc.umount2(path.encode(), 0)
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(path)
+
+
+@contextlib.contextmanager
+def namespace(name):
+    """The calling thread is in network namespace `name`; None is where the agent started."""
+    if name is None:
+        yield
+        return
+    own = os.open("/proc/thread-self/ns/net", os.O_RDONLY)
+    there = os.open(f"{NETNS_DIRECTORY}/{name}", os.O_RDONLY)
+    try:
+        _check(_libc.setns(there, CLONE_NEWNET), f"cannot enter network namespace {name}")
+        yield
+    finally:
+        _check(_libc.setns(own, CLONE_NEWNET), "cannot return to the own network namespace")
+        os.close(there)
+        os.close(own)
+
+
+# Commands
+
+
+def run(command, where=None, text=None):
+    """Run a command in a namespace and return its standard output.
+
+    Raises:
+        RunError: it failed; the message holds the command and what it said.
+    """
+    try:
+        with namespace(where):
+            done = subprocess.run(command, input=text, capture_output=True, text=True)
+    except FileNotFoundError:
+        raise RunError(
+            f"{command[0]} is not installed", "Run ./sandglass setup, then ./sandglass doctor."
+        ) from None
+    if done.returncode:
+        said = (done.stderr or done.stdout).strip()
+        place = f" on {where}" if where else ""
+        raise RunError(f"{' '.join(command)}{place}: {said}")
+    return done.stdout
+
+
+def batch(tool, lines, where=None):
+    """Give `lines` to `ip` or `tc` in one process; a failure names its line.
+
+    Raises:
+        RunError: with the line that failed and the tool's own words.
+    """
+    if not lines:
+        return
+    with namespace(where):
+        done = subprocess.run(
+            [tool, "-batch", "-"], input="\n".join(lines) + "\n", capture_output=True, text=True
+        )
+    if done.returncode == 0 and not done.stderr.strip().startswith("Error"):
+        return
+    said = done.stderr.strip() or done.stdout.strip()
+    failed = ""
+    for word in said.rsplit("Command failed", 1)[-1].replace(":", " ").split():
+        if word.isdigit() and 1 <= int(word) <= len(lines):
+            failed = f": {tool} {lines[int(word) - 1]}"
+            break
+    said = "; ".join(line for line in said.splitlines() if not line.startswith("Command failed"))
+    place = f" on {where}" if where else ""
+    raise RunError(f"{tool} refused{place}{failed}: {said}")
+
+
+# Settings
+
+
+def write_sysctl(name, value, where):
+    """Set a sysctl, given with dots, in namespace `where`.
+
+    Raises:
+        RunError: it does not exist there, or refuses the value.
+    """
+    path = "/proc/sys/" + name.replace(".", "/")
+    try:
+        with namespace(where), open(path, "w") as file:
+            file.write(str(value))
+    except FileNotFoundError:
+        raise RunError(
+            f"host {where} has no sysctl {name}",
+            "It does not exist, or the kernel keeps it for all network namespaces together.",
+        ) from None
+    except OSError as error:
+        raise RunError(f"sysctl {name} on {where} refuses {value}: {error.strerror}") from None
+
+
+def read_sysctl(name, where):
+    """The value of a sysctl in namespace `where`, white space folded."""
+    with namespace(where), open("/proc/sys/" + name.replace(".", "/")) as file:
+        return " ".join(file.read().split())
+
+
+def offloads_off(device, where):
+    """Switch off segmentation and receive offloads of a device."""
+    with namespace(where), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
+        for name, command in OFFLOADS_OFF.items():
+            value = ctypes.create_string_buffer(struct.pack("II", command, 0))
+            request = struct.pack("16sP8x", device.encode(), ctypes.addressof(value))
+            try:
+                fcntl.ioctl(control, SIOCETHTOOL, request)
+            except OSError as error:
+                raise RunError(f"cannot switch off {name} on {device}: {error.strerror}") from None

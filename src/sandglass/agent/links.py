@@ -1,0 +1,75 @@
+"""What `tc` is told about the links of an experiment.
+
+A bottleneck is an HTB class with the experiment's queue as its leaf. Its bucket
+holds one byte: with a deeper one the shaper would send a packet or two faster
+than the link's rate after every idle time. HTB then lets a packet go when its
+transmission *starts*, so the sojourn time is the time a packet waits for the
+transmitter, as in a network card.
+
+The end of the transmission and the propagation delay come where the packet
+leaves the network for its host: netem with the rate of the last bottleneck
+adds the serialisation time of each packet, and the host's half of the base
+round trip. A path through several bottlenecks is cut through at the inner
+ones: their serialisation times are not added.
+
+Pure functions from numbers to lines of `tc -batch`.
+"""
+
+ETHERNET_HEADER = 14  # bytes; qdiscs count it, see qdisc_pkt_len() in the kernel
+# Never the reason for a loss: everything a path can hold is shorter.
+NETEM_LIMIT = 1_000_000  # packets
+BUCKET = "burst 1 cburst 1"
+SHAPER = "1:"
+SHAPED_CLASS = "1:1"
+QUEUE = "10:"
+
+
+def shaper_class(rate_bps, mtu):
+    """HTB class parameters for a link of `rate_bps` bit/s with packets up to `mtu` bytes."""
+    return f"htb rate {rate_bps}bit ceil {rate_bps}bit {BUCKET} quantum {mtu + ETHERNET_HEADER}"
+
+
+def bottleneck(device, rate_bps, queue, mtu):
+    """Lines that put shaper and queue on `device`; `queue` as in the plan."""
+    options = " ".join(queue["options"])
+    return [
+        f"qdisc add dev {device} root handle {SHAPER} htb default 1",
+        f"class add dev {device} parent {SHAPER} classid {SHAPED_CLASS} "
+        + shaper_class(rate_bps, mtu),
+        f"qdisc add dev {device} parent {SHAPED_CLASS} handle {QUEUE} {queue['kind']} {options}",
+    ]
+
+
+def change_rate(device, rate_bps, mtu):
+    """Line that gives a bottleneck another rate."""
+    return f"class change dev {device} classid {SHAPED_CLASS} " + shaper_class(rate_bps, mtu)
+
+
+def delay(device, delay_ns, rate_bps, verb="add"):
+    """Line that delays what leaves `device` by `delay_ns` and its serialisation at `rate_bps`."""
+    rate = f" rate {rate_bps}bit" if rate_bps else ""
+    return (
+        f"qdisc {verb} dev {device} root handle {SHAPER} netem "
+        f"delay {microseconds(delay_ns)} limit {NETEM_LIMIT}{rate}"
+    )
+
+
+def microseconds(ns):
+    """A time as tc reads it exactly: it takes no ns, and cuts off what its double lacks."""
+    return f"{ns // 1000}.{ns % 1000:03d}1us"
+
+
+def network_card(device, access_rate_bps, pacing, mtu):
+    """Lines for a host's own interface: its speed, and fq when the host paces."""
+    lines = []
+    parent = "root"
+    if access_rate_bps:
+        lines += [
+            f"qdisc add dev {device} root handle {SHAPER} htb default 1",
+            f"class add dev {device} parent {SHAPER} classid {SHAPED_CLASS} "
+            + shaper_class(access_rate_bps, mtu),
+        ]
+        parent = f"parent {SHAPED_CLASS}"
+    if pacing:
+        lines.append(f"qdisc add dev {device} {parent} handle {QUEUE} fq")
+    return lines

@@ -1,0 +1,243 @@
+"""The network of a plan: a Mininet topology with its links, routes and host settings."""
+
+import importlib.util
+import ipaddress
+import json
+import os
+from collections import namedtuple
+
+from mininet.log import setLogLevel
+
+from sandglass.agent import kernel, links, openvswitch
+from sandglass.agent.errors import RunError
+from sandglass.agent.nodes import LazyMininet
+
+# `forward` and `reverse`: interfaces; (interface.node, interface.name) is where packets queue
+Bottleneck = namedtuple("Bottleneck", "name forward reverse")
+# `to_host`: the interface that sends to the host, `own`: the host's
+Access = namedtuple("Access", "host own to_host")
+
+
+def load_topology(path, params):
+    """The Mininet Topo object that the file at `path` builds from `params`.
+
+    Raises:
+        RunError: the file has no topos table, or its class refuses the parameters.
+    """
+    spec = importlib.util.spec_from_file_location("experiment_topology", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    topos = getattr(module, "topos", None)
+    if not topos:
+        raise RunError(
+            f"{os.path.basename(path)} defines no topology",
+            "End it with: topos = {'name': TheTopoClass}",
+        )
+    return next(iter(topos.values()))(**params)
+
+
+class Network:
+    """A running network.
+
+    Attributes:
+        net: the Mininet object.
+        bottlenecks: Bottleneck by name.
+        access: Access by host name.
+    """
+
+    def __init__(self, plan, topology_path):
+        self.plan = plan
+        setLogLevel("warning")
+        topo = load_topology(topology_path, plan["topology"]["params"])
+        if topo.switches():
+            openvswitch.start()
+        self.net = LazyMininet(topo)
+        self.net.start()
+        self._find_links()
+        self._mtu = {
+            name: max(host["mtu"] for host in plan["hosts"].values()) for name in self.bottlenecks
+        }
+        for node in self.net.hosts:
+            self._configure(node)
+        for switch in self.net.switches:
+            kernel.batch("tc", self._access_lines(switch))
+        for name, bottleneck in self.bottlenecks.items():
+            planned = plan["bottlenecks"][name]
+            for interface, direction in (
+                (bottleneck.forward, planned["forward"]),
+                (bottleneck.reverse, planned["reverse"]),
+            ):
+                kernel.batch(
+                    "tc",
+                    links.bottleneck(
+                        interface.name, direction["rate_bps"], direction["queue"], self._mtu[name]
+                    ),
+                    interface.node.namespace,
+                )
+
+    def _find_links(self):
+        self.bottlenecks = {}
+        self.access = {}
+        planned = self.plan["hosts"]
+        for link in self.net.links:
+            one, two = link.intf1, link.intf2
+            name = one.params.get("bottleneck")
+            if name:
+                self.bottlenecks[name] = Bottleneck(name, one, two)
+            for own, other in ((one, two), (two, one)):
+                if own.node.name in planned:
+                    self.access[own.node.name] = Access(own.node.name, own, other)
+        missing = set(planned) - set(self.access)
+        if missing:
+            raise RunError(f"the topology links no network to {', '.join(sorted(missing))}")
+
+    def bottleneck_rate_towards(self, node, seen=()):
+        """Rate in bit/s at which packets can reach `node` from the nearest bottlenecks, or None.
+
+        The fastest, where several lead there: netem with that rate adds
+        serialisation time and never queues.
+        """
+        rates = []
+        for interface in node.intfList():
+            link = interface.link
+            other = link.intf2 if link.intf1 is interface else link.intf1
+            name = interface.params.get("bottleneck")
+            if name:
+                direction = "forward" if other is self.bottlenecks[name].forward else "reverse"
+                rates.append(self.plan["bottlenecks"][name][direction]["rate_bps"])
+            elif other.node not in seen and other.node in self.net.switches:
+                rates.append(self.bottleneck_rate_towards(other.node, (*seen, node)) or 0)
+            elif node in self.net.switches and other.node not in seen:
+                if "routes" in other.node.params:
+                    rates.append(self.bottleneck_rate_towards(other.node, (*seen, node)) or 0)
+        return max(rates, default=0) or None
+
+    def _access_lines(self, node):
+        """tc lines for the interfaces on which `node` sends to a host."""
+        lines = []
+        for host, access in self.access.items():
+            if access.to_host.node is not node:
+                continue
+            planned = self.plan["hosts"][host]
+            rates = [self.bottleneck_rate_towards(node), planned["access_rate_bps"]]
+            rate = min((rate for rate in rates if rate), default=None)
+            lines.append(links.delay(access.to_host.name, planned["half_rtt_ns"], rate))
+        return lines
+
+    def _configure(self, node):
+        """Addresses, neighbours, routes, MTU and settings of one node."""
+        planned = self.plan["hosts"].get(node.name)
+        lines = ["link set lo up"]
+        for interface in node.intfList():
+            name = interface.name
+            mtu = self._mtu_of(interface)
+            lines.append(f"link set {name} mtu {mtu} up")
+            if interface.ip:
+                lines.append(f"addr add {interface.ip}/{interface.prefixLen} dev {name}")
+                lines += [
+                    # Permanent, so that no ARP packet ever waits in a measured queue.
+                    f"neigh replace {ip} lladdr {mac} dev {name} nud permanent"
+                    for ip, mac in self._neighbours(interface)
+                ]
+        lines += [f"route add {to} via {hop}" for to, hop in node.params.get("routes", ())]
+        if node.params.get("defaultRoute"):
+            options = ""
+            if planned and planned["initcwnd"]:
+                options += f" initcwnd {planned['initcwnd']}"
+            if planned and not planned["delayed_ack"]:
+                options += " quickack 1"
+            lines.append(f"route add default {node.params['defaultRoute']}{options}")
+        kernel.batch("ip", lines, node.namespace)
+        for interface in node.intfList():
+            kernel.offloads_off(interface.name, node.namespace)
+        if "routes" in node.params:
+            kernel.write_sysctl("net.ipv4.ip_forward", 1, node.namespace)
+        tc_lines = self._access_lines(node)
+        if planned:
+            own = self.access[node.name].own.name
+            tc_lines += links.network_card(
+                own, planned["access_rate_bps"], planned["pacing"], planned["mtu"]
+            )
+            # What one flow learns must not change the next one.
+            kernel.write_sysctl("net.ipv4.tcp_no_metrics_save", 1, node.namespace)
+            kernel.write_sysctl("net.ipv4.tcp_ecn", 1 if planned["ecn"] else 2, node.namespace)
+            for name, value in planned["sysctls"].items():
+                kernel.write_sysctl(name, value, node.namespace)
+        kernel.batch("tc", tc_lines, node.namespace)
+        if hasattr(node, "own_config"):
+            node.own_config(**node.params)
+
+    def _mtu_of(self, interface):
+        """A host's MTU holds on both ends of its access link; elsewhere the largest one does."""
+        for access in self.access.values():
+            if interface in (access.own, access.to_host):
+                return self.plan["hosts"][access.host]["mtu"]
+        return max(host["mtu"] for host in self.plan["hosts"].values())
+
+    def _neighbours(self, interface):
+        """(address, MAC) of every other interface in the same subnet."""
+        if not hasattr(self, "_addressed"):
+            self._addressed = [
+                (i, ipaddress.ip_interface(f"{i.ip}/{i.prefixLen}"))
+                for node in self.net.hosts
+                for i in node.intfList()
+                if i.ip
+            ]
+        mine = ipaddress.ip_interface(f"{interface.ip}/{interface.prefixLen}").network
+        return [
+            (address.ip, other.mac)
+            for other, address in self._addressed
+            if other is not interface and address.network == mine
+        ]
+
+    def address(self, host):
+        """IPv4 address of a host, as text."""
+        return self.access[host].own.ip
+
+    def change(self, name, step):
+        """Apply one step of a bottleneck's schedule."""
+        bottleneck = self.bottlenecks[name]
+        planned = self.plan["bottlenecks"][name]
+        for direction in ("forward", "reverse"):
+            rate = step.get(f"{direction}_rate_bps")
+            if rate:
+                interface = getattr(bottleneck, direction)
+                planned[direction]["rate_bps"] = rate
+                kernel.batch(
+                    "tc",
+                    [links.change_rate(interface.name, rate, self._mtu[name])],
+                    interface.node.namespace,
+                )
+        for host, access in self.access.items():
+            settings = self.plan["hosts"][host]
+            settings["half_rtt_ns"] = step.get("half_rtt_ns", {}).get(
+                host, settings["half_rtt_ns"]
+            )
+            rates = [
+                self.bottleneck_rate_towards(access.to_host.node),
+                settings["access_rate_bps"],
+            ]
+            rate = min((rate for rate in rates if rate), default=None)
+            kernel.batch(
+                "tc",
+                [links.delay(access.to_host.name, settings["half_rtt_ns"], rate, "change")],
+                access.to_host.node.namespace,
+            )
+
+    def qdiscs(self):
+        """What the kernel reports of every qdisc and class: `tc -j` output by node and device."""
+        report = {}
+        for node in [*self.net.hosts, *self.net.switches]:
+            where = node.namespace
+            text = kernel.run(["tc", "-j", "-s", "-d", "qdisc", "show"], where)
+            names = set(node.intfNames())
+            shown = [q for q in json.loads(text or "[]") if q.get("dev") in names]
+            shown = [q for q in shown if q["kind"] != "noqueue"]
+            if shown:
+                report[node.name] = shown
+        return report
+
+    def stop(self):
+        """Take the network down; only the host backend needs it."""
+        self.net.stop()
+        openvswitch.stop()

@@ -1,0 +1,89 @@
+"""Talks to the recorder module (kmods/recorder)."""
+
+import os
+import shutil
+
+from sandglass.agent import kernel
+from sandglass.agent.errors import RunError
+
+PROC = "/proc/recorder"
+STREAMS = ("packets", "acks", "queues")
+QUEUE_INTERVAL_NS = 10_000_000  # the finest the field asks for; a sample costs about 1 us
+
+
+def load(module_path):
+    """Load the module. On the host backend it is loaded by name instead."""
+    if os.path.isdir(PROC):
+        return
+    command = ["insmod", module_path] if module_path else ["modprobe", "recorder"]
+    kernel.run(command)
+
+
+def _command(text, where=None):
+    with kernel.namespace(where), open(f"{PROC}/control", "w") as control:
+        control.write(text)
+
+
+def watch(network):
+    """Record both directions of every bottleneck; returns what each watch number means.
+
+    Shape of an entry: {"bottleneck", "direction", "kind", "node", "device"}.
+    """
+    watches = []
+    for name, bottleneck in network.bottlenecks.items():
+        for direction in ("forward", "reverse"):
+            interface = getattr(bottleneck, direction)
+            queue = network.plan["bottlenecks"][name][direction]["queue"]
+            limit = queue["limit"] if queue["limit"] is not None else 0xFFFFFFFF
+            _command(
+                f"watch {interface.name} 10: {limit} {queue['limit_unit']}",
+                interface.node.namespace,
+            )
+            watches.append(
+                {
+                    "bottleneck": name,
+                    "direction": direction,
+                    "kind": queue["kind"],
+                    "node": interface.node.name,
+                    "device": interface.name,
+                }
+            )
+    return watches
+
+
+def start(streams, zero_ns):
+    """Start recording `streams` at CLOCK_MONOTONIC `zero_ns`, which becomes time zero."""
+    _command(f"zero {zero_ns}")
+    words = [f"queues={QUEUE_INTERVAL_NS}" if s == "queues" else s for s in streams]
+    _command(" ".join(["start", *words]))
+
+
+def stop():
+    """Stop recording."""
+    _command("stop")
+
+
+def save(streams, directory):
+    """Copy the records into files named after their streams; returns the recorder's status.
+
+    Raises:
+        RunError: records were lost, or the disk is full.
+    """
+    with open(f"{PROC}/control") as control:
+        status = [line.split() for line in control]
+    for line in status:
+        if line[0] in STREAMS and int(line[3]):
+            raise RunError(
+                f"the recorder lost {line[3]} of {line[1]} records of {line[0]}",
+                "Give the lab more memory, or record less (--record).",
+            )
+    for stream in streams:
+        try:
+            with open(f"{PROC}/{stream}", "rb", 0) as source:
+                with open(f"{directory}/{stream}.records", "wb", 0) as target:
+                    shutil.copyfileobj(source, target, 1 << 20)
+        except OSError as error:
+            raise RunError(f"cannot write {stream}.records: {error.strerror}") from None
+    return {
+        "cc": {int(line[1]): line[2] for line in status if line[0] == "cc"},
+    }

@@ -1,0 +1,58 @@
+"""TCP sockets: congestion control and struct tcp_info of <linux/tcp.h>."""
+
+import os
+import socket
+import struct
+
+from sandglass.agent import kernel
+from sandglass.agent.errors import RunError
+
+# struct tcp_info up to and including tcpi_total_rto_time (Linux 6.7).
+_FORMAT = "=8B 24I 4Q 6I 4Q 2I 2Q 6I 2H I"
+_FIELDS = (
+    "state ca_state retransmits probes backoff options wscale flags "
+    "rto ato snd_mss rcv_mss unacked sacked lost retrans fackets "
+    "last_data_sent last_ack_sent last_data_recv last_ack_recv "
+    "pmtu rcv_ssthresh rtt rttvar snd_ssthresh snd_cwnd advmss reordering rcv_rtt rcv_space "
+    "total_retrans pacing_rate max_pacing_rate bytes_acked bytes_received "
+    "segs_out segs_in notsent_bytes min_rtt data_segs_in data_segs_out "
+    "delivery_rate busy_time rwnd_limited sndbuf_limited delivered delivered_ce "
+    "bytes_sent bytes_retrans dsack_dups reord_seen rcv_ooopack snd_wnd rcv_wnd rehash "
+    "total_rto total_rto_recoveries total_rto_time"
+).split()
+ECN_SEEN = 8  # TCPI_OPT_ECN: negotiated
+
+
+def info(connection):
+    """struct tcp_info of a connected socket, as a dict. Fields the kernel lacks are zero."""
+    size = struct.calcsize(_FORMAT)
+    raw = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, size)
+    return dict(zip(_FIELDS, struct.unpack(_FORMAT, raw.ljust(size, b"\0")), strict=True))
+
+
+def congestion_control(connection):
+    """Name of the congestion control a socket really uses."""
+    raw = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, 16)
+    return raw.split(b"\0")[0].decode()
+
+
+def set_congestion_control(connection, name):
+    """Choose a socket's congestion control.
+
+    Raises:
+        RunError: the kernel has none of that name; the message lists what it has.
+    """
+    try:
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, name.encode())
+    except OSError as error:
+        available = kernel.read_sysctl("net.ipv4.tcp_available_congestion_control", None)
+        raise RunError(
+            f"congestion control {name}: {os.strerror(error.errno)}",
+            f"This kernel has: {available}",
+        ) from None
+
+
+def open_socket(where, kind=socket.SOCK_STREAM, protocol=0):
+    """A socket that lives in network namespace `where`, whoever uses it."""
+    with kernel.namespace(where):
+        return socket.socket(socket.AF_INET, kind, protocol)

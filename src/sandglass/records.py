@@ -1,0 +1,322 @@
+"""The recorder's binary records as tables. Columns and units: docs/data-format.md.
+
+The layouts are those of kmods/recorder/recorder.c and of the xstats structures
+of <linux/pkt_sched.h>; all are little-endian, addresses and ports big-endian.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from ipaddress import IPv4Address
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+INFINITE_SSTHRESH = 0x7FFFFFFF  # TCP_INFINITE_SSTHRESH of <net/tcp.h>
+UNKNOWN_MIN_RTT = 0xFFFFFFFF
+CA_STATES = ("Open", "Disorder", "CWR", "Recovery", "Loss")  # enum tcp_ca_state
+OUTCOMES = ("sent", "overlimit", "aqm_enqueue", "aqm_dequeue", "queued")  # enum outcome
+SENT, QUEUED = 0, 4
+
+PACKET = np.dtype(
+    [
+        ("enqueue_ns", "<i8"),
+        ("leave_ns", "<i8"),
+        ("src", ">u4"),
+        ("dst", ">u4"),
+        ("sport", ">u2"),
+        ("dport", ">u2"),
+        ("seq", "<u4"),
+        ("size_bytes", "<u4"),
+        ("payload_bytes", "<u4"),
+        ("queue_packets", "<u4"),
+        ("queue_bytes", "<u4"),
+        ("watch", "<u2"),
+        ("drop_reason", "<u2"),
+        ("protocol", "u1"),
+        ("ecn_in", "u1"),
+        ("ecn_out", "u1"),
+        ("outcome", "u1"),
+    ]
+)
+ACK = np.dtype(
+    [
+        ("time_ns", "<i8"),
+        ("bytes_acked", "<u8"),
+        ("src", ">u4"),
+        ("dst", ">u4"),
+        ("sport", ">u2"),
+        ("dport", ">u2"),
+        ("cwnd_packets", "<u4"),
+        ("ssthresh_packets", "<u4"),
+        ("srtt_us", "<u4"),
+        ("min_rtt_us", "<u4"),
+        ("inflight_packets", "<u4"),
+        ("delivered_packets", "<u4"),
+        ("delivered_ce_packets", "<u4"),
+        ("lost_packets", "<u4"),
+        ("retransmits", "<u4"),
+        ("pacing_rate_bytes_s", "<u4"),
+        ("ca_state", "u1"),
+        ("cc", "u1"),
+        ("reserved", "<u2"),
+    ]
+)
+QUEUE = np.dtype(
+    [
+        ("time_ns", "<i8"),
+        ("sent_bytes", "<u8"),
+        ("sent_packets", "<u8"),
+        ("backlog_packets", "<u4"),
+        ("backlog_bytes", "<u4"),
+        ("drops", "<u4"),
+        ("overlimits", "<u4"),
+        ("watch", "<u2"),
+        ("xstats_size", "<u2"),
+        ("reserved", "<u4"),
+        ("xstats", "V64"),
+    ]
+)
+XSTATS = {
+    # struct tc_codel_xstats
+    "codel": np.dtype(
+        [
+            ("maxpacket", "<u4"),
+            ("count", "<u4"),
+            ("lastcount", "<u4"),
+            ("ldelay_us", "<u4"),
+            ("drop_next_us", "<i4"),
+            ("drop_overlimit", "<u4"),
+            ("ecn_mark", "<u4"),
+            ("dropping", "<u4"),
+            ("ce_mark", "<u4"),
+        ]
+    ),
+    # struct tc_fq_codel_xstats, of the qdisc
+    "fq_codel": np.dtype(
+        [
+            ("type", "<u4"),
+            ("maxpacket", "<u4"),
+            ("drop_overlimit", "<u4"),
+            ("ecn_mark", "<u4"),
+            ("new_flow_count", "<u4"),
+            ("new_flows_len", "<u4"),
+            ("old_flows_len", "<u4"),
+            ("ce_mark", "<u4"),
+            ("memory_usage", "<u4"),
+            ("drop_overmemory", "<u4"),
+        ]
+    ),
+    # struct tc_pie_xstats; prob is a fraction of 2^64
+    "pie": np.dtype(
+        [
+            ("prob", "<u8"),
+            ("delay_us", "<u4"),
+            ("avg_dq_rate", "<u4"),
+            ("dq_rate_estimating", "<u4"),
+            ("packets_in", "<u4"),
+            ("dropped", "<u4"),
+            ("overlimit", "<u4"),
+            ("maxq", "<u4"),
+            ("ecn_mark", "<u4"),
+        ]
+    ),
+    # struct tc_fq_pie_xstats
+    "fq_pie": np.dtype(
+        [
+            ("packets_in", "<u4"),
+            ("dropped", "<u4"),
+            ("overlimit", "<u4"),
+            ("overmemory", "<u4"),
+            ("ecn_mark", "<u4"),
+            ("new_flow_count", "<u4"),
+            ("new_flows_len", "<u4"),
+            ("old_flows_len", "<u4"),
+            ("memory_usage", "<u4"),
+        ]
+    ),
+    # struct tc_red_xstats
+    "red": np.dtype(
+        [("early", "<u4"), ("pdrop", "<u4"), ("other", "<u4"), ("ecn_mark", "<u4")]
+    ),
+}
+
+Records = npt.NDArray[np.void]
+
+
+@dataclass(frozen=True)
+class Names:
+    """What the numbers in the records stand for."""
+
+    hosts: Mapping[int, str]
+    """Host by IPv4 address as a number."""
+    watches: Sequence[Mapping[str, str]]
+    """Of each watched queue: bottleneck, direction, kind."""
+    cc: Mapping[int, str]
+    flows: Sequence[tuple[int, str, str, int | None, int | None]]
+    """Of each flow: number, source, destination, and ports where it has only one pair."""
+
+
+def names_of(plan: Mapping[str, Any], observed: Mapping[str, Any]) -> Names:
+    """The names in a run, from its plan and from what its agent observed."""
+    return Names(
+        hosts={
+            int(IPv4Address(host["address"])): name for name, host in observed["hosts"].items()
+        },
+        watches=observed["watches"],
+        cc={int(number): name for number, name in observed["cc"].items()},
+        flows=[
+            (flow["id"], flow["src"], flow["dst"], result.get("sport"), result.get("dport"))
+            for flow, result in zip(plan["flows"], observed["flows"], strict=True)
+        ],
+    )
+
+
+def read(path: Path, dtype: np.dtype[np.void]) -> Records:
+    """All records in a file. Raises ValueError when the file does not hold whole records."""
+    return np.fromfile(path, dtype)
+
+
+def _plain(records: Records, columns: Sequence[str]) -> dict[str, pl.Series]:
+    """Columns in this machine's byte order."""
+    plain = {}
+    for column in columns:
+        values = records[column]
+        plain[column] = pl.Series(
+            column, np.ascontiguousarray(values, values.dtype.newbyteorder("="))
+        )
+    return plain
+
+
+def _label(numbers: pl.Series, names: Sequence[str]) -> pl.Series:
+    """Names instead of numbers, as an enumeration of the distinct names."""
+    kinds = list(dict.fromkeys(names))
+    return numbers.replace_strict(
+        list(range(len(names))), list(names), default=None, return_dtype=pl.Enum(kinds)
+    )
+
+
+def _with_flows(frame: pl.DataFrame, names: Names) -> pl.DataFrame:
+    """Host names for addresses, and the number of the flow that a row belongs to (0: none)."""
+    hosts = pl.Enum(list(names.hosts.values()))
+    for column in ("src", "dst"):
+        frame = frame.with_columns(
+            pl.col(column).replace_strict(
+                list(names.hosts), list(names.hosts.values()), default=None, return_dtype=hosts
+            )
+        )
+    exact, by_hosts = [], []
+    for number, src, dst, sport, dport in names.flows:
+        if sport is None or dport is None:
+            by_hosts += [(src, dst, number), (dst, src, number)]
+        else:
+            exact += [(src, dst, sport, dport, number), (dst, src, dport, sport, number)]
+    types = {"src": hosts, "dst": hosts}
+    ports = {"sport": pl.UInt16, "dport": pl.UInt16}
+    frame = frame.join(
+        pl.DataFrame(exact, {**types, **ports, "flow": pl.UInt16}, orient="row"),
+        on=["src", "dst", "sport", "dport"],
+        how="left",
+        maintain_order="left",
+    ).join(
+        pl.DataFrame(by_hosts, {**types, "flow_by_hosts": pl.UInt16}, orient="row").unique(
+            ["src", "dst"], keep="first", maintain_order=True
+        ),
+        on=["src", "dst"],
+        how="left",
+        maintain_order="left",
+    )
+    return frame.with_columns(
+        pl.coalesce("flow", "flow_by_hosts", pl.lit(0, pl.UInt16)).alias("flow")
+    ).drop("flow_by_hosts")
+
+
+def packets(records: Records, names: Names) -> pl.DataFrame:
+    """One row per packet that met a bottleneck's queue, in the order in which they left it."""
+    outcome = records["outcome"]
+    leave = pl.Series("leave_ns", np.ascontiguousarray(records["leave_ns"]))
+    plain = _plain(
+        records,
+        ["enqueue_ns", "size_bytes", "src", "dst", "sport", "dport", "protocol", "seq"]
+        + ["payload_bytes", "ecn_in", "ecn_out", "queue_packets", "queue_bytes", "watch"],
+    )
+    watch = plain.pop("watch")
+    frame = pl.DataFrame(plain).with_columns(
+        _label(watch, [w["bottleneck"] for w in names.watches]).alias("bottleneck"),
+        _label(watch, [w["direction"] for w in names.watches]).alias("direction"),
+        leave,
+        pl.Series("outcome", outcome),
+    )
+    sent = pl.col("outcome") == SENT
+    dropped = ~pl.col("outcome").is_in([SENT, QUEUED])
+    frame = frame.with_columns(
+        pl.when(sent).then("leave_ns").alias("dequeue_ns"),
+        pl.when(dropped).then("leave_ns").alias("drop_ns"),
+        pl.when(sent).then(pl.col("leave_ns") - pl.col("enqueue_ns")).alias("sojourn_ns"),
+        pl.when(dropped)
+        .then(
+            pl.col("outcome").replace_strict(
+                list(range(len(OUTCOMES))), OUTCOMES, return_dtype=pl.Enum(OUTCOMES)
+            )
+        )
+        .cast(pl.Enum(OUTCOMES[1:4]))
+        .alias("drop"),
+    )
+    return _with_flows(frame, names).select(
+        ["bottleneck", "direction", "enqueue_ns", "dequeue_ns", "drop_ns", "sojourn_ns"]
+        + ["size_bytes", "flow", "src", "dst", "sport", "dport", "protocol", "seq"]
+        + ["payload_bytes", "ecn_in", "ecn_out", "queue_packets", "queue_bytes", "drop"]
+    )
+
+
+def acks(records: Records, names: Names) -> pl.DataFrame:
+    """One row per segment that reached a sender with data in flight, in order of time."""
+    columns = [name for name in ACK.names or () if name not in ("reserved", "ca_state", "cc")]
+    frame = pl.DataFrame(_plain(records, columns)).with_columns(
+        _label(pl.Series(records["ca_state"]), CA_STATES).alias("ca_state"),
+        pl.Series(records["cc"])
+        .replace_strict(
+            list(names.cc), list(names.cc.values()), default=None, return_dtype=pl.String
+        )
+        .cast(pl.Categorical)
+        .alias("cc"),
+    )
+    frame = frame.with_columns(
+        pl.when(pl.col("ssthresh_packets") < INFINITE_SSTHRESH)
+        .then("ssthresh_packets")
+        .alias("ssthresh_packets"),
+        pl.when(pl.col("min_rtt_us") < UNKNOWN_MIN_RTT).then("min_rtt_us").alias("min_rtt_us"),
+    )
+    frame = _with_flows(frame, names)
+    first = ["time_ns", "flow", "src", "dst", "sport", "dport"]
+    return frame.select(first + [c for c in frame.columns if c not in first])
+
+
+def queues(records: Records, names: Names) -> pl.DataFrame:
+    """One row per sample and queue, with the qdisc's own counters by their names in tc."""
+    parts = []
+    for number, watch in enumerate(names.watches):
+        mine = records[records["watch"] == number]
+        frame = pl.DataFrame(
+            _plain(
+                mine,
+                ["time_ns", "backlog_packets", "backlog_bytes", "sent_packets", "sent_bytes"]
+                + ["drops", "overlimits"],
+            )
+        ).with_columns(
+            pl.lit(watch["bottleneck"]).alias("bottleneck"),
+            pl.lit(watch["direction"]).alias("direction"),
+        )
+        layout = XSTATS.get(watch["kind"])
+        if layout is not None and len(mine) and mine["xstats_size"].min() >= layout.itemsize:
+            raw = np.ascontiguousarray(mine["xstats"]).view(np.uint8).reshape(len(mine), -1)
+            own = np.ascontiguousarray(raw[:, : layout.itemsize]).view(layout)[:, 0]
+            frame = frame.with_columns(**_plain(own, layout.names or ()))
+            if "prob" in frame.columns:
+                frame = frame.with_columns(pl.col("prob").cast(pl.Float64) / 2.0**64)
+        parts.append(frame)
+    frame = pl.concat(parts, how="diagonal").sort("time_ns", maintain_order=True)
+    first = ["time_ns", "bottleneck", "direction"]
+    return frame.select(first + [c for c in frame.columns if c not in first])

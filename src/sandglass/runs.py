@@ -1,0 +1,256 @@
+"""One run from an experiment to its directory of results.
+
+A run is built up in a directory beside its final place and renamed when it is
+complete: a directory with a run.json is a whole run, whatever was interrupted.
+"""
+
+import gzip
+import hashlib
+import json
+import os
+import re
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sandglass import __version__, cache, lab, topology
+from sandglass.errors import SandglassError, UsageError
+from sandglass.experiment import Experiment
+from sandglass.plan import Plan, resolve
+
+FORMAT = 1
+RUNS = cache.ROOT / "results" / "runs"
+PARTIAL = "partial"
+FAILED = ".failed"
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """A finished run."""
+
+    path: Path
+    content: dict[str, Any]
+    """run.json."""
+
+
+def run(
+    experiment: Experiment,
+    source: Path | None,
+    out: Path | None = None,
+    *,
+    backend: str = "lab",
+    progress: Callable[[float, float], None] | None = None,
+) -> RunResult:
+    """Run an experiment and return its results, which are in `out` then.
+
+    Args:
+        source: the experiment's file; a copy is kept with the results.
+        out: where the results go, by default below results/runs. What an
+            earlier run left there is replaced.
+        progress: called with virtual seconds done and in all.
+
+    Raises:
+        UsageError: `out` is something else than a run.
+        SandglassError: the run failed; plan and console are kept in `out`.failed.
+    """
+    started = time.monotonic()
+    plan = resolve(experiment, experiment.facts)
+    out = (out or default_directory(experiment, source, plan)).absolute()
+    _check_replaceable(out)
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        _clear_interrupted(out)
+        partial = out.parent / f".{out.name}.{PARTIAL}-{os.getpid()}"
+        partial.mkdir()
+    except OSError as error:
+        raise SandglassError(f"cannot write results to {out}: {error.strerror}") from None
+    try:
+        _prepare(experiment, source, plan, partial)
+        if backend == "lab":
+            lab.run(plan, partial, progress)
+        else:
+            from sandglass import host
+
+            host.run(plan, partial, progress)
+        content = _evaluate(experiment, plan, partial, backend)
+        content["wall_s"] = round(time.monotonic() - started, 3)
+        (partial / "run.json").write_text(json.dumps(content, indent=1) + "\n")
+        _put_in_place(partial, out)
+    except SandglassError as error:
+        _keep_failure(partial, out)
+        raise type(error)(
+            error.message.replace(str(partial), str(out) + FAILED),
+            error.hint and error.hint.replace(str(partial), str(out) + FAILED),
+        ) from None
+    except OSError as error:
+        shutil.rmtree(partial, ignore_errors=True)
+        raise SandglassError(f"cannot write results to {out}: {error.strerror}") from None
+    except BaseException:
+        shutil.rmtree(partial, ignore_errors=True)
+        raise
+    return RunResult(out, content)
+
+
+def default_directory(experiment: Experiment, source: Path | None, plan: Plan) -> Path:
+    """Below results/runs, named after the experiment's file and what it asks for."""
+    stem = source.stem if source else re.sub(r"\W+", "-", experiment.title.lower())
+    asked = hashlib.sha256(json.dumps(plan, sort_keys=True).encode()).hexdigest()
+    return RUNS / f"{stem}-{asked[:8]}"
+
+
+def shell(target: str, settings: Iterable[str]) -> int:
+    """Mininet's prompt on a topology or on the network of an experiment; returns its status."""
+    from sandglass import spec
+
+    if target.endswith((".yaml", ".yml")):
+        experiment = spec.load(target, settings)
+    else:
+        experiment = _example(target, settings)
+    plan = resolve(experiment, experiment.facts)
+    with tempfile.TemporaryDirectory(prefix="sandglass-shell-") as directory:
+        _prepare(experiment, None, plan, Path(directory))
+        return lab.shell(plan, Path(directory))
+
+
+def _example(target: str, settings: Iterable[str]) -> Experiment:
+    """An experiment to try a topology with: 10 Mb/s, 20 ms, CoDel."""
+    from sandglass import spec
+
+    facts = topology.facts(target, {})
+    first, second = facts.hosts[0], facts.partner.get(facts.hosts[0], facts.hosts[1])
+    text = {
+        "title": facts.name,
+        "topology": target,
+        "rtt": "20ms",
+        "bottleneck": {"rate": "10mbit", "queue": {"kind": "codel"}},
+        "flows": [{"workload": "ping", "from": first, "to": second}],
+        "duration": "10s",
+    }
+    with tempfile.NamedTemporaryFile("w", suffix=".yaml", dir=".", prefix=".shell-") as file:
+        json.dump(text, file)  # JSON is YAML
+        file.flush()
+        return spec.load(file.name, settings)
+
+
+def _prepare(experiment: Experiment, source: Path | None, plan: Plan, directory: Path) -> None:
+    """Put what the agent reads into the run's directory."""
+    (directory / "plan.json").write_text(json.dumps(plan, indent=1) + "\n")
+    file = cache.ROOT / plan["topology"]["path"]
+    shutil.copyfile(file, directory / "topology.py")
+    if source:
+        shutil.copyfile(source, directory / "experiment.yaml")
+
+
+def _check_replaceable(out: Path) -> None:
+    if out.exists() and not (out / "run.json").is_file() and (
+        not out.is_dir() or any(out.iterdir())
+    ):
+        raise UsageError(
+            f"{out} is there already and is no run", "Choose another directory with --out."
+        )
+
+
+def _clear_interrupted(out: Path) -> None:
+    """Remove what killed runs left for this place."""
+    for left in out.parent.glob(f".{out.name}.{PARTIAL}-*"):
+        process = left.name.rpartition("-")[2]
+        if not os.path.exists(f"/proc/{process}"):
+            shutil.rmtree(left, ignore_errors=True)
+    shutil.rmtree(str(out) + FAILED, ignore_errors=True)
+
+
+def _put_in_place(partial: Path, out: Path) -> None:
+    if out.exists():
+        replaced = partial.with_name(partial.name + "-replaced")
+        out.rename(replaced)
+        partial.rename(out)
+        shutil.rmtree(replaced)
+    else:
+        partial.rename(out)
+
+
+def _keep_failure(partial: Path, out: Path) -> None:
+    failed = Path(str(out) + FAILED)
+    shutil.rmtree(failed, ignore_errors=True)
+    failed.mkdir()
+    for name in ("console.log", "plan.json", "experiment.yaml", "topology.py"):
+        if (partial / name).exists():
+            (partial / name).rename(failed / name)
+    shutil.rmtree(partial, ignore_errors=True)
+
+
+def _evaluate(
+    experiment: Experiment, plan: Plan, directory: Path, backend: str
+) -> dict[str, Any]:
+    """Turn what the agent left in `directory` into tables; returns run.json but for wall_s."""
+    # Late: half of the start-up time, and the lab is already running without them.
+    from sandglass import records, results
+
+    observed = json.loads((directory / "observed.json").read_text())
+    names = records.names_of(plan, observed)
+    digest = hashlib.sha256()
+    digest.update(json.dumps([observed["flows"], observed["rtt_ns"]], sort_keys=True).encode())
+    for path in sorted([*directory.glob("*.records"), *directory.glob("*.csv")]):
+        digest.update(f"{path.name} {path.stat().st_size}\n".encode() + path.read_bytes())
+    for path in sorted(directory.glob("*.flent.gz")):
+        measured = json.loads(gzip.decompress(path.read_bytes()))
+        kept = {key: measured[key] for key in ("x_values", "results")}
+        digest.update(json.dumps(kept, sort_keys=True).encode())
+
+    met = None
+    for stream, dtype, table in (
+        ("packets", records.PACKET, records.packets),
+        ("acks", records.ACK, records.acks),
+        ("queues", records.QUEUE, records.queues),
+    ):
+        if stream in plan["record"]:
+            raw = records.read(directory / f"{stream}.records", dtype)
+            if stream == "packets":
+                met = raw
+            table(raw, names).write_parquet(directory / f"{stream}.parquet", compression="lz4")
+            (directory / f"{stream}.records").unlink()
+    flows = results.flows(plan, observed)
+    results.flow_table(flows).write_parquet(directory / "flows.parquet")
+
+    bottlenecks: dict[str, dict[str, Any]] = {}
+    for number, watch in enumerate(observed["watches"]):
+        planned = plan["bottlenecks"][watch["bottleneck"]]
+        if met is None:
+            found = results.from_counters(
+                observed["qdiscs"], planned, watch, plan["duration_ns"]
+            )
+        else:
+            found = results.bottleneck(
+                met, number, planned, watch["direction"], plan["duration_ns"]
+            )
+        if watch["direction"] == "forward":
+            bottlenecks.setdefault(watch["bottleneck"], {}).update(found)
+        else:
+            bottlenecks.setdefault(watch["bottleneck"], {})["reverse"] = found
+    (directory / "observed.json").unlink()
+    content: dict[str, Any] = {
+        "format": FORMAT,
+        "title": experiment.title,
+        "experiment": experiment.filled(),
+        "seed": experiment.seed,
+        "backend": backend,
+        "kernel": {"release": observed["kernel"]},
+        "tools": {"sandglass": __version__, **observed["tools"]},
+        "observed": {
+            "rtt_ms": {pair: ns / 1e6 for pair, ns in observed["rtt_ns"].items()},
+            "qdiscs": observed["qdiscs"],
+            "hosts": observed["hosts"],
+        },
+        "flows": flows,
+        "bottleneck": bottlenecks[experiment.facts.bottlenecks[0]],
+        "bottlenecks": bottlenecks,
+        "virtual_s": plan["duration_ns"] / 1e9,
+        "digest": digest.hexdigest(),
+    }
+    if backend == "lab":
+        content["kernel"]["build"] = cache.lab_kernel().build
+    return content

@@ -1,0 +1,122 @@
+"""Bulk transfer over TCP: as fast as it goes, for a time or for a number of bytes.
+
+Sender and receiver are two threads that stay inside the kernel nearly all the
+time: the sender in one long send(), the receiver asleep until 64 kB have come
+(SO_RCVLOWAT). The kernel acknowledges as it does for a receiver that reads at
+once; the advertised window is smaller by at most those 64 kB.
+
+A flow with a duration stops writing at its end; what has been written, at most
+the congestion window and NOTSENT bytes, is still delivered. A flow with a size
+ends when its receiver has read the last byte.
+"""
+
+import socket
+import threading
+
+from sandglass.agent import tcp
+from sandglass.agent.errors import RunError
+
+FIRST_PORT = 5000
+MEGABYTE = 1 << 20
+LOW_WATER = 65536
+NOTSENT = 131072  # bytes written and not yet sent, at most
+TCP_NOTSENT_LOWAT = 25  # <linux/tcp.h>
+
+
+def check(flow, lab):
+    """Nothing to find out before the start: sockets need no program."""
+
+
+def run(flow, lab):
+    """Run one flow; returns its result.
+
+    Keys: start_ns, end_ns, bytes (received), fct_ns (of a flow with a size),
+    cc, ecn (negotiated), retransmits, rtos, delivered_ce, mss.
+    """
+    port = FIRST_PORT + flow["id"]
+    listener = tcp.open_socket(flow["dst"])
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listener.bind((lab.network.address(flow["dst"]), port))
+    listener.listen(1)
+    sender = tcp.open_socket(flow["src"])
+    if flow["cc"]:
+        tcp.set_congestion_control(sender, flow["cc"])
+    sender.setsockopt(socket.IPPROTO_TCP, TCP_NOTSENT_LOWAT, NOTSENT)
+
+    receiver = Receiver(listener, flow["size_bytes"], lab.clock)
+    receiver.start()
+    lab.clock.sleep_until(flow["start_ns"])
+    sender.connect((lab.network.address(flow["dst"]), port))
+    if flow["size_bytes"]:
+        send(sender, flow["size_bytes"])
+        sender.recv(1)  # the receiver closes when it has everything
+        received, end_ns = flow["size_bytes"], receiver.done_ns
+        if receiver.received != flow["size_bytes"]:
+            raise RunError(f"received {receiver.received} of {flow['size_bytes']} bytes")
+    else:
+        end_ns = flow["start_ns"] + flow["duration_ns"]
+        threading.Thread(target=send, args=(sender, None), daemon=True).start()
+        lab.clock.sleep_until(end_ns)
+        received = tcp.info(receiver.connection)["bytes_received"]
+    state = tcp.info(sender)
+    result = {
+        "start_ns": flow["start_ns"],
+        "end_ns": end_ns,
+        "bytes": received,
+        "fct_ns": end_ns - flow["start_ns"] if flow["size_bytes"] else None,
+        "cc": tcp.congestion_control(sender),
+        "ecn": bool(state["options"] & tcp.ECN_SEEN),
+        "retransmits": state["total_retrans"],
+        "rtos": state["total_rto"],
+        "delivered_ce": state["delivered_ce"],
+        "mss": state["snd_mss"],
+        "sport": sender.getsockname()[1],
+        "dport": port,
+    }
+    sender.shutdown(socket.SHUT_RDWR)
+    return result
+
+
+def send(connection, size):
+    """Write `size` bytes, or until the connection is shut down."""
+    block = memoryview(bytes(MEGABYTE))
+    try:
+        if size is None:
+            while True:
+                connection.sendall(block)
+        while size:
+            size -= connection.send(block[: min(size, MEGABYTE)])
+    except OSError:
+        if size is not None:
+            raise
+
+
+class Receiver(threading.Thread):
+    """Accepts one connection and reads it to its end, or to `size` bytes.
+
+    Attributes:
+        connection: the accepted socket.
+        received: bytes read.
+        done_ns: when the last byte was read, on the experiment's clock.
+    """
+
+    def __init__(self, listener, size, clock):
+        super().__init__(daemon=True)
+        self.listener, self.size, self.clock = listener, size, clock
+        self.connection, self.received, self.done_ns = None, 0, None
+
+    def run(self):
+        self.connection, _ = self.listener.accept()
+        unread = bytearray(MEGABYTE)  # MSG_TRUNC: TCP counts bytes without copying them
+        low_water = None
+        while self.size is None or self.received < self.size:
+            left = LOW_WATER if self.size is None else min(LOW_WATER, self.size - self.received)
+            if left != low_water:
+                low_water = left
+                self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, low_water)
+            count = self.connection.recv_into(unread, MEGABYTE, socket.MSG_TRUNC)
+            if not count:
+                return
+            self.received += count
+        self.done_ns = self.clock.now_ns()
+        self.connection.close()

@@ -1,0 +1,68 @@
+"""Any flent test: `workload: flent:TEST` runs it from one host against another.
+
+netserver runs on the destination; flent and what it starts run on the source.
+The data file is kept as flent-ID.flent.gz.
+"""
+
+import os
+import shutil
+import subprocess
+
+from sandglass.agent import kernel
+from sandglass.agent.errors import RunError
+
+PROGRAMS = ("flent", "netperf", "netserver", "ping")
+
+
+def check(flow, lab):
+    """Are the programs there, and does flent know the test?
+
+    Raises:
+        RunError: naming the program or the test.
+    """
+    for program in PROGRAMS:
+        if not shutil.which(program):
+            raise RunError(
+                f"{program} is not installed, {flow['workload']} needs it",
+                "Run ./sandglass setup.",
+            )
+    test = flow["workload"].partition(":")[2]
+    listed = kernel.run(["flent", "--list-tests"])
+    names = [line.split(":")[0].strip() for line in listed.splitlines() if ":" in line]
+    if test not in names:
+        raise RunError(f"flent has no test {test}", f"It has: {', '.join(sorted(names))}")
+
+
+def run(flow, lab):
+    """Run one test; returns its result. Keys: start_ns, end_ns, bytes (None), data."""
+    test = flow["workload"].partition(":")[2]
+    data = f"flent-{flow['id']}.flent.gz"
+    seconds = flow["duration_ns"] // 1_000_000_000
+    with kernel.namespace(flow["dst"]):
+        server = subprocess.Popen(
+            ["netserver", "-D", "-4"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+    lab.clock.sleep_until(flow["start_ns"])
+    environment = {**os.environ, "HOME": "/tmp", "TZ": "UTC"}
+    with kernel.namespace(flow["src"]):
+        done = subprocess.run(
+            [
+                "flent",
+                test,
+                f"--host={lab.network.address(flow['dst'])}",
+                f"--length={seconds}",
+                "--ipv4",
+                f"--output={os.path.join(lab.directory, data)}",
+                f"--data-dir={lab.directory}",
+                f"--title-extra={lab.plan['title']}",
+            ],
+            capture_output=True,
+            text=True,
+            env=environment,
+        )
+    end_ns = lab.clock.now_ns()
+    server.terminate()
+    if done.returncode or not os.path.exists(os.path.join(lab.directory, data)):
+        said = (done.stderr or done.stdout).strip().splitlines()
+        raise RunError(f"flent {test} failed: {' '.join(said[-3:]) or done.returncode}")
+    return {"start_ns": flow["start_ns"], "end_ns": end_ns, "bytes": None, "data": data}

@@ -1,0 +1,37 @@
+"""Round-trip times: one ICMP echo per interval.
+
+Option: interval (ns). Leaves rtt-ID.csv; an echo that got no answer within 10 s
+has an empty round-trip time.
+"""
+
+import csv
+
+from sandglass.agent import checks
+
+ANSWER_S = 10
+
+
+def check(flow, lab):
+    """Nothing to find out before the start: sockets need no program."""
+
+
+def run(flow, lab):
+    """Run one flow; returns its result. Keys: start_ns, end_ns, bytes, echoes, answers."""
+    end_ns = flow["start_ns"] + flow["duration_ns"]
+    rows = []
+    at_ns = flow["start_ns"]
+    while at_ns < end_ns:
+        lab.clock.sleep_until(at_ns)
+        rows.append((at_ns, checks.ping(lab.network, flow["src"], flow["dst"], ANSWER_S)))
+        at_ns += flow["options"]["interval"]
+    with open(f"{lab.directory}/rtt-{flow['id']}.csv", "w", newline="") as file:
+        table = csv.writer(file)
+        table.writerow(["sent_ns", "rtt_ns"])
+        table.writerows((at_ns, "" if rtt is None else rtt) for at_ns, rtt in rows)
+    return {
+        "start_ns": flow["start_ns"],
+        "end_ns": end_ns,
+        "bytes": None,
+        "echoes": len(rows),
+        "answers": sum(rtt is not None for _, rtt in rows),
+    }

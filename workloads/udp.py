@@ -1,0 +1,80 @@
+"""Constant bit rate over UDP, each datagram sent at its exact time.
+
+Options: rate (bit/s of UDP payload), packet_size (bytes of UDP payload), burst
+(datagrams sent back to back). Leaves datagrams-ID.csv with, for every
+datagram, when it was due and when it reached the receiver's network card.
+"""
+
+import csv
+import socket
+import struct
+import threading
+
+from sandglass.agent import checks, kernel, tcp
+
+FIRST_PORT = 6000
+SECOND_NS = 1_000_000_000
+GRACE_NS = 2 * SECOND_NS  # wait for what is still under way
+RECEIVE_BUFFER = 64 << 20
+
+
+def check(flow, lab):
+    """Nothing to find out before the start: sockets need no program."""
+
+
+def run(flow, lab):
+    """Run one flow; returns its result.
+
+    Keys: start_ns, end_ns, bytes (received), datagrams_sent, datagrams_received,
+    sport, dport.
+    """
+    options = flow["options"]
+    size, burst = options["packet_size"], options["burst"]
+    port = FIRST_PORT + flow["id"]
+    receiver = tcp.open_socket(flow["dst"], socket.SOCK_DGRAM)
+    receiver.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUFFORCE, RECEIVE_BUFFER)
+    receiver.setsockopt(socket.SOL_SOCKET, checks.SO_TIMESTAMPNS, 1)
+    receiver.bind((lab.network.address(flow["dst"]), port))
+    offset = kernel.monotonic_to_realtime_ns() + lab.clock.zero_ns
+    arrivals = {}
+    threading.Thread(target=receive, args=(receiver, arrivals, offset), daemon=True).start()
+
+    sender = tcp.open_socket(flow["src"], socket.SOCK_DGRAM)
+    if flow["ecn"]:
+        sender.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, 2)  # ECT(0), RFC 3168
+    sender.connect((lab.network.address(flow["dst"]), port))
+    end_ns = flow["start_ns"] + flow["duration_ns"]
+    due = []
+    while True:
+        # Not a sum of rounded gaps: the rate holds over any length of time.
+        at_ns = flow["start_ns"] + len(due) // burst * burst * size * 8 * SECOND_NS // options["rate"]
+        if at_ns >= end_ns:
+            break
+        lab.clock.sleep_until(at_ns)
+        for _ in range(burst):
+            sender.send(struct.pack("!Q", len(due)).ljust(size, b"\0"))
+            due.append(at_ns)
+    lab.clock.sleep_until(end_ns)
+    received = sum(size for at_ns in list(arrivals.values()) if at_ns <= end_ns)
+    lab.clock.sleep_until(end_ns + GRACE_NS)
+    with open(f"{lab.directory}/datagrams-{flow['id']}.csv", "w", newline="") as file:
+        table = csv.writer(file)
+        table.writerow(["sequence", "due_ns", "received_ns"])
+        table.writerows([n, at_ns, arrivals.get(n, "")] for n, at_ns in enumerate(due))
+    return {
+        "start_ns": flow["start_ns"],
+        "end_ns": end_ns,
+        "bytes": received,
+        "datagrams_sent": len(due),
+        "datagrams_received": len(arrivals),
+        "sport": sender.getsockname()[1],
+        "dport": port,
+    }
+
+
+def receive(receiver, arrivals, offset):
+    """Note by sequence number when each datagram arrived, as the kernel stamped it."""
+    while True:
+        data, ancillary, _, _ = receiver.recvmsg(65536, 256)
+        seconds, nanoseconds = struct.unpack("qq", ancillary[0][2][:16])
+        arrivals[struct.unpack("!Q", data[:8])[0]] = seconds * SECOND_NS + nanoseconds - offset
