@@ -98,7 +98,9 @@ def run(
     """
     from sandglass import runs, setup_lab, spec
 
-    changes = [*(settings or []), *([] if record is None else [f"record={record}"])]
+    changes = list(settings or [])
+    if record is not None:
+        changes.append(f"record=[{'' if record == 'none' else record}]")
     wanted = spec.load(experiment, changes, seed)
     if backend is Backend.LAB:
         setup_lab.lab()

@@ -7,9 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from sandglass import cache
 from sandglass.errors import SandglassError, UsageError
 from sandglass.terminal import guarded
 from tests.cli.conftest import Cli
+
+EXAMPLE = cache.ROOT / "examples" / "codel.yaml"
 
 
 @pytest.mark.parametrize(
@@ -20,6 +23,9 @@ from tests.cli.conftest import Cli
         (["run", "absent.yaml"], "absent.yaml"),
         (["run", "absent.yaml", "--seed", "one"], "--seed"),
         (["run", "absent.yaml", "--backend", "cloud"], "'lab', 'host'"),
+        (["run", str(EXAMPLE), "--record", "packets,noise"], "noise"),
+        (["run", str(EXAMPLE), "--set", "rtt=100"], "rtt"),
+        (["run", str(EXAMPLE), "--seed", "-1"], "--seed"),
         (["verify", "absent.yaml", "--times", "1"], "--times"),
         (["show", "absent"], "absent is no finished run"),
         (["reproduce", "abc"], "did you mean 'abe'?"),
