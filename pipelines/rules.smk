@@ -14,6 +14,11 @@ PYTHON = sys.executable
 STEP = f"{PYTHON} -m sandglass.pipeline"
 
 
+def sources(*names: str) -> list[Path]:
+    """Modules of sandglass whose change has to repeat a step."""
+    return [ROOT / "src" / "sandglass" / f"{name}.py" for name in names]
+
+
 def lab() -> str:
     """What decides a run besides its experiment: the lab kernel, the agent, nets and workloads.
 
@@ -23,17 +28,13 @@ def lab() -> str:
         kernel = cache.lab_kernel().build
     except SandglassError:
         kernel = "not built"
-    files = [
+    inside = [
         path
         for folder in ("src/sandglass/agent", "topologies", "workloads")
         for path in sorted((ROOT / folder).rglob("*.py"))
     ]
-    return cache.fingerprint(files, kernel)
-
-
-def sources(*names: str) -> list[Path]:
-    """Modules of sandglass whose change has to repeat a step."""
-    return [ROOT / "src" / "sandglass" / f"{name}.py" for name in names]
+    outside = sources("experiment", "lab", "plan", "qdiscs", "records", "results", "runs", "units")
+    return cache.fingerprint([*inside, *outside], kernel)
 
 
 def pipeline(name: str):
