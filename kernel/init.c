@@ -103,7 +103,8 @@ int main(int argc, char *argv[])
 	mount_or_fail("tmpfs", "/var", 0, "mode=755");
 	mkdir("/var/log", 0755);
 	mkdir("/var/tmp", 01777);
-	mkdir("/var/run", 0755);
+	if (symlink("/run", "/var/run"))
+		fail("cannot create /var/run");
 	mkdir("/run/netns", 0755);
 	mkdir("/run/sandglass", 0755);
 	mount_or_fail("hostfs", "/run/sandglass/code", MS_RDONLY,

@@ -13,6 +13,7 @@ import threading
 from sandglass.agent import checks, kernel, tcp
 
 FIRST_PORT = 6000
+SO_RCVBUFFORCE = 33  # <asm-generic/socket.h>
 SECOND_NS = 1_000_000_000
 GRACE_NS = 2 * SECOND_NS  # wait for what is still under way
 RECEIVE_BUFFER = 64 << 20
@@ -32,7 +33,7 @@ def run(flow, lab):
     size, burst = options["packet_size"], options["burst"]
     port = FIRST_PORT + flow["id"]
     receiver = tcp.open_socket(flow["dst"], socket.SOCK_DGRAM)
-    receiver.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUFFORCE, RECEIVE_BUFFER)
+    receiver.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, RECEIVE_BUFFER)
     receiver.setsockopt(socket.SOL_SOCKET, checks.SO_TIMESTAMPNS, 1)
     receiver.bind((lab.network.address(flow["dst"]), port))
     offset = kernel.monotonic_to_realtime_ns() + lab.clock.zero_ns

@@ -59,9 +59,10 @@ class FlowThread(threading.Thread):
         except RunError as error:
             self.error = RunError(f"flow {self.flow['id']}: {error}", error.hint)
         except Exception as error:
+            traceback.print_exc()
             self.error = RunError(
-                f"flow {self.flow['id']} ({self.flow['workload']}): {error!r}\n"
-                + traceback.format_exc()
+                f"flow {self.flow['id']} ({self.flow['workload']}): {error!r}",
+                "See the console log.",
             )
 
 

@@ -47,12 +47,11 @@ class Network:
 
     def __init__(self, plan, topology_path):
         self.plan = plan
-        setLogLevel("warning")
+        setLogLevel("output")
         topo = load_topology(topology_path, plan["topology"]["params"])
         if topo.switches():
             openvswitch.start()
         self.net = LazyMininet(topo)
-        self.net.start()
         self._find_links()
         self._mtu = {
             name: max(host["mtu"] for host in plan["hosts"].values()) for name in self.bottlenecks
@@ -60,6 +59,10 @@ class Network:
         for node in self.net.hosts:
             self._configure(node)
         for switch in self.net.switches:
+            self._bring_ports_up(switch)
+        self.net.start()
+        for switch in self.net.switches:
+            # After the start: a switch clears the qdiscs of the ports that it is given.
             kernel.batch("tc", self._access_lines(switch))
         for name, bottleneck in self.bottlenecks.items():
             planned = plan["bottlenecks"][name]
@@ -100,6 +103,8 @@ class Network:
         rates = []
         for interface in node.intfList():
             link = interface.link
+            if not link:  # a switch's loopback
+                continue
             other = link.intf2 if link.intf1 is interface else link.intf1
             name = interface.params.get("bottleneck")
             if name:
@@ -166,6 +171,14 @@ class Network:
         kernel.batch("tc", tc_lines, node.namespace)
         if hasattr(node, "own_config"):
             node.own_config(**node.params)
+
+    def _bring_ports_up(self, switch):
+        ports = [interface for interface in switch.intfList() if interface.link]
+        kernel.batch(
+            "ip", [f"link set {port.name} mtu {self._mtu_of(port)} up" for port in ports]
+        )
+        for port in ports:
+            kernel.offloads_off(port.name, switch.namespace)
 
     def _mtu_of(self, interface):
         """A host's MTU holds on both ends of its access link; elsewhere the largest one does."""
