@@ -5,7 +5,7 @@
  *
  * The root is the host's file system, read-only. The lab's own directories
  * lie over it:
- *   /tmp, /run, /var     empty tmpfs, so that no daemon meets the host's state
+ *   /tmp, /run, /var, /dev/shm  empty tmpfs, so that no daemon meets the host's state
  *   /run/sandglass/code  the host's Sandglass sources (SANDGLASS_CODE), read-only
  *   /run/sandglass/run   the host's run directory (SANDGLASS_RUN), writable
  *   /run/sandglass/lab   the lab kernel's modules (SANDGLASS_LAB), read-only
@@ -98,6 +98,7 @@ int main(int argc, char *argv[])
 	mount_or_fail("sysfs", "/sys", 0, NULL);
 	mkdir("/dev/pts", 0755);
 	mount("none", "/dev/pts", "devpts", 0, "ptmxmode=666");
+	mount_or_fail("tmpfs", "/dev/shm", 0, "mode=1777");
 	mount_or_fail("tmpfs", "/tmp", 0, "mode=1777");
 	mount_or_fail("tmpfs", "/run", 0, "mode=755");
 	mount_or_fail("tmpfs", "/var", 0, "mode=755");

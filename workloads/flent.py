@@ -7,6 +7,7 @@ The data file is kept as flent-ID.flent.gz.
 import os
 import shutil
 import subprocess
+import tempfile
 
 from sandglass.agent import kernel
 from sandglass.agent.errors import RunError
@@ -44,6 +45,7 @@ def run(flow, lab):
         )
     lab.clock.sleep_until(flow["start_ns"])
     environment = {**os.environ, "HOME": "/tmp", "TZ": "UTC"}
+    made = tempfile.mkdtemp()
     with kernel.namespace(flow["src"]):
         done = subprocess.run(
             [
@@ -52,8 +54,7 @@ def run(flow, lab):
                 f"--host={lab.network.address(flow['dst'])}",
                 f"--length={seconds}",
                 "--ipv4",
-                f"--output={os.path.join(lab.directory, data)}",
-                f"--data-dir={lab.directory}",
+                f"--data-dir={made}",
                 f"--title-extra={lab.plan['title']}",
             ],
             capture_output=True,
@@ -62,7 +63,9 @@ def run(flow, lab):
         )
     end_ns = lab.clock.now_ns()
     server.terminate()
-    if done.returncode or not os.path.exists(os.path.join(lab.directory, data)):
+    files = [name for name in os.listdir(made) if name.endswith(".flent.gz")]
+    if done.returncode or not files:
         said = (done.stderr or done.stdout).strip().splitlines()
         raise RunError(f"flent {test} failed: {' '.join(said[-3:]) or done.returncode}")
+    shutil.copyfile(os.path.join(made, files[0]), os.path.join(lab.directory, data))
     return {"start_ns": flow["start_ns"], "end_ns": end_ns, "bytes": None, "data": data}

@@ -67,7 +67,7 @@ def run(
         partial = out.parent / f".{out.name}.{PARTIAL}-{os.getpid()}"
         partial.mkdir()
     except OSError as error:
-        raise SandglassError(f"cannot write results to {out}: {error.strerror}") from None
+        raise SandglassError(f"cannot write results to {out}: {error.strerror or error}") from None
     try:
         _prepare(experiment, source, plan, partial)
         if backend == "lab":
@@ -88,7 +88,7 @@ def run(
         ) from None
     except OSError as error:
         shutil.rmtree(partial, ignore_errors=True)
-        raise SandglassError(f"cannot write results to {out}: {error.strerror}") from None
+        raise SandglassError(f"cannot write results to {out}: {error.strerror or error}") from None
     except BaseException:
         shutil.rmtree(partial, ignore_errors=True)
         raise
