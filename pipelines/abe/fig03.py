@@ -80,11 +80,16 @@ def least_share(table: pl.DataFrame, queue: str, rtt_up_to_ms: float) -> float |
 
 
 def far_to_near(table: pl.DataFrame, queue: str, near_ms: float, far_ms: float) -> float | None:
-    """The best throughput at RTTs above `far_ms` over the worst at RTTs up to `near_ms`."""
-    chosen = _of(table, queue)
-    far = scalar(chosen.filter(pl.col("rtt_ms") > far_ms)["throughput_mbit"].max())
-    near = scalar(chosen.filter(pl.col("rtt_ms") <= near_ms)["throughput_mbit"].min())
-    return None if far is None or near is None else far / near
+    """The best throughput at RTTs above `far_ms` over the worst up to `near_ms`; larger of both."""
+    ratios = (
+        _of(table, queue)
+        .group_by("ecn")
+        .agg(
+            far=pl.col("throughput_mbit").filter(pl.col("rtt_ms") > far_ms).max(),
+            near=pl.col("throughput_mbit").filter(pl.col("rtt_ms") <= near_ms).min(),
+        )
+    )
+    return scalar((ratios["far"] / ratios["near"]).max())
 
 
 def trend(table: pl.DataFrame, queue: str, rtt_from_ms: float) -> float | None:

@@ -31,7 +31,7 @@ FIG03 = pl.DataFrame(
 def test_fig03_metrics() -> None:
     assert fig03.least_share(FIG03, "CoDel", 60) == pytest.approx(0.95)
     assert fig03.least_share(FIG03, "DropTail", 320) == pytest.approx(0.95)
-    assert fig03.far_to_near(FIG03, "CoDel", 60, 80) == pytest.approx(19.8 / 19.0)
+    assert fig03.far_to_near(FIG03, "CoDel", 60, 80) == pytest.approx(19.8 / 19.8)
     assert fig03.decline(FIG03, "CoDel") == pytest.approx(1 - 16 / 19.6)
     assert fig03.ecn_gain(FIG03, "CoDel", 80) == pytest.approx((0.1 + 0.0) / 2)
     assert fig03.delay_ratio(FIG03, "DropTail", "CoDel", 10) == pytest.approx(30 / 6)
