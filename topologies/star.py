@@ -18,7 +18,9 @@ class Star(Topo):
 
     def build(self, arms=3):
         numbers = range(1, arms + 1)
-        self.addHost("core", cls=Router, routes=[(f"10.{i}.0.0/16", f"10.{i}.0.2") for i in numbers])
+        self.addHost(
+            "core", cls=Router, routes=[(f"10.{i}.0.0/16", f"10.{i}.0.2") for i in numbers]
+        )
         for i in numbers:
             self.addHost(f"a{i}", cls=Router, routes=[("default", f"10.{i}.0.1")])
             self.addLink(

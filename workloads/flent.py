@@ -60,6 +60,7 @@ def run(flow, lab):
             capture_output=True,
             text=True,
             env=environment,
+            check=False,
         )
     end_ns = lab.clock.now_ns()
     server.terminate()

@@ -48,7 +48,8 @@ def run(flow, lab):
     due = []
     while True:
         # Not a sum of rounded gaps: the rate holds over any length of time.
-        at_ns = flow["start_ns"] + len(due) // burst * burst * size * 8 * SECOND_NS // options["rate"]
+        sent_bits = len(due) // burst * burst * size * 8
+        at_ns = flow["start_ns"] + sent_bits * SECOND_NS // options["rate"]
         if at_ns >= end_ns:
             break
         lab.clock.sleep_until(at_ns)

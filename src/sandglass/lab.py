@@ -46,9 +46,9 @@ def memory_directory() -> str:
     """
     places = [os.environ.get("TMPDIR"), "/dev/shm", "/tmp", "/var/tmp", str(cache.directory())]
     for place in places:
-        if place and os.path.isdir(place) and os.access(place, os.W_OK):
-            if not os.statvfs(place).f_flag & os.ST_NOEXEC:
-                return place
+        usable = place and Path(place).is_dir() and os.access(place, os.W_OK)
+        if place and usable and not os.statvfs(place).f_flag & os.ST_NOEXEC:
+            return place
     raise SandglassError(
         "no directory for the lab's memory: all of /dev/shm, /tmp and /var/tmp are noexec",
         "Set TMPDIR to a directory that allows execution.",
@@ -88,8 +88,7 @@ def _open_shared(path: Path) -> int:
     try:
         return os.open(path, os.O_RDONLY)
     except FileNotFoundError:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CREAT, 0o644)
-        return descriptor
+        return os.open(path, os.O_RDONLY | os.O_CREAT, 0o644)
 
 
 @dataclass(frozen=True)
@@ -131,7 +130,7 @@ def _doors(kernel: cache.LabKernel, directory: Path) -> _Doors:
 
 
 def _start(
-    plan: Plan, directory: Path, arguments: list[str], processor: int, **pipes: int
+    plan: Plan, directory: Path, arguments: list[str], processor: int, pipe: int | None
 ) -> "subprocess.Popen[bytes]":
     kernel = cache.lab_kernel()
     doors = _doors(kernel, directory)
@@ -166,9 +165,11 @@ def _start(
         command,
         executable=kernel.linux,
         env={"TMPDIR": memory_directory(), "PATH": os.defpath, "HOME": "/"},
-        preexec_fn=in_child,
+        preexec_fn=in_child,  # noqa: PLW1509 it takes no lock, and no thread of ours runs yet
         close_fds=False,  # Python's are closed on exec anyway, the doors must stay
-        **pipes,
+        stdin=pipe,
+        stdout=pipe,
+        stderr=subprocess.STDOUT if pipe else None,
     )
 
 
@@ -187,16 +188,9 @@ def run(plan: Plan, directory: Path, progress: Progress | None = None) -> None:
     virtual_time = ["time-travel=inf-cpu", f"time-travel-start={BOOT_TIME_NS}"]
     arguments = [*virtual_time, *_agent("run", "lab", f"{LAB}/recorder.ko")]
     console = directory / "console.log"
-    with own_processor() as processor, open(console, "wb") as log:
-        process = _start(
-            plan,
-            directory,
-            arguments,
-            processor,
-            stdin=subprocess.PIPE,  # the console wants one that can be waited for
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-        )
+    with own_processor() as processor, console.open("wb") as log:
+        # A pipe as input too: the console wants something that can be waited for.
+        process = _start(plan, directory, arguments, processor, subprocess.PIPE)
         said: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         assert process.stdout
         reader = threading.Thread(target=_read, args=(process.stdout, said), daemon=True)
@@ -266,7 +260,7 @@ def _tail(console: Path, lines: int = 5) -> str:
 def shell(plan: Plan, directory: Path) -> int:
     """Mininet's prompt on the network of a plan, in real time; returns the guest's status."""
     with own_processor() as processor:
-        process = _start(plan, directory, _agent("shell", "lab"), processor)
+        process = _start(plan, directory, _agent("shell", "lab"), processor, None)
         try:
             return process.wait()
         finally:

@@ -138,9 +138,7 @@ XSTATS = {
         ]
     ),
     # struct tc_red_xstats
-    "red": np.dtype(
-        [("early", "<u4"), ("pdrop", "<u4"), ("other", "<u4"), ("ecn_mark", "<u4")]
-    ),
+    "red": np.dtype([("early", "<u4"), ("pdrop", "<u4"), ("other", "<u4"), ("ecn_mark", "<u4")]),
 }
 
 Records = npt.NDArray[np.void]
@@ -162,9 +160,7 @@ class Names:
 def names_of(plan: Mapping[str, Any], observed: Mapping[str, Any]) -> Names:
     """The names in a run, from its plan and from what its agent observed."""
     return Names(
-        hosts={
-            int(IPv4Address(host["address"])): name for name, host in observed["hosts"].items()
-        },
+        hosts={int(IPv4Address(host["address"])): name for name, host in observed["hosts"].items()},
         watches=observed["watches"],
         cc={int(number): name for number, name in observed["cc"].items()},
         flows=[
@@ -239,8 +235,22 @@ def packets(records: Records, names: Names) -> pl.DataFrame:
     leave = pl.Series("leave_ns", np.ascontiguousarray(records["leave_ns"]))
     plain = _plain(
         records,
-        ["enqueue_ns", "size_bytes", "src", "dst", "sport", "dport", "protocol", "seq"]
-        + ["payload_bytes", "ecn_in", "ecn_out", "queue_packets", "queue_bytes", "watch"],
+        [
+            "enqueue_ns",
+            "size_bytes",
+            "src",
+            "dst",
+            "sport",
+            "dport",
+            "protocol",
+            "seq",
+            "payload_bytes",
+            "ecn_in",
+            "ecn_out",
+            "queue_packets",
+            "queue_bytes",
+            "watch",
+        ],
     )
     watch = plain.pop("watch")
     frame = pl.DataFrame(plain).with_columns(
@@ -265,9 +275,28 @@ def packets(records: Records, names: Names) -> pl.DataFrame:
         .alias("drop"),
     )
     return _with_flows(frame, names).select(
-        ["bottleneck", "direction", "enqueue_ns", "dequeue_ns", "drop_ns", "sojourn_ns"]
-        + ["size_bytes", "flow", "src", "dst", "sport", "dport", "protocol", "seq"]
-        + ["payload_bytes", "ecn_in", "ecn_out", "queue_packets", "queue_bytes", "drop"]
+        [
+            "bottleneck",
+            "direction",
+            "enqueue_ns",
+            "dequeue_ns",
+            "drop_ns",
+            "sojourn_ns",
+            "size_bytes",
+            "flow",
+            "src",
+            "dst",
+            "sport",
+            "dport",
+            "protocol",
+            "seq",
+            "payload_bytes",
+            "ecn_in",
+            "ecn_out",
+            "queue_packets",
+            "queue_bytes",
+            "drop",
+        ]
     )
 
 
@@ -302,8 +331,15 @@ def queues(records: Records, names: Names) -> pl.DataFrame:
         frame = pl.DataFrame(
             _plain(
                 mine,
-                ["time_ns", "backlog_packets", "backlog_bytes", "sent_packets", "sent_bytes"]
-                + ["drops", "overlimits"],
+                [
+                    "time_ns",
+                    "backlog_packets",
+                    "backlog_bytes",
+                    "sent_packets",
+                    "sent_bytes",
+                    "drops",
+                    "overlimits",
+                ],
             )
         ).with_columns(
             pl.lit(watch["bottleneck"]).alias("bottleneck"),

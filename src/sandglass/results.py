@@ -13,7 +13,9 @@ CE = 3  # ECN field "congestion experienced", RFC 3168
 QUANTILES = {"median": 50, "p90": 90, "p95": 95, "p99": 99, "max": 100}
 
 
-def capacity_bits(rate_bps: int, schedule: Sequence[Mapping[str, Any]], key: str, end: int) -> float:
+def capacity_bits(
+    rate_bps: int, schedule: Sequence[Mapping[str, Any]], key: str, end: int
+) -> float:
     """Bits that a link can send from time zero to `end` (ns) when its rate changes as scheduled."""
     bits, at = 0.0, 0
     for step in schedule:
@@ -71,9 +73,7 @@ def from_counters(
 ) -> dict[str, Any]:
     """A bottleneck whose packets were not recorded: what the qdisc's own counters tell."""
     queue = next(
-        q
-        for q in qdiscs[device["node"]]
-        if q["dev"] == device["device"] and q["handle"] == "10:"
+        q for q in qdiscs[device["node"]] if q["dev"] == device["device"] and q["handle"] == "10:"
     )
     direction = device["direction"]
     capacity = capacity_bits(
@@ -133,8 +133,18 @@ def flow_table(rows: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
                 "dst": row["to"],
                 **{
                     key: row[key]
-                    for key in ("cc", "ecn", "start_s", "end_s", "bytes", "fct_s")
-                    + ("goodput_mbit", "retransmits", "rtos", "delivered_ce")
+                    for key in (
+                        "cc",
+                        "ecn",
+                        "start_s",
+                        "end_s",
+                        "bytes",
+                        "fct_s",
+                        "goodput_mbit",
+                        "retransmits",
+                        "rtos",
+                        "delivered_ce",
+                    )
                 },
             }
             for row in rows
@@ -156,5 +166,3 @@ def flow_table(rows: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
             "delivered_ce": pl.Int64,
         },
     )
-
-

@@ -146,8 +146,10 @@ def _prepare(experiment: Experiment, source: Path | None, plan: Plan, directory:
 
 
 def _check_replaceable(out: Path) -> None:
-    if out.exists() and not (out / "run.json").is_file() and (
-        not out.is_dir() or any(out.iterdir())
+    if (
+        out.exists()
+        and not (out / "run.json").is_file()
+        and (not out.is_dir() or any(out.iterdir()))
     ):
         raise UsageError(
             f"{out} is there already and is no run", "Choose another directory with --out."
@@ -158,7 +160,7 @@ def _clear_interrupted(out: Path) -> None:
     """Remove what killed runs left for this place."""
     for left in out.parent.glob(f".{out.name}.{PARTIAL}-*"):
         process = left.name.rpartition("-")[2]
-        if not os.path.exists(f"/proc/{process}"):
+        if not Path(f"/proc/{process}").exists():
             shutil.rmtree(left, ignore_errors=True)
     shutil.rmtree(str(out) + FAILED, ignore_errors=True)
 
@@ -183,9 +185,7 @@ def _keep_failure(partial: Path, out: Path) -> None:
     shutil.rmtree(partial, ignore_errors=True)
 
 
-def _evaluate(
-    experiment: Experiment, plan: Plan, directory: Path, backend: str
-) -> dict[str, Any]:
+def _evaluate(experiment: Experiment, plan: Plan, directory: Path, backend: str) -> dict[str, Any]:
     """Turn what the agent left in `directory` into tables; returns run.json but for wall_s."""
     # Late: half of the start-up time, and the lab is already running without them.
     from sandglass import records, results
@@ -220,9 +220,7 @@ def _evaluate(
     for number, watch in enumerate(observed["watches"]):
         planned = plan["bottlenecks"][watch["bottleneck"]]
         if met is None:
-            found = results.from_counters(
-                observed["qdiscs"], planned, watch, plan["duration_ns"]
-            )
+            found = results.from_counters(observed["qdiscs"], planned, watch, plan["duration_ns"])
         else:
             found = results.bottleneck(
                 met, number, planned, watch["direction"], plan["duration_ns"]

@@ -64,7 +64,8 @@ def _load(path: Path) -> ModuleType:
             # Last, so that this environment's own packages win.
             sys.path.append(place)
     spec = importlib.util.spec_from_file_location("experiment_topology", path)
-    assert spec and spec.loader
+    assert spec
+    assert spec.loader
     module = importlib.util.module_from_spec(spec)
     try:
         spec.loader.exec_module(module)

@@ -19,9 +19,7 @@ def verify(
     Raises SandglassError naming the first difference, and keeps both runs, when two differ.
     """
     home = Path(tempfile.mkdtemp(prefix="sandglass-verify-"))
-    first = runs.run(
-        experiment, source, home / "1", progress=progress
-    )
+    first = runs.run(experiment, source, home / "1", progress=progress)
     for number in range(2, times + 1):
         again = runs.run(
             experiment,

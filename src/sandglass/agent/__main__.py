@@ -14,7 +14,7 @@ CODE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.a
 sys.path[0:1] = [os.path.join(CODE, "src"), CODE]
 sys.path.append("/usr/lib/python3/dist-packages")
 
-from sandglass.agent import checks, kernel, recorder  # noqa: E402
+from sandglass.agent import checks, kernel, openvswitch, recorder  # noqa: E402
 from sandglass.agent.clock import Clock  # noqa: E402
 from sandglass.agent.errors import RunError  # noqa: E402
 from sandglass.agent.network import Network  # noqa: E402
@@ -92,10 +92,11 @@ def run(plan, directory, backend, module):
     """Run a plan to its end and return what was observed."""
     exact = backend == "lab"
     network = Network(plan, os.path.join(directory, "topology.py"))
-    recorder.load(module)
+    if plan["record"]:
+        recorder.load(module)
+        recorder.watch(network)
     checks.check_links(network)
     rtts = checks.check_rtt(network, exact)
-    watches = recorder.watch(network)
 
     zero = ZERO_NS if exact else time.monotonic_ns() + HOST_LEAD_NS
     clock = Clock(zero)
@@ -115,23 +116,25 @@ def run(plan, directory, backend, module):
             "Make the topology smaller.",
         )
     clock.sleep_until(-SECOND_NS)
-    recorder.start(plan["record"], zero)
+    if plan["record"]:
+        recorder.start(plan["record"], zero)
     for step in range(1, PROGRESS_STEPS + 1):
         clock.sleep_until(plan["duration_ns"] * step // PROGRESS_STEPS)
         tell("progress", virtual_s=plan["duration_ns"] * step / PROGRESS_STEPS / 1e9)
-    recorder.stop()
+    if plan["record"]:
+        recorder.stop()
     qdiscs = network.qdiscs()
     for thread in threads:
         thread.join()
         if thread.error:
             raise thread.error
-    status = recorder.save(plan["record"], directory)
-    observed = {
+    names = recorder.save(plan["record"], directory) if plan["record"] else {}
+    return {
         "kernel": platform.release(),
         "flows": [thread.result for thread in threads],
         "rtt_ns": rtts,
-        "watches": watches,
-        "cc": status["cc"],
+        "watches": recorder.queues_of(network),
+        "cc": names,
         "qdiscs": qdiscs,
         "hosts": {
             name: {
@@ -154,9 +157,6 @@ def run(plan, directory, backend, module):
             "iproute2": kernel.run(["tc", "-V"]).strip(),
         },
     }
-    if not exact:
-        network.stop()
-    return observed
 
 
 def shell(plan, directory):
@@ -178,7 +178,12 @@ def main(arguments):
         if mode == "shell":
             shell(plan, directory)
             return 0
-        observed = run(plan, directory, backend, module)
+        try:
+            observed = run(plan, directory, backend, module)
+        finally:
+            if backend == "host":
+                openvswitch.stop()
+                kernel.delete_namespaces()
         with open(os.path.join(directory, "observed.json"), "w") as file:
             json.dump(observed, file)
         tell("done")

@@ -29,9 +29,10 @@ def checksum(data):
 def echo_request(identifier, sequence, payload):
     """An ICMP echo request (RFC 792); `payload` has even length."""
     header = struct.pack("!BBHHH", ICMP_ECHO, 0, 0, identifier, sequence)
-    return struct.pack(
-        "!BBHHH", ICMP_ECHO, 0, checksum(header + payload), identifier, sequence
-    ) + payload
+    return (
+        struct.pack("!BBHHH", ICMP_ECHO, 0, checksum(header + payload), identifier, sequence)
+        + payload
+    )
 
 
 def ping(network, source, destination, timeout_s=60):
@@ -41,7 +42,9 @@ def ping(network, source, destination, timeout_s=60):
         echo.settimeout(timeout_s)
         offset = kernel.monotonic_to_realtime_ns()
         sent = kernel.time.clock_gettime_ns(kernel.CLOCK_MONOTONIC) + offset
-        echo.sendto(echo_request(os.getpid() & 0xFFFF, 1, bytes(56)), (network.address(destination), 0))
+        echo.sendto(
+            echo_request(os.getpid() & 0xFFFF, 1, bytes(56)), (network.address(destination), 0)
+        )
         try:
             _, ancillary, _, _ = echo.recvmsg(2048, 256)
         except TimeoutError:
@@ -81,11 +84,14 @@ def check_rtt(network, exact):
 
 
 def _taught(network, source, destination):
-    """Send echoes until the switches between two hosts forward without asking; False: they never do.
+    """Send echoes until the switches between two hosts forward; False when they never do.
 
     A switch that has just started loses or delays the first packets.
     """
-    rtt = network.plan["hosts"][source]["half_rtt_ns"] + network.plan["hosts"][destination]["half_rtt_ns"]
+    rtt = (
+        network.plan["hosts"][source]["half_rtt_ns"]
+        + network.plan["hosts"][destination]["half_rtt_ns"]
+    )
     return any(
         ping(network, source, destination, 1 + 2 * rtt / 1e9) is not None
         for _ in range(SWITCH_TRIES)
@@ -107,7 +113,7 @@ def _serialisation_ns(network):
 
 
 def parse_rate(shown):
-    """The rate in bit/s of an HTB class as `tc class show` prints it; Debian's tc has no JSON here."""
+    """The rate in bit/s of an HTB class as `tc class show` prints it; tc 6.1 has no JSON here."""
     number, unit = re.search(r" rate ([\d.]+)([KMGT]?)bit", shown).groups()
     return float(number) * 1000 ** " KMGT".index(unit or " ")
 
@@ -134,10 +140,13 @@ def check_links(network):
             kinds = {q["handle"]: q for q in json.loads(shown)}
             queue = kinds.get(links.QUEUE)
             if not queue or queue["kind"] != planned["queue"]["kind"]:
-                raise RunError(f"{name} {direction}: the queue {planned['queue']['kind']} is not there")
-            limit = queue.get("options", {}).get("limit")
-            if limit is not None and planned["queue"]["limit"] not in (None, limit):
                 raise RunError(
-                    f"{name} {direction}: the kernel holds {limit} {planned['queue']['limit_unit']}, "
-                    f"the experiment says {planned['queue']['limit']}"
+                    f"{name} {direction}: the queue {planned['queue']['kind']} is not there"
+                )
+            limit = queue.get("options", {}).get("limit")
+            wanted, unit = planned["queue"]["limit"], planned["queue"]["limit_unit"]
+            if limit is not None and wanted not in (None, limit):
+                raise RunError(
+                    f"{name} {direction}: the kernel's queue holds {limit} {unit}, "
+                    f"the experiment says {wanted}"
                 )

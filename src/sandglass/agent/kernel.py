@@ -22,6 +22,7 @@ SIOCETHTOOL = 0x8946  # <linux/sockios.h>
 OFFLOADS_OFF = {"tso": 0x1F, "gso": 0x24, "gro": 0x2C}
 
 _libc = ctypes.CDLL(None, use_errno=True)
+_created = []
 
 
 class _Timespec(ctypes.Structure):
@@ -60,8 +61,14 @@ def create_namespace(name):
     """Create a network namespace that `ip netns` knows as `name`."""
     path = f"{NETNS_DIRECTORY}/{name}"
     os.makedirs(NETNS_DIRECTORY, exist_ok=True)
-    with open(path, "x"):
-        pass
+    try:
+        with open(path, "x"):
+            pass
+    except FileExistsError:
+        raise RunError(
+            f"there is a network namespace {name} already", f"Remove it: ip netns delete {name}"
+        ) from None
+    _created.append(name)
     own = os.open("/proc/thread-self/ns/net", os.O_RDONLY)
     try:
         _check(_libc.unshare(CLONE_NEWNET), f"cannot create network namespace {name}")
@@ -80,6 +87,12 @@ def delete_namespace(name):
     _libc.umount2(path.encode(), 0)
     with contextlib.suppress(FileNotFoundError):
         os.unlink(path)
+
+
+def delete_namespaces():
+    """Delete all that create_namespace made; what lives in them goes with them."""
+    while _created:
+        delete_namespace(_created.pop())
 
 
 @contextlib.contextmanager
@@ -110,7 +123,7 @@ def run(command, where=None, text=None):
     """
     try:
         with namespace(where):
-            done = subprocess.run(command, input=text, capture_output=True, text=True)
+            done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
     except FileNotFoundError:
         raise RunError(
             f"{command[0]} is not installed", "Run ./sandglass setup, then ./sandglass doctor."
@@ -132,7 +145,11 @@ def batch(tool, lines, where=None):
         return
     with namespace(where):
         done = subprocess.run(
-            [tool, "-batch", "-"], input="\n".join(lines) + "\n", capture_output=True, text=True
+            [tool, "-batch", "-"],
+            input="\n".join(lines) + "\n",
+            capture_output=True,
+            text=True,
+            check=False,
         )
     if done.returncode == 0 and not done.stderr.strip().startswith("Error"):
         return

@@ -110,11 +110,11 @@ class Network:
             if name:
                 direction = "forward" if other is self.bottlenecks[name].forward else "reverse"
                 rates.append(self.plan["bottlenecks"][name][direction]["rate_bps"])
-            elif other.node not in seen and other.node in self.net.switches:
+            elif other.node not in seen and (
+                other.node in self.net.switches
+                or (node in self.net.switches and "routes" in other.node.params)
+            ):
                 rates.append(self.bottleneck_rate_towards(other.node, (*seen, node)) or 0)
-            elif node in self.net.switches and other.node not in seen:
-                if "routes" in other.node.params:
-                    rates.append(self.bottleneck_rate_towards(other.node, (*seen, node)) or 0)
         return max(rates, default=0) or None
 
     def _access_lines(self, node):
@@ -174,9 +174,7 @@ class Network:
 
     def _bring_ports_up(self, switch):
         ports = [interface for interface in switch.intfList() if interface.link]
-        kernel.batch(
-            "ip", [f"link set {port.name} mtu {self._mtu_of(port)} up" for port in ports]
-        )
+        kernel.batch("ip", [f"link set {port.name} mtu {self._mtu_of(port)} up" for port in ports])
         for port in ports:
             kernel.offloads_off(port.name, switch.namespace)
 
@@ -223,9 +221,7 @@ class Network:
                 )
         for host, access in self.access.items():
             settings = self.plan["hosts"][host]
-            settings["half_rtt_ns"] = step.get("half_rtt_ns", {}).get(
-                host, settings["half_rtt_ns"]
-            )
+            settings["half_rtt_ns"] = step.get("half_rtt_ns", {}).get(host, settings["half_rtt_ns"])
             rates = [
                 self.bottleneck_rate_towards(access.to_host.node),
                 settings["access_rate_bps"],
@@ -249,8 +245,3 @@ class Network:
             if shown:
                 report[node.name] = shown
         return report
-
-    def stop(self):
-        """Take the network down; only the host backend needs it."""
-        self.net.stop()
-        openvswitch.stop()

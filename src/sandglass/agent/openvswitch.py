@@ -36,7 +36,14 @@ def start():
         kernel.sleep_until(SETTLED_NS)
     kernel.run(["ovsdb-tool", "create", DATABASE, SCHEMA])
     kernel.run(
-        ["ovsdb-server", DATABASE, f"--remote=punix:{SOCKET}", "--pidfile", "--detach", "--no-chdir"]
+        [
+            "ovsdb-server",
+            DATABASE,
+            f"--remote=punix:{SOCKET}",
+            "--pidfile",
+            "--detach",
+            "--no-chdir",
+        ]
     )
     _started.append("ovsdb-server")
     kernel.run(["ovs-vsctl", "--no-wait", "init"])

@@ -25,11 +25,7 @@ def _command(text, where=None):
 
 
 def watch(network):
-    """Record both directions of every bottleneck; returns what each watch number means.
-
-    Shape of an entry: {"bottleneck", "direction", "kind", "node", "device"}.
-    """
-    watches = []
+    """Have the module watch both directions of every bottleneck, in the order of `queues_of`."""
     for name, bottleneck in network.bottlenecks.items():
         for direction in ("forward", "reverse"):
             interface = getattr(bottleneck, direction)
@@ -39,7 +35,19 @@ def watch(network):
                 f"watch {interface.name} 10: {limit} {queue['limit_unit']}",
                 interface.node.namespace,
             )
-            watches.append(
+
+
+def queues_of(network):
+    """What the numbers of the watched queues mean.
+
+    Shape of an entry: {"bottleneck", "direction", "kind", "node", "device"}.
+    """
+    queues = []
+    for name, bottleneck in network.bottlenecks.items():
+        for direction in ("forward", "reverse"):
+            interface = getattr(bottleneck, direction)
+            queue = network.plan["bottlenecks"][name][direction]["queue"]
+            queues.append(
                 {
                     "bottleneck": name,
                     "direction": direction,
@@ -48,7 +56,7 @@ def watch(network):
                     "device": interface.name,
                 }
             )
-    return watches
+    return queues
 
 
 def start(streams, zero_ns):
@@ -64,7 +72,9 @@ def stop():
 
 
 def save(streams, directory):
-    """Copy the records into files named after their streams; returns the recorder's status.
+    """Copy the records into files named after their streams.
+
+    Returns the names of the congestion controls by the numbers that stand for them.
 
     Raises:
         RunError: records were lost, or the disk is full.
@@ -79,11 +89,11 @@ def save(streams, directory):
             )
     for stream in streams:
         try:
-            with open(f"{PROC}/{stream}", "rb", 0) as source:
-                with open(f"{directory}/{stream}.records", "wb", 0) as target:
-                    shutil.copyfileobj(source, target, 1 << 20)
+            with (
+                open(f"{PROC}/{stream}", "rb", 0) as source,
+                open(f"{directory}/{stream}.records", "wb", 0) as target,
+            ):
+                shutil.copyfileobj(source, target, 1 << 20)
         except OSError as error:
             raise RunError(f"cannot write {stream}.records: {error.strerror}") from None
-    return {
-        "cc": {int(line[1]): line[2] for line in status if line[0] == "cc"},
-    }
+    return {int(line[1]): line[2] for line in status if line[0] == "cc"}

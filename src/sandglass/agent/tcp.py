@@ -9,17 +9,67 @@ from sandglass.agent.errors import RunError
 
 # struct tcp_info up to and including tcpi_total_rto_time (Linux 6.7).
 _FORMAT = "=8B 24I 4Q 6I 4Q 2I 2Q 6I 2H I"
-_FIELDS = (
-    "state ca_state retransmits probes backoff options wscale flags "
-    "rto ato snd_mss rcv_mss unacked sacked lost retrans fackets "
-    "last_data_sent last_ack_sent last_data_recv last_ack_recv "
-    "pmtu rcv_ssthresh rtt rttvar snd_ssthresh snd_cwnd advmss reordering rcv_rtt rcv_space "
-    "total_retrans pacing_rate max_pacing_rate bytes_acked bytes_received "
-    "segs_out segs_in notsent_bytes min_rtt data_segs_in data_segs_out "
-    "delivery_rate busy_time rwnd_limited sndbuf_limited delivered delivered_ce "
-    "bytes_sent bytes_retrans dsack_dups reord_seen rcv_ooopack snd_wnd rcv_wnd rehash "
-    "total_rto total_rto_recoveries total_rto_time"
-).split()
+_FIELDS = [
+    "state",
+    "ca_state",
+    "retransmits",
+    "probes",
+    "backoff",
+    "options",
+    "wscale",
+    "flags",
+    "rto",
+    "ato",
+    "snd_mss",
+    "rcv_mss",
+    "unacked",
+    "sacked",
+    "lost",
+    "retrans",
+    "fackets",
+    "last_data_sent",
+    "last_ack_sent",
+    "last_data_recv",
+    "last_ack_recv",
+    "pmtu",
+    "rcv_ssthresh",
+    "rtt",
+    "rttvar",
+    "snd_ssthresh",
+    "snd_cwnd",
+    "advmss",
+    "reordering",
+    "rcv_rtt",
+    "rcv_space",
+    "total_retrans",
+    "pacing_rate",
+    "max_pacing_rate",
+    "bytes_acked",
+    "bytes_received",
+    "segs_out",
+    "segs_in",
+    "notsent_bytes",
+    "min_rtt",
+    "data_segs_in",
+    "data_segs_out",
+    "delivery_rate",
+    "busy_time",
+    "rwnd_limited",
+    "sndbuf_limited",
+    "delivered",
+    "delivered_ce",
+    "bytes_sent",
+    "bytes_retrans",
+    "dsack_dups",
+    "reord_seen",
+    "rcv_ooopack",
+    "snd_wnd",
+    "rcv_wnd",
+    "rehash",
+    "total_rto",
+    "total_rto_recoveries",
+    "total_rto_time",
+]
 ECN_SEEN = 8  # TCPI_OPT_ECN: negotiated
 
 
