@@ -95,6 +95,9 @@ def run(plan, directory, backend, module):
     if plan["record"]:
         recorder.load(module)
         recorder.watch(network)
+    # How the network was built differs a little between hosts: other versions of
+    # the programs, compiled Python or not. From here on nothing of it is left.
+    kernel.restart_random(plan["seed"])
     checks.check_links(network)
     rtts = checks.check_rtt(network, exact)
 
@@ -116,6 +119,7 @@ def run(plan, directory, backend, module):
             "Make the topology smaller.",
         )
     clock.sleep_until(-SECOND_NS)
+    kernel.restart_random(plan["seed"])
     if plan["record"]:
         recorder.start(plan["record"], zero)
     for step in range(1, PROGRESS_STEPS + 1):

@@ -192,6 +192,14 @@ def read_sysctl(name, where):
         return " ".join(file.read().split())
 
 
+def restart_random(seed):
+    """Make all random numbers from now on depend on `seed` alone; only the lab's kernel can."""
+    path = "/proc/sys/kernel/random/restart"
+    if os.path.exists(path):
+        with open(path, "w") as file:
+            file.write(str(seed))
+
+
 def offloads_off(device, where):
     """Switch off segmentation and receive offloads of a device."""
     with namespace(where), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:

@@ -234,9 +234,15 @@ class Network:
             )
 
     def qdiscs(self):
-        """What the kernel reports of every qdisc and class: `tc -j` output by node and device."""
+        """What the kernel reports of the qdiscs: `tc -j` output by node.
+
+        Nodes on which nothing was set up have none but noqueue, and are left out.
+        """
         report = {}
         for node in [*self.net.hosts, *self.net.switches]:
+            planned = self.plan["hosts"].get(node.name)
+            if planned and not (planned["access_rate_bps"] or planned["pacing"]):
+                continue
             where = node.namespace
             text = kernel.run(["tc", "-j", "-s", "-d", "qdisc", "show"], where)
             names = set(node.intfNames())

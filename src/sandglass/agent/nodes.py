@@ -30,8 +30,14 @@ class QuietIntf(Intf):
 
 
 class VethLink(Link):
-    """A veth pair, made in place: no interface ever shows in the agent's own namespace."""
+    """A veth pair, made in place: no interface ever shows in the agent's own namespace.
 
+    Attributes:
+        wanted: lines for `ip -batch` that make the pairs of a network, all in one process.
+        made: pairs so far.
+    """
+
+    wanted = []
     made = 0
 
     def __init__(self, node1, node2, addr1=None, addr2=None, **params):
@@ -56,7 +62,7 @@ class VethLink(Link):
         for name, node, mac in ((intfname1, node1, addr1), (intfname2, node2, addr2)):
             place = ["netns", node.name] if node.inNamespace else []
             ends.append(["name", name, "address", mac, *place])
-        kernel.run(["ip", "link", "add", *ends[0], "type", "veth", "peer", *ends[1]])
+        cls.wanted.append(" ".join(["link", "add", *ends[0], "type", "veth", "peer", *ends[1]]))
 
 
 class LazyNode:
@@ -121,6 +127,11 @@ class LazyMininet(Mininet):
 
     def __init__(self, topo):
         super().__init__(topo=topo, controller=None, link=VethLink, build=True)
+
+    def buildFromTopo(self, topo=None):
+        super().buildFromTopo(topo)
+        kernel.batch("ip", VethLink.wanted)
+        VethLink.wanted.clear()
 
     def addHost(self, name, cls=None, **params):
         return super().addHost(name, cls=lazy(cls), **params)
