@@ -24,6 +24,7 @@ from sandglass.agent.network import Network  # noqa: E402
 # it cannot shift what comes after.
 ZERO_NS = 30_000_000_000
 SECOND_NS = 1_000_000_000
+TIE_NS = 10_000
 HOST_LEAD_NS = 2 * SECOND_NS
 PROGRESS_STEPS = 20
 
@@ -43,6 +44,23 @@ class Lab:
         self.network = network
         self.clock = clock
         self.directory = directory
+        self._order = {}
+        for flow in plan["flows"]:
+            earlier = [f for f in plan["flows"] if f["start_ns"] == flow["start_ns"]]
+            self._order[flow["id"]] = earlier.index(flow)
+
+    def sleep_until_start(self, flow):
+        """Sleep until the flow's start.
+
+        Flows that start at one time do so TIE_NS apart, in the order of the
+        experiment file: which of them the scheduler would wake first depends
+        on what happened before time zero.
+        """
+        self.clock.sleep_until(flow["start_ns"] + TIE_NS * self._order[flow["id"]])
+
+    def sleep_past_end(self, flow, end_ns):
+        """Sleep until what a flow does after its end cannot be taken for a part of it."""
+        self.clock.sleep_until(end_ns + TIE_NS * (1 + self._order[flow["id"]]))
 
 
 class FlowThread(threading.Thread):
@@ -174,6 +192,7 @@ def shell(plan, directory):
 def main(arguments):
     directory, mode, backend = arguments[1:4]
     module = arguments[4] if len(arguments) > 4 else None
+    kernel.sleep_exactly()
     try:
         with open(os.path.join(directory, "plan.json")) as file:
             plan = json.load(file)
