@@ -45,7 +45,7 @@ def run(flow, lab):
 
     receiver = Receiver(listener, flow["size_bytes"], lab.clock)
     receiver.start()
-    lab.clock.sleep_until(flow["start_ns"])
+    lab.sleep_until_start(flow)
     sender.connect((lab.network.address(flow["dst"]), port))
     if flow["size_bytes"]:
         send(sender, flow["size_bytes"])
@@ -73,6 +73,7 @@ def run(flow, lab):
         "sport": sender.getsockname()[1],
         "dport": port,
     }
+    lab.sleep_past_end(flow, end_ns)
     sender.shutdown(socket.SHUT_RDWR)
     return result
 

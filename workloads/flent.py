@@ -43,7 +43,7 @@ def run(flow, lab):
         server = subprocess.Popen(
             ["netserver", "-D", "-4"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )
-    lab.clock.sleep_until(flow["start_ns"])
+    lab.sleep_until_start(flow)
     environment = {**os.environ, "HOME": "/tmp", "TZ": "UTC"}
     made = tempfile.mkdtemp()
     with kernel.namespace(flow["src"]):

@@ -20,6 +20,7 @@ def run(flow, lab):
     end_ns = flow["start_ns"] + flow["duration_ns"]
     rows = []
     at_ns = flow["start_ns"]
+    lab.sleep_until_start(flow)
     while at_ns < end_ns:
         lab.clock.sleep_until(at_ns)
         rows.append((at_ns, checks.ping(lab.network, flow["src"], flow["dst"], ANSWER_S)))

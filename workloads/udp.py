@@ -46,6 +46,7 @@ def run(flow, lab):
     sender.connect((lab.network.address(flow["dst"]), port))
     end_ns = flow["start_ns"] + flow["duration_ns"]
     due = []
+    lab.sleep_until_start(flow)
     while True:
         # Not a sum of rounded gaps: the rate holds over any length of time.
         sent_bits = len(due) // burst * burst * size * 8

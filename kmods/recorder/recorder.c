@@ -167,6 +167,7 @@ struct watch {
 /* A packet between its arrival and its departure. */
 struct queued {
 	struct hlist_node	node;
+	struct list_head	arrival;	/* in waiting, in order of arrival */
 	const struct sk_buff	*skb;
 	struct packet_record	packet;
 };
@@ -177,6 +178,7 @@ static struct stream queues = { .record = sizeof(struct queue_record) };
 
 static DEFINE_HASHTABLE(watches_by_device, 6);
 static DEFINE_HASHTABLE(queued_by_skb, 12);
+static LIST_HEAD(waiting);
 static struct watch *watches[U16_MAX];
 static unsigned int n_watches;
 static struct kmem_cache *queued_cache;
@@ -347,6 +349,7 @@ static void finish(struct queued *q, s64 time, u8 outcome, u8 ecn, u16 reason)
 		p->drop_reason = reason;
 	}
 	hash_del(&q->node);
+	list_del(&q->arrival);
 	kmem_cache_free(queued_cache, q);
 }
 
@@ -364,6 +367,7 @@ static void on_net_dev_queue(void *unused, struct sk_buff *skb)
 		/* It left the queue in a way no tracepoint tells of. */
 		packets.lost++;
 		hash_del(&q->node);
+		list_del(&q->arrival);
 	} else {
 		q = kmem_cache_alloc(queued_cache, GFP_ATOMIC | __GFP_NOWARN);
 	}
@@ -384,6 +388,7 @@ static void on_net_dev_queue(void *unused, struct sk_buff *skb)
 	w->last_enqueue = q->packet.enqueue_ns;
 	w->last_skb = skb;
 	hash_add(queued_by_skb, &q->node, (unsigned long)skb);
+	list_add_tail(&q->arrival, &waiting);
 out:
 	spin_unlock_bh(&lock);
 }
@@ -680,9 +685,7 @@ static int command_start(char *arguments)
 
 static int command_stop(void)
 {
-	struct hlist_node *next;
-	struct queued *q;
-	int bucket;
+	struct queued *q, *next;
 
 	if (queues.enabled)
 		hrtimer_cancel(&sample_timer);
@@ -690,7 +693,7 @@ static int command_stop(void)
 	packets.enabled = false;
 	acks.enabled = false;
 	queues.enabled = false;
-	hash_for_each_safe(queued_by_skb, bucket, next, q, node)
+	list_for_each_entry_safe(q, next, &waiting, arrival)
 		finish(q, now_ns(), OUTCOME_QUEUED, q->packet.ecn_in, 0);
 	spin_unlock_bh(&lock);
 	return 0;
