@@ -14,6 +14,7 @@ import os
 import queue
 import signal
 import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -258,10 +259,22 @@ def _tail(console: Path, lines: int = 5) -> str:
 
 
 def shell(plan: Plan, directory: Path) -> int:
-    """Mininet's prompt on the network of a plan, in real time; returns the guest's status."""
+    """Mininet's prompt on the network of a plan, in real time; returns the guest's status.
+
+    Commands may also come from a pipe or a file; the prompt ends with them.
+    """
+    typed = sys.stdin is not None and sys.stdin.isatty()
+    if not typed:
+        commands = sys.stdin.read() if sys.stdin else ""
+        (directory / "commands").write_text(commands)
     with own_processor() as processor:
-        process = _start(plan, directory, _agent("shell", "lab"), processor, None)
+        process = _start(
+            plan, directory, _agent("shell", "lab"), processor, None if typed else subprocess.PIPE
+        )
         try:
+            for line in process.stdout or ():
+                sys.stdout.buffer.write(line)
+                sys.stdout.buffer.flush()
             return process.wait()
         finally:
             _end(process)

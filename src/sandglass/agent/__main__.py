@@ -188,11 +188,12 @@ def run(plan, directory, backend, module):
 
 
 def shell(plan, directory):
-    """Mininet's prompt on the network of a plan."""
+    """Mininet's prompt on the network of a plan, or the commands in the file `commands`."""
     from mininet.cli import CLI
 
     network = Network(plan, os.path.join(directory, "topology.py"))
-    CLI(network.net)
+    commands = os.path.join(directory, "commands")
+    CLI(network.net, script=commands if os.path.exists(commands) else None)
 
 
 def main(arguments):
