@@ -10,8 +10,11 @@ Half of a pair's base round trip is added where r2 sends to dI, half where r1
 sends to sI: after the bottleneck, and never on the host that sends.
 """
 
+import sys
+
 from mininet.topo import Topo
 
+sys.path.append(".")  # for `mn --custom`, in the checkout: it tells a file nothing of its place
 from topologies.router import Router
 
 BACKBONE = {"r1": "10.0.0.1", "r2": "10.0.0.2"}

@@ -10,9 +10,12 @@ the kernel datapath without a controller: they learn addresses. The delay of a
 pair is added where a switch sends to the host.
 """
 
+import sys
+
 from mininet.node import OVSBridge
 from mininet.topo import Topo
 
+sys.path.append(".")  # for `mn --custom`, in the checkout: it tells a file nothing of its place
 from topologies.router import Router
 
 BACKBONE = {"r1": "10.0.0.1", "r2": "10.0.0.2"}

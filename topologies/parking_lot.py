@@ -9,8 +9,11 @@ Router rI serves 10.I.0.0/16; its hosts are 10.I.J.1, its side of their links
 10.I.J.254. Link hopK is 10.0.K.0/24.
 """
 
+import sys
+
 from mininet.topo import Topo
 
+sys.path.append(".")  # for `mn --custom`, in the checkout: it tells a file nothing of its place
 from topologies.router import Router
 
 
@@ -22,6 +25,9 @@ class ParkingLot(Topo):
         for i in range(1, last + 1):
             routes = [(f"10.{j}.0.0/16", f"10.0.{i - 1}.1") for j in range(1, i)]
             routes += [(f"10.{j}.0.0/16", f"10.0.{i}.2") for j in range(i + 1, last + 1)]
+            # The links in between too, so that routers answer a ping.
+            routes += [(f"10.0.{k}.0/24", f"10.0.{i - 1}.1") for k in range(1, i - 1)]
+            routes += [(f"10.0.{k}.0/24", f"10.0.{i}.2") for k in range(i + 1, last)]
             self.addHost(f"r{i}", cls=Router, routes=routes)
         for k in range(1, hops + 1):
             self.addLink(

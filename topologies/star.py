@@ -8,8 +8,11 @@ Forward on an arm is from the core to the host (its download), reverse is from
 the host to the core. hI is 10.I.1.1; link armI is 10.I.0.0/24.
 """
 
+import sys
+
 from mininet.topo import Topo
 
+sys.path.append(".")  # for `mn --custom`, in the checkout: it tells a file nothing of its place
 from topologies.router import Router
 
 
