@@ -15,7 +15,6 @@ import queue
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -63,7 +62,7 @@ def own_processor() -> Iterator[int]:
     A lab hands over between its kernel and its programs thousands of times a
     second. Across processors that costs more than the work itself.
     """
-    directory = Path(tempfile.gettempdir()) / "sandglass-processors"
+    directory = Path("/tmp/sandglass-processors")  # of all users, whatever their TMPDIR
     with contextlib.suppress(FileExistsError):
         directory.mkdir()
         directory.chmod(0o1777)

@@ -14,6 +14,8 @@ CODE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.a
 sys.path[0:1] = [os.path.join(CODE, "src"), CODE]
 sys.path.append("/usr/lib/python3/dist-packages")
 
+from mininet.net import VERSION  # noqa: E402
+
 from sandglass.agent import checks, kernel, openvswitch, recorder  # noqa: E402
 from sandglass.agent.clock import Clock  # noqa: E402
 from sandglass.agent.errors import RunError  # noqa: E402
@@ -183,6 +185,7 @@ def run(plan, directory, backend, module):
         "tools": {
             "python": platform.python_version(),
             "iproute2": kernel.run(["tc", "-V"]).strip(),
+            "mininet": VERSION,
         },
     }
 

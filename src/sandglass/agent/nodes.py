@@ -7,6 +7,8 @@ network of twenty nodes is up in a tenth of the time, and everything that works
 at a Mininet prompt still does.
 """
 
+from typing import ClassVar
+
 from mininet.link import Intf, Link
 from mininet.net import Mininet
 from mininet.node import Node, Switch
@@ -37,8 +39,8 @@ class VethLink(Link):
         made: pairs so far.
     """
 
-    wanted = []
-    made = 0
+    wanted: ClassVar = []
+    made: ClassVar = 0
 
     def __init__(self, node1, node2, addr1=None, addr2=None, **params):
         # Addresses by number: those that Mininet or the kernel would draw are random.
