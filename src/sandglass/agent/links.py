@@ -71,5 +71,6 @@ def network_card(device, access_rate_bps, pacing, mtu):
         ]
         parent = f"parent {SHAPED_CLASS}"
     if pacing:
-        lines.append(f"qdisc add dev {device} {parent} handle {QUEUE} fq")
+        # Without slack (10 us by default) a packet's time depends on no other timer.
+        lines.append(f"qdisc add dev {device} {parent} handle {QUEUE} fq timer_slack 0")
     return lines

@@ -165,6 +165,9 @@ class Network:
             )
             # What one flow learns must not change the next one.
             kernel.write_sysctl("net.ipv4.tcp_no_metrics_save", 1, node.namespace)
+            # 100 us by default, in which a compressed ACK goes with any other interrupt, so that
+            # whatever wakes the kernel would change when it goes: the recorder's samples too.
+            kernel.write_sysctl("net.ipv4.tcp_comp_sack_slack_ns", 0, node.namespace)
             kernel.write_sysctl("net.ipv4.tcp_ecn", 1 if planned["ecn"] else 2, node.namespace)
             for name, value in planned["sysctls"].items():
                 kernel.write_sysctl(name, value, node.namespace)
