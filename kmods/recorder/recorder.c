@@ -22,9 +22,11 @@
  * Commands, one per write:
  *   watch DEVICE MAJOR LIMIT packets|bytes   a device of the writer's network
  *                namespace, the handle of the qdisc whose statistics count,
- *                and how much it holds before it must drop
+ *                and how much it holds before it must drop; until the device
+ *                is unregistered
  *   zero NS      CLOCK_MONOTONIC time that becomes time zero of the records
- *   start [packets] [acks] [queues=INTERVAL_NS]
+ *   start [packets] [acks] [queues=INTERVAL_NS]   queues are sampled at whole
+ *                multiples of the interval after time zero
  *   stop
  */
 #include <linux/hashtable.h>
@@ -40,7 +42,6 @@
 #include <linux/tcp.h>
 #include <linux/tracepoint.h>
 #include <linux/udp.h>
-#include <linux/version.h>
 #include <linux/vmalloc.h>
 #include <net/gen_stats.h>
 #include <net/inet_ecn.h>
@@ -57,6 +58,13 @@
 #define MAX_CHUNKS	65536
 #define MAX_CC		32
 #define XSTATS_SIZE	64
+
+/* The end of the tracepoint kfree_skb's arguments. */
+#ifdef KFREE_SKB_TELLS_SOCKET
+#define DROP_CAUSE	enum skb_drop_reason reason, const struct sock *sk
+#else
+#define DROP_CAUSE	enum skb_drop_reason reason
+#endif
 
 /* What became of a packet. */
 enum outcome {
@@ -80,7 +88,7 @@ struct packet_record {
 	u32	queue_packets;
 	u32	queue_bytes;
 	u16	watch;
-	u16	drop_reason;	/* enum skb_drop_reason of this kernel */
+	u16	drop_reason;	/* low half of this kernel's enum skb_drop_reason */
 	u8	protocol;
 	u8	ecn_in;
 	u8	ecn_out;
@@ -144,7 +152,8 @@ struct stream {
 /**
  * struct watch - a device whose root qdisc is recorded
  * @node:	in watches_by_device
- * @dev:	the device, a reference is held
+ * @dev:	the device, a reference is held; NULL when it was unregistered
+ * @name:	its name, which outlives it
  * @index:	what records call it
  * @major:	handle of the qdisc whose statistics are sampled
  * @limit:	how much fits into the queue
@@ -154,8 +163,8 @@ struct stream {
  */
 struct watch {
 	struct hlist_node	node;
-	struct net_device	*dev;
-	netdevice_tracker	tracker;
+	struct net_device __rcu	*dev;
+	char			name[IFNAMSIZ];
 	u16			index;
 	u32			major;
 	u32			limit;
@@ -184,22 +193,33 @@ static unsigned int n_watches;
 static struct kmem_cache *queued_cache;
 static const struct tcp_congestion_ops *cc_seen[MAX_CC];
 static unsigned int n_cc;
-static s64 zero_ns;
-static u64 sample_interval_ns;
+static s64 zero_ns;		/* time zero on clock_ns() */
+static ktime_t zero_time;	/* and on CLOCK_MONOTONIC */
+static ktime_t sample_interval;
 static struct hrtimer sample_timer;
 static struct sk_buff *sample_skb;
 static struct proc_dir_entry *proc_dir;
-/* Records are written from softirq and process context; one lock is enough. */
+/*
+ * One lock for all records is enough. Interrupts are off under it: packets are
+ * freed in any context, and to enable softirqs afterwards could run some of
+ * them earlier than they would run without the recorder.
+ */
 static DEFINE_SPINLOCK(lock);
+/* Held over a command, and while a device's watch ends; taken within RTNL. */
 static DEFINE_MUTEX(control_mutex);
+
+static s64 clock_ns(void)
+{
+#ifdef CONFIG_UML_TIME_TRAVEL_SUPPORT
+	return time_travel_now();
+#else
+	return ktime_get_ns();
+#endif
+}
 
 static s64 now_ns(void)
 {
-#ifdef CONFIG_UML_TIME_TRAVEL_SUPPORT
-	return (s64)time_travel_now() - zero_ns;
-#else
-	return ktime_get_ns() - zero_ns;
-#endif
+	return clock_ns() - zero_ns;
 }
 
 /* Streams */
@@ -274,8 +294,8 @@ static struct watch *watch_of(const struct net_device *dev)
 {
 	struct watch *w;
 
-	hash_for_each_possible(watches_by_device, w, node, (unsigned long)dev)
-		if (w->dev == dev)
+	hash_for_each_possible_rcu(watches_by_device, w, node, (unsigned long)dev)
+		if (rcu_access_pointer(w->dev) == dev)
 			return w;
 	return NULL;
 }
@@ -357,11 +377,12 @@ static void on_net_dev_queue(void *unused, struct sk_buff *skb)
 {
 	struct watch *w = watch_of(skb->dev);
 	const struct Qdisc *root;
+	unsigned long flags;
 	struct queued *q;
 
 	if (!w || !packets.enabled)
 		return;
-	spin_lock_bh(&lock);
+	spin_lock_irqsave(&lock, flags);
 	q = queued_of(skb);
 	if (q) {
 		/* It left the queue in a way no tracepoint tells of. */
@@ -375,7 +396,7 @@ static void on_net_dev_queue(void *unused, struct sk_buff *skb)
 		packets.lost++;
 		goto out;
 	}
-	root = rcu_dereference_bh(netdev_get_tx_queue(w->dev, 0)->qdisc);
+	root = rcu_dereference_bh(netdev_get_tx_queue(skb->dev, 0)->qdisc);
 	q->skb = skb;
 	q->packet = (struct packet_record){
 		.enqueue_ns	= now_ns(),
@@ -390,23 +411,24 @@ static void on_net_dev_queue(void *unused, struct sk_buff *skb)
 	hash_add(queued_by_skb, &q->node, (unsigned long)skb);
 	list_add_tail(&q->arrival, &waiting);
 out:
-	spin_unlock_bh(&lock);
+	spin_unlock_irqrestore(&lock, flags);
 }
 
 static void on_qdisc_dequeue(void *unused, struct Qdisc *qdisc, const struct netdev_queue *txq,
 			     int n, struct sk_buff *skb)
 {
+	unsigned long flags;
 	struct queued *q;
 
 	if (!skb || !packets.enabled || !watch_of(txq->dev))
 		return;
-	spin_lock_bh(&lock);
+	spin_lock_irqsave(&lock, flags);
 	for (; skb; skb = skb->next) {
 		q = queued_of(skb);
 		if (q)
 			finish(q, now_ns(), OUTCOME_SENT, ecn_of(skb), 0);
 	}
-	spin_unlock_bh(&lock);
+	spin_unlock_irqrestore(&lock, flags);
 }
 
 /* Why a queued packet was freed, from what the queue looked like. */
@@ -424,22 +446,22 @@ static u8 outcome_of_drop(const struct watch *w, const struct queued *q, u16 rea
 	return OUTCOME_AQM_DEQUEUE;
 }
 
-static void on_kfree_skb(void *unused, struct sk_buff *skb, void *location,
-			 enum skb_drop_reason reason, struct sock *sk)
+static void on_kfree_skb(void *unused, struct sk_buff *skb, void *location, DROP_CAUSE)
 {
+	unsigned long flags;
 	struct queued *q;
 	s64 time;
 
 	if (!packets.enabled)
 		return;
-	spin_lock_bh(&lock);
+	spin_lock_irqsave(&lock, flags);
 	q = queued_of(skb);
 	if (q) {
 		time = now_ns();
 		finish(q, time, outcome_of_drop(watches[q->packet.watch], q, reason, time),
 		       q->packet.ecn_in, reason);
 	}
-	spin_unlock_bh(&lock);
+	spin_unlock_irqrestore(&lock, flags);
 }
 
 /* Acknowledgements */
@@ -457,16 +479,17 @@ static u8 cc_index(const struct tcp_congestion_ops *ops)
 	return n_cc++;
 }
 
-static void on_tcp_probe(void *unused, struct sock *sk, struct sk_buff *skb)
+static void on_tcp_probe(void *unused, struct sock *sk, const struct sk_buff *skb)
 {
 	const struct inet_connection_sock *icsk = inet_csk(sk);
 	const struct inet_sock *inet = inet_sk(sk);
 	const struct tcp_sock *tp = tcp_sk(sk);
 	struct ack_record *a;
+	unsigned long flags;
 
 	if (!acks.enabled || !tp->packets_out || sk->sk_family != AF_INET)
 		return;
-	spin_lock_bh(&lock);
+	spin_lock_irqsave(&lock, flags);
 	a = stream_append(&acks);
 	if (a)
 		*a = (struct ack_record){
@@ -489,26 +512,35 @@ static void on_tcp_probe(void *unused, struct sock *sk, struct sk_buff *skb)
 			.ca_state	= icsk->icsk_ca_state,
 			.cc		= cc_index(icsk->icsk_ca_ops),
 		};
-	spin_unlock_bh(&lock);
+	spin_unlock_irqrestore(&lock, flags);
 }
 
 /* Queue samples */
 
 static struct Qdisc *qdisc_of(const struct watch *w)
 {
+	const struct net_device *dev = rcu_dereference(w->dev);
 	struct Qdisc *q;
 	int bucket;
 
-	hash_for_each_rcu(w->dev->qdisc_hash, bucket, q, hash)
+	if (!dev)
+		return NULL;
+	q = rcu_dereference(dev->qdisc);	/* the root is not in the hash */
+	if (TC_H_MAJ(q->handle) == w->major)
+		return q;
+	hash_for_each_rcu(dev->qdisc_hash, bucket, q, hash)
 		if (TC_H_MAJ(q->handle) == w->major)
 			return q;
 	return NULL;
 }
 
-/* The qdisc's own statistics, as tc would get them by netlink. */
+/*
+ * The qdisc's own statistics, as tc would get them by netlink; but a timer
+ * cannot take RTNL, which those qdiscs miss, once, that take their lock here.
+ */
 static u16 copy_xstats(struct Qdisc *q, u8 *to)
 {
-	const struct nlattr *nest, *app;
+	const struct nlattr *app;
 	struct gnet_dump dump;
 	u16 size = 0;
 
@@ -519,8 +551,8 @@ static u16 copy_xstats(struct Qdisc *q, u8 *to)
 		return 0;
 	if (q->ops->dump_stats(q, &dump) < 0 || gnet_stats_finish_copy(&dump) < 0)
 		return 0;
-	nest = (const struct nlattr *)sample_skb->data;
-	app = nla_find_nested(nest, TCA_STATS_APP);
+	/* Not skb->data: padding may come before the nest. */
+	app = nla_find_nested(dump.tail, TCA_STATS_APP);
 	if (app) {
 		size = nla_len(app);
 		memcpy(to, nla_data(app), min_t(u16, size, XSTATS_SIZE));
@@ -528,39 +560,44 @@ static u16 copy_xstats(struct Qdisc *q, u8 *to)
 	return size;
 }
 
+static void take_sample(const struct watch *w)
+{
+	struct queue_record record = { .time_ns = now_ns(), .watch = w->index };
+	struct Qdisc *q = qdisc_of(w);
+	struct gnet_stats_basic_sync basic;
+	struct queue_record *to;
+	unsigned long flags;
+
+	if (!q)
+		return;
+	gnet_stats_basic_sync_init(&basic);
+	gnet_stats_add_basic(&basic, q->cpu_bstats, &q->bstats, false);
+	record.sent_bytes = u64_stats_read(&basic.bytes);
+	record.sent_packets = u64_stats_read(&basic.packets);
+	record.backlog_packets = q->q.qlen;
+	record.backlog_bytes = q->qstats.backlog;
+	record.drops = q->qstats.drops;
+	record.overlimits = q->qstats.overlimits;
+	/* Not under our lock: some qdiscs take theirs here, under which ours is taken. */
+	record.xstats_size = copy_xstats(q, record.xstats);
+	spin_lock_irqsave(&lock, flags);
+	to = stream_append(&queues);
+	if (to)
+		*to = record;
+	spin_unlock_irqrestore(&lock, flags);
+}
+
 static enum hrtimer_restart take_samples(struct hrtimer *timer)
 {
-	unsigned int i;
+	unsigned int i, n;
 
+	/* Pairs with the release in command_watch(). */
+	n = smp_load_acquire(&n_watches);
 	rcu_read_lock();
-	spin_lock(&lock);
-	for (i = 0; i < n_watches; i++) {
-		struct gnet_stats_basic_sync basic;
-		struct queue_record record = {
-			.time_ns	= now_ns(),
-			.watch		= watches[i]->index,
-		};
-		struct Qdisc *q = qdisc_of(watches[i]);
-		struct queue_record *to;
-
-		if (!q)
-			continue;
-		gnet_stats_basic_sync_init(&basic);
-		gnet_stats_add_basic(&basic, q->cpu_bstats, &q->bstats, false);
-		record.sent_bytes = u64_stats_read(&basic.bytes);
-		record.sent_packets = u64_stats_read(&basic.packets);
-		record.backlog_packets = q->q.qlen;
-		record.backlog_bytes = q->qstats.backlog;
-		record.drops = q->qstats.drops;
-		record.overlimits = q->qstats.overlimits;
-		record.xstats_size = copy_xstats(q, record.xstats);
-		to = stream_append(&queues);
-		if (to)
-			*to = record;
-	}
-	spin_unlock(&lock);
+	for (i = 0; i < n; i++)
+		take_sample(watches[i]);
 	rcu_read_unlock();
-	hrtimer_forward(timer, hrtimer_get_expires(timer), ns_to_ktime(sample_interval_ns));
+	hrtimer_forward_now(timer, sample_interval);
 	return HRTIMER_RESTART;
 }
 
@@ -626,6 +663,7 @@ static int command_watch(char *arguments)
 {
 	char name[IFNAMSIZ], unit[8];
 	unsigned int major, limit;
+	struct net_device *dev;
 	struct watch *w;
 
 	if (n_watches == ARRAY_SIZE(watches))
@@ -636,28 +674,73 @@ static int command_watch(char *arguments)
 	w = kzalloc(sizeof(*w), GFP_KERNEL);
 	if (!w)
 		return -ENOMEM;
-	w->dev = netdev_get_by_name(current->nsproxy->net_ns, name, &w->tracker, GFP_KERNEL);
-	if (!w->dev) {
+	dev = dev_get_by_name(current->nsproxy->net_ns, name);
+	if (!dev) {
 		kfree(w);
 		return -ENODEV;
 	}
+	RCU_INIT_POINTER(w->dev, dev);
+	strscpy(w->name, name, sizeof(w->name));
 	w->index = n_watches;
 	w->major = major << 16;
 	w->limit = limit;
 	w->limit_bytes = !strcmp(unit, "bytes");
-	hash_add(watches_by_device, &w->node, (unsigned long)w->dev);
-	watches[n_watches++] = w;
+	hash_add_rcu(watches_by_device, &w->node, (unsigned long)dev);
+	watches[n_watches] = w;
+	/* Pairs with the acquire in take_samples(): the watch first, then the number. */
+	smp_store_release(&n_watches, n_watches + 1);
 	return 0;
 }
 
+/* A device that goes away waits for our reference. */
+static int on_netdevice_event(struct notifier_block *unused, unsigned long event, void *info)
+{
+	struct net_device *dev = netdev_notifier_info_to_dev(info);
+	unsigned int i;
+
+	if (event != NETDEV_UNREGISTER)
+		return NOTIFY_DONE;
+	mutex_lock(&control_mutex);
+	for (i = 0; i < n_watches; i++) {
+		struct watch *w = watches[i];
+
+		if (rcu_access_pointer(w->dev) == dev) {
+			hash_del_rcu(&w->node);
+			RCU_INIT_POINTER(w->dev, NULL);
+			dev_put(dev);
+		}
+	}
+	mutex_unlock(&control_mutex);
+	return NOTIFY_DONE;
+}
+
+static struct notifier_block netdevice_notifier = { .notifier_call = on_netdevice_event };
+
 static int command_zero(char *arguments)
 {
-	s64 zero;
+	s64 zero, monotonic;
 
 	if (kstrtos64(strim(arguments), 0, &zero))
 		return -EINVAL;
-	zero_ns = 0;
-	zero_ns = now_ns() + zero - (s64)ktime_get_ns();
+	/* In the lab this read moves the clock, so it comes first. */
+	monotonic = ktime_get_ns();
+	zero_ns = zero + clock_ns() - monotonic;
+	zero_time = ns_to_ktime(zero);
+	return 0;
+}
+
+static int start_sampling(const char *interval)
+{
+	s64 ns;
+
+	if (kstrtos64(interval, 0, &ns) || ns <= 0)
+		return -EINVAL;
+	hrtimer_cancel(&sample_timer);
+	sample_interval = ns_to_ktime(ns);
+	queues.enabled = true;
+	hrtimer_set_expires(&sample_timer, ktime_add(zero_time, sample_interval));
+	hrtimer_forward_now(&sample_timer, sample_interval);
+	hrtimer_start_expires(&sample_timer, HRTIMER_MODE_ABS_SOFT);
 	return 0;
 }
 
@@ -665,20 +748,15 @@ static int command_start(char *arguments)
 {
 	char *word;
 
-	while ((word = strsep(&arguments, " \n"))) {
-		if (!strcmp(word, "packets")) {
+	while ((word = strsep(&arguments, "\n "))) {
+		if (!strcmp(word, "packets"))
 			packets.enabled = true;
-		} else if (!strcmp(word, "acks")) {
+		else if (!strcmp(word, "acks"))
 			acks.enabled = true;
-		} else if (!strncmp(word, "queues=", 7)) {
-			if (kstrtou64(word + 7, 0, &sample_interval_ns) || !sample_interval_ns)
-				return -EINVAL;
-			queues.enabled = true;
-			hrtimer_start(&sample_timer, ns_to_ktime(sample_interval_ns),
-				      HRTIMER_MODE_REL_SOFT);
-		} else if (*word) {
+		else if (!strncmp(word, "queues=", 7) && !start_sampling(word + 7))
+			continue;
+		else if (*word)
 			return -EINVAL;
-		}
 	}
 	return 0;
 }
@@ -686,16 +764,16 @@ static int command_start(char *arguments)
 static int command_stop(void)
 {
 	struct queued *q, *next;
+	unsigned long flags;
 
-	if (queues.enabled)
-		hrtimer_cancel(&sample_timer);
-	spin_lock_bh(&lock);
+	hrtimer_cancel(&sample_timer);
+	spin_lock_irqsave(&lock, flags);
 	packets.enabled = false;
 	acks.enabled = false;
 	queues.enabled = false;
 	list_for_each_entry_safe(q, next, &waiting, arrival)
 		finish(q, now_ns(), OUTCOME_QUEUED, q->packet.ecn_in, 0);
-	spin_unlock_bh(&lock);
+	spin_unlock_irqrestore(&lock, flags);
 	return 0;
 }
 
@@ -710,7 +788,7 @@ static ssize_t control_write(struct file *file, const char __user *buffer, size_
 	if (IS_ERR(text))
 		return PTR_ERR(text);
 	arguments = text;
-	command = strsep(&arguments, " \n");
+	command = strsep(&arguments, "\n ");
 	if (!arguments)
 		arguments = "";
 	mutex_lock(&control_mutex);
@@ -737,7 +815,7 @@ static int control_show(struct seq_file *m, void *unused)
 	seq_printf(m, "acks %llu lost %llu\n", acks.count, acks.lost);
 	seq_printf(m, "queues %llu lost %llu\n", queues.count, queues.lost);
 	for (i = 0; i < n_watches; i++)
-		seq_printf(m, "watch %u %s\n", i, watches[i]->dev->name);
+		seq_printf(m, "watch %u %s\n", i, watches[i]->name);
 	for (i = 0; i < n_cc; i++)
 		seq_printf(m, "cc %u %s\n", i, cc_seen[i]->name);
 	return 0;
@@ -756,16 +834,24 @@ static const struct proc_ops control_ops = {
 	.proc_write	= control_write,
 };
 
-static void release(void)
+static int __init create_files(void)
+{
+	proc_dir = proc_mkdir("recorder", NULL);
+	if (proc_dir && proc_create("control", 0600, proc_dir, &control_ops) &&
+	    proc_create_data("packets", 0400, proc_dir, &stream_ops, &packets) &&
+	    proc_create_data("acks", 0400, proc_dir, &stream_ops, &acks) &&
+	    proc_create_data("queues", 0400, proc_dir, &stream_ops, &queues))
+		return 0;
+	proc_remove(proc_dir);
+	return -ENOMEM;
+}
+
+static void free_memory(void)
 {
 	unsigned int i;
 
-	if (proc_dir)
-		proc_remove(proc_dir);
-	for (i = 0; i < n_watches; i++) {
-		netdev_put(watches[i]->dev, &watches[i]->tracker);
+	for (i = 0; i < n_watches; i++)
 		kfree(watches[i]);
-	}
 	stream_free(&packets);
 	stream_free(&acks);
 	stream_free(&queues);
@@ -777,37 +863,45 @@ static int __init recorder_init(void)
 {
 	int err = -ENOMEM;
 
+#ifdef HAVE_HRTIMER_SETUP
+	hrtimer_setup(&sample_timer, take_samples, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_SOFT);
+#else
+	hrtimer_init(&sample_timer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_SOFT);
+	sample_timer.function = take_samples;
+#endif
 	queued_cache = KMEM_CACHE(queued, 0);
 	sample_skb = alloc_skb(PAGE_SIZE, GFP_KERNEL);
 	if (!queued_cache || !sample_skb || stream_init(&packets) || stream_init(&acks) ||
 	    stream_init(&queues))
 		goto fail;
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0)
-	hrtimer_setup(&sample_timer, take_samples, CLOCK_MONOTONIC, HRTIMER_MODE_REL_SOFT);
-#else
-	hrtimer_init(&sample_timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_SOFT);
-	sample_timer.function = take_samples;
-#endif
-	proc_dir = proc_mkdir("recorder", NULL);
-	if (!proc_dir || !proc_create("control", 0600, proc_dir, &control_ops) ||
-	    !proc_create_data("packets", 0400, proc_dir, &stream_ops, &packets) ||
-	    !proc_create_data("acks", 0400, proc_dir, &stream_ops, &acks) ||
-	    !proc_create_data("queues", 0400, proc_dir, &stream_ops, &queues))
-		goto fail;
 	err = register_probes();
 	if (err)
 		goto fail;
+	err = register_netdevice_notifier(&netdevice_notifier);
+	if (err)
+		goto fail_probes;
+	/* Last: from here on there are commands. */
+	err = create_files();
+	if (err)
+		goto fail_notifier;
 	return 0;
+fail_notifier:
+	unregister_netdevice_notifier(&netdevice_notifier);
+fail_probes:
+	unregister_probes();
 fail:
-	release();
+	free_memory();
 	return err;
 }
 
 static void __exit recorder_exit(void)
 {
-	command_stop();
+	proc_remove(proc_dir);
+	/* This tells of every device as if it went away, which ends its watch. */
+	unregister_netdevice_notifier(&netdevice_notifier);
 	unregister_probes();
-	release();
+	command_stop();
+	free_memory();
 }
 
 module_init(recorder_init);
