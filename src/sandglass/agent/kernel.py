@@ -17,6 +17,7 @@ MS_BIND = 4096  # <linux/mount.h>
 CLOCK_MONOTONIC = 1
 TIMER_ABSTIME = 1
 PR_SET_TIMERSLACK = 29  # <linux/prctl.h>
+LEAST_SLACK_NS = 1  # 0 stands for the default
 SIOCETHTOOL = 0x8946  # <linux/sockios.h>
 # ETHTOOL_S* commands of <linux/ethtool.h>. Segmentation and its inverse would
 # make the qdiscs see packets larger than the link carries.
@@ -38,7 +39,8 @@ def _check(result, what):
 
 def sleep_until(monotonic_ns):
     """Sleep until CLOCK_MONOTONIC reads `monotonic_ns`, to the nanosecond."""
-    until = _Timespec(*divmod(monotonic_ns, 1_000_000_000))
+    # Linux adds the slack of sleep_exactly(), but for a sleep that any other interrupt ends.
+    until = _Timespec(*divmod(monotonic_ns - LEAST_SLACK_NS, 1_000_000_000))
     while _libc.clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, ctypes.byref(until), None):
         pass
 
@@ -48,7 +50,7 @@ def sleep_exactly():
 
     Linux lets a sleep end up to 50 us late, to wake the processor less often.
     """
-    _libc.prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0)  # 1 ns; 0 would mean the default
+    _libc.prctl(PR_SET_TIMERSLACK, LEAST_SLACK_NS, 0, 0, 0)
 
 
 def monotonic_to_realtime_ns():
