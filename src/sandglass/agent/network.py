@@ -137,6 +137,9 @@ class Network:
             name = interface.name
             mtu = self._mtu_of(interface)
             lines.append(f"link set {name} mtu {mtu} up")
+            if planned and planned["access_rate_bps"]:
+                # TCP hands down several segments as one packet, which would leave all at once.
+                lines.append(f"link set {name} gso_max_segs 1")
             if interface.ip:
                 lines.append(f"addr add {interface.ip}/{interface.prefixLen} dev {name}")
                 lines += [
