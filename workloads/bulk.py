@@ -40,6 +40,8 @@ def run(flow, lab):
     listener.listen(1)
     sender = tcp.open_socket(flow["src"])
     if flow["cc"]:
+        # The receiver too: DCTCP is a protocol of both, and falls back to Reno without.
+        tcp.set_congestion_control(listener, flow["cc"])
         tcp.set_congestion_control(sender, flow["cc"])
     sender.setsockopt(socket.IPPROTO_TCP, TCP_NOTSENT_LOWAT, NOTSENT)
 
