@@ -10,6 +10,8 @@ Half of a pair's base round trip is added where r2 sends to dI, half where r1
 sends to sI: after the bottleneck, and never on the host that sends.
 """
 
+from __future__ import annotations
+
 import sys
 
 from mininet.topo import Topo
@@ -23,7 +25,7 @@ BACKBONE = {"r1": "10.0.0.1", "r2": "10.0.0.2"}
 class Dumbbell(Topo):
     """`pairs`: number of sender and receiver pairs, 1 to 100."""
 
-    def build(self, pairs=1):
+    def build(self, pairs: int = 1) -> None:
         self.addHost("r1", cls=Router, routes=[("10.2.0.0/16", BACKBONE["r2"])])
         self.addHost("r2", cls=Router, routes=[("10.1.0.0/16", BACKBONE["r1"])])
         self.addLink(

@@ -10,6 +10,8 @@ the kernel datapath without a controller: they learn addresses. The delay of a
 pair is added where a switch sends to the host.
 """
 
+from __future__ import annotations
+
 import sys
 
 from mininet.node import OVSBridge
@@ -24,7 +26,7 @@ BACKBONE = {"r1": "10.0.0.1", "r2": "10.0.0.2"}
 class DumbbellOvs(Topo):
     """`pairs`: number of sender and receiver pairs, 1 to 100."""
 
-    def build(self, pairs=1):
+    def build(self, pairs: int = 1) -> None:
         self.addHost("r1", cls=Router, routes=[("10.2.0.0/16", BACKBONE["r2"])])
         self.addHost("r2", cls=Router, routes=[("10.1.0.0/16", BACKBONE["r1"])])
         self.addLink(

@@ -9,6 +9,8 @@ Router rI serves 10.I.0.0/16; its hosts are 10.I.J.1, its side of their links
 10.I.J.254. Link hopK is 10.0.K.0/24.
 """
 
+from __future__ import annotations
+
 import sys
 
 from mininet.topo import Topo
@@ -20,7 +22,7 @@ from topologies.router import Router
 class ParkingLot(Topo):
     """`hops`: number of bottlenecks, 1 to 50."""
 
-    def build(self, hops=2):
+    def build(self, hops: int = 2) -> None:
         last = hops + 1
         for i in range(1, last + 1):
             routes = [(f"10.{j}.0.0/16", f"10.0.{i - 1}.1") for j in range(1, i)]
@@ -37,14 +39,14 @@ class ParkingLot(Topo):
                 params1={"ip": f"10.0.{k}.1/24"},
                 params2={"ip": f"10.0.{k}.2/24"},
             )
-        self.attached = {}
+        self.attached: dict[int, int] = {}
         self.attach("s1", 1)
         self.attach("d1", last)
         for k in range(1, hops + 1):
             self.attach(f"s{k + 1}", k)
             self.attach(f"d{k + 1}", k + 1)
 
-    def attach(self, host, router):
+    def attach(self, host: str, router: int) -> None:
         """Put `host` on the next free access network of router number `router`."""
         number = self.attached[router] = self.attached.get(router, 0) + 1
         subnet = f"10.{router}.{number}"

@@ -8,6 +8,8 @@ Forward on an arm is from the core to the host (its download), reverse is from
 the host to the core. hI is 10.I.1.1; link armI is 10.I.0.0/24.
 """
 
+from __future__ import annotations
+
 import sys
 
 from mininet.topo import Topo
@@ -19,7 +21,7 @@ from topologies.router import Router
 class Star(Topo):
     """`arms`: number of hosts, 2 to 100."""
 
-    def build(self, arms=3):
+    def build(self, arms: int = 3) -> None:
         numbers = range(1, arms + 1)
         self.addHost(
             "core", cls=Router, routes=[(f"10.{i}.0.0/16", f"10.{i}.0.2") for i in numbers]

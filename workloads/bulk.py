@@ -10,11 +10,19 @@ the congestion window and NOTSENT bytes, is still delivered. A flow with a size
 ends when its receiver has read the last byte.
 """
 
+from __future__ import annotations
+
 import socket
 import threading
+from typing import TYPE_CHECKING, Any
 
 from sandglass.agent import tcp
 from sandglass.agent.errors import RunError
+
+if TYPE_CHECKING:
+    from sandglass.agent import Flow
+    from sandglass.agent.clock import Clock
+    from sandglass.agent.lab import Lab
 
 FIRST_PORT = 5000
 MEGABYTE = 1 << 20
@@ -23,11 +31,11 @@ NOTSENT = 131072  # bytes written and not yet sent, at most
 TCP_NOTSENT_LOWAT = 25  # <linux/tcp.h>
 
 
-def check(flow, lab):
+def check(flow: Flow, lab: Lab) -> None:
     """Nothing to find out before the start: sockets need no program."""
 
 
-def run(flow, lab):
+def run(flow: Flow, lab: Lab) -> dict[str, Any]:
     """Run one flow; returns its result.
 
     Keys: start_ns, end_ns, bytes (received), fct_ns (of a flow with a size),
@@ -80,7 +88,7 @@ def run(flow, lab):
     return result
 
 
-def send(connection, size):
+def send(connection: socket.socket, size: int | None) -> None:
     """Write `size` bytes, or until the connection is shut down."""
     block = memoryview(bytes(MEGABYTE))
     try:
@@ -103,12 +111,14 @@ class Receiver(threading.Thread):
         done_ns: when the last byte was read, on the experiment's clock.
     """
 
-    def __init__(self, listener, size, clock):
+    connection: socket.socket
+
+    def __init__(self, listener: socket.socket, size: int | None, clock: Clock) -> None:
         super().__init__(daemon=True)
         self.listener, self.size, self.clock = listener, size, clock
-        self.connection, self.received, self.done_ns = None, 0, None
+        self.received = self.done_ns = 0
 
-    def run(self):
+    def run(self) -> None:
         self.connection, _ = self.listener.accept()
         unread = bytearray(MEGABYTE)  # MSG_TRUNC: TCP counts bytes without copying them
         low_water = None

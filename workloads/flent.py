@@ -4,18 +4,25 @@ netserver runs on the destination; flent and what it starts run on the source.
 The data file is kept as flent-ID.flent.gz.
 """
 
+from __future__ import annotations
+
 import os
 import shutil
 import subprocess
 import tempfile
+from typing import TYPE_CHECKING, Any
 
 from sandglass.agent import kernel
 from sandglass.agent.errors import RunError
 
+if TYPE_CHECKING:
+    from sandglass.agent import Flow
+    from sandglass.agent.lab import Lab
+
 PROGRAMS = ("flent", "netperf", "netserver", "ping")
 
 
-def check(flow, lab):
+def check(flow: Flow, lab: Lab) -> None:
     """Are the programs there, and does flent know the test?
 
     Raises:
@@ -34,7 +41,7 @@ def check(flow, lab):
         raise RunError(f"flent has no test {test}", f"It has: {', '.join(sorted(names))}")
 
 
-def run(flow, lab):
+def run(flow: Flow, lab: Lab) -> dict[str, Any]:
     """Run one test; returns its result. Keys: start_ns, end_ns, bytes (None), data."""
     test = flow["workload"].partition(":")[2]
     data = f"flent-{flow['id']}.flent.gz"

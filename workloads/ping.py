@@ -4,18 +4,25 @@ Option: interval (ns). Leaves rtt-ID.csv; an echo that got no answer within 10 s
 has an empty round-trip time.
 """
 
+from __future__ import annotations
+
 import csv
+from typing import TYPE_CHECKING, Any
 
 from sandglass.agent import checks
+
+if TYPE_CHECKING:
+    from sandglass.agent import Flow
+    from sandglass.agent.lab import Lab
 
 ANSWER_S = 10
 
 
-def check(flow, lab):
+def check(flow: Flow, lab: Lab) -> None:
     """Nothing to find out before the start: sockets need no program."""
 
 
-def run(flow, lab):
+def run(flow: Flow, lab: Lab) -> dict[str, Any]:
     """Run one flow; returns its result. Keys: start_ns, end_ns, bytes, echoes, answers."""
     end_ns = flow["start_ns"] + flow["duration_ns"]
     rows = []

@@ -5,12 +5,19 @@ Options: rate (bit/s of UDP payload), packet_size (bytes of UDP payload), burst
 datagram, when it was due and when it reached the receiver's network card.
 """
 
+from __future__ import annotations
+
 import csv
 import socket
 import struct
 import threading
+from typing import TYPE_CHECKING, Any
 
 from sandglass.agent import checks, kernel, tcp
+
+if TYPE_CHECKING:
+    from sandglass.agent import Flow
+    from sandglass.agent.lab import Lab
 
 FIRST_PORT = 6000
 SO_RCVBUFFORCE = 33  # <asm-generic/socket.h>
@@ -19,11 +26,11 @@ GRACE_NS = 2 * SECOND_NS  # wait for what is still under way
 RECEIVE_BUFFER = 64 << 20
 
 
-def check(flow, lab):
+def check(flow: Flow, lab: Lab) -> None:
     """Nothing to find out before the start: sockets need no program."""
 
 
-def run(flow, lab):
+def run(flow: Flow, lab: Lab) -> dict[str, Any]:
     """Run one flow; returns its result.
 
     Keys: start_ns, end_ns, bytes (received), datagrams_sent, datagrams_received,
@@ -37,7 +44,7 @@ def run(flow, lab):
     receiver.setsockopt(socket.SOL_SOCKET, checks.SO_TIMESTAMPNS, 1)
     receiver.bind((lab.network.address(flow["dst"]), port))
     offset = kernel.monotonic_to_realtime_ns() + lab.clock.zero_ns
-    arrivals = {}
+    arrivals: dict[int, int] = {}
     threading.Thread(target=receive, args=(receiver, arrivals, offset), daemon=True).start()
 
     sender = tcp.open_socket(flow["src"], socket.SOCK_DGRAM)
@@ -45,7 +52,7 @@ def run(flow, lab):
         sender.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, 2)  # ECT(0), RFC 3168
     sender.connect((lab.network.address(flow["dst"]), port))
     end_ns = flow["start_ns"] + flow["duration_ns"]
-    due = []
+    due: list[int] = []
     lab.sleep_until_start(flow)
     while True:
         # Not a sum of rounded gaps: the rate holds over any length of time.
@@ -75,7 +82,7 @@ def run(flow, lab):
     }
 
 
-def receive(receiver, arrivals, offset):
+def receive(receiver: socket.socket, arrivals: dict[int, int], offset: int) -> None:
     """Note by sequence number when each datagram arrived, as the kernel stamped it."""
     while True:
         data, ancillary, _, _ = receiver.recvmsg(65536, 256)

@@ -4,3 +4,8 @@ It builds the network of a plan, checks it, records, runs the workloads and
 writes what it saw. Only Mininet and the standard library are imported here,
 because their start-up is paid in every run.
 """
+
+from typing import Any
+
+Plan = dict[str, Any]  # plan.json, as sandglass.plan writes it
+Flow = dict[str, Any]  # one of its flows

@@ -1,5 +1,7 @@
 """Runs one plan. Usage: python3 agent RUN_DIRECTORY [run|shell] [lab|host] [MODULE]"""
 
+from __future__ import annotations
+
 import importlib
 import json
 import os
@@ -9,6 +11,7 @@ import sys
 import threading
 import time
 import traceback
+from typing import TYPE_CHECKING, Any
 
 CODE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 sys.path[0:1] = [os.path.join(CODE, "src"), CODE]
@@ -19,61 +22,33 @@ from mininet.net import VERSION  # noqa: E402
 from sandglass.agent import checks, kernel, openvswitch, recorder  # noqa: E402
 from sandglass.agent.clock import Clock  # noqa: E402
 from sandglass.agent.errors import RunError  # noqa: E402
+from sandglass.agent.lab import Lab  # noqa: E402
 from sandglass.agent.network import Network  # noqa: E402
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from sandglass.agent import Flow, Plan
 
 # Time zero of an experiment, on the lab's clock. Late enough for Open vSwitch
 # and for any network to be built, and the same for all: what happens before
 # it cannot shift what comes after.
 ZERO_NS = 30_000_000_000
 SECOND_NS = 1_000_000_000
-TIE_NS = 10_000
 HOST_LEAD_NS = 2 * SECOND_NS
 PROGRESS_STEPS = 20
-
-
-class Lab:
-    """What a workload may use.
-
-    Attributes:
-        plan: the plan being run.
-        network: the running Network.
-        clock: the experiment's Clock.
-        directory: where a workload may leave files.
-    """
-
-    def __init__(self, plan, network, clock, directory):
-        self.plan = plan
-        self.network = network
-        self.clock = clock
-        self.directory = directory
-        self._order = {}
-        for flow in plan["flows"]:
-            earlier = [f for f in plan["flows"] if f["start_ns"] == flow["start_ns"]]
-            self._order[flow["id"]] = earlier.index(flow)
-
-    def sleep_until_start(self, flow):
-        """Sleep until the flow's start.
-
-        Flows that start at one time do so TIE_NS apart, in the order of the
-        experiment file: which of them the scheduler would wake first depends
-        on what happened before time zero.
-        """
-        self.clock.sleep_until(flow["start_ns"] + TIE_NS * self._order[flow["id"]])
-
-    def sleep_past_end(self, flow, end_ns):
-        """Sleep until what a flow does after its end cannot be taken for a part of it."""
-        self.clock.sleep_until(end_ns + TIE_NS * (1 + self._order[flow["id"]]))
 
 
 class FlowThread(threading.Thread):
     """One flow: its workload's run(flow, lab), the result or the error it ended with."""
 
-    def __init__(self, flow, lab, run):
+    def __init__(self, flow: Flow, lab: Lab, run: Callable[[Flow, Lab], dict[str, Any]]) -> None:
         super().__init__(name=f"flow{flow['id']}", daemon=True)
         self.flow, self.lab, self.workload = flow, lab, run
-        self.result = self.error = None
+        self.result: dict[str, Any] | None = None
+        self.error: RunError | None = None
 
-    def run(self):
+    def run(self) -> None:
         try:
             self.result = self.workload(self.flow, self.lab)
         except RunError as error:
@@ -86,12 +61,12 @@ class FlowThread(threading.Thread):
             )
 
 
-def tell(kind, **fields):
+def tell(kind: str, **fields: Any) -> None:
     """A line for the process that waits outside."""
     print("@" + json.dumps({"kind": kind, **fields}), flush=True)
 
 
-def change_links(network, clock):
+def change_links(network: Network, clock: Clock) -> None:
     """Carry out the schedules, one thread for all."""
     steps = sorted(
         (step["at_ns"], name, step)
@@ -99,7 +74,7 @@ def change_links(network, clock):
         for step in planned["schedule"]
     )
 
-    def follow():
+    def follow() -> None:
         for at_ns, name, step in steps:
             clock.sleep_until(at_ns)
             network.change(name, step)
@@ -108,7 +83,7 @@ def change_links(network, clock):
         threading.Thread(target=follow, daemon=True).start()
 
 
-def run(plan, directory, backend, module):
+def run(plan: Plan, directory: str, backend: str, module: str | None) -> dict[str, Any]:
     """Run a plan to its end and return what was observed."""
     exact = backend == "lab"
     # Before the network: whether Python finds them compiled already must not
@@ -190,7 +165,7 @@ def run(plan, directory, backend, module):
     }
 
 
-def shell(plan, directory):
+def shell(plan: Plan, directory: str) -> None:
     """Mininet's prompt on the network of a plan, or the commands in the file `commands`."""
     from mininet.cli import CLI
 
@@ -199,7 +174,7 @@ def shell(plan, directory):
     CLI(network.net, script=commands if os.path.exists(commands) else None)
 
 
-def main(arguments):
+def main(arguments: list[str]) -> int:
     directory, mode, backend = arguments[1:4]
     module = arguments[4] if len(arguments) > 4 else None
     kernel.sleep_exactly()

@@ -1,13 +1,20 @@
 """What a network is asked before an experiment is run on it."""
 
+from __future__ import annotations
+
 import json
 import os
 import re
 import socket
 import struct
+import time
+from typing import TYPE_CHECKING
 
 from sandglass.agent import kernel, links, tcp
 from sandglass.agent.errors import RunError
+
+if TYPE_CHECKING:
+    from sandglass.agent.network import Network
 
 ICMP_ECHO = 8
 # One packet each way through every qdisc: clock reads of the two processes and
@@ -18,15 +25,15 @@ RATE_ROUNDING = 0.01  # tc prints three or four digits
 SO_TIMESTAMPNS = 35  # <asm-generic/socket.h>
 
 
-def checksum(data):
+def checksum(data: bytes) -> int:
     """Internet checksum (RFC 1071)."""
-    total = sum(struct.unpack(f"!{len(data) // 2}H", data))
+    total: int = sum(struct.unpack(f"!{len(data) // 2}H", data))
     while total >> 16:
         total = (total & 0xFFFF) + (total >> 16)
     return ~total & 0xFFFF
 
 
-def echo_request(identifier, sequence, payload):
+def echo_request(identifier: int, sequence: int, payload: bytes) -> bytes:
     """An ICMP echo request (RFC 792); `payload` has even length."""
     header = struct.pack("!BBHHH", ICMP_ECHO, 0, 0, identifier, sequence)
     return (
@@ -35,13 +42,13 @@ def echo_request(identifier, sequence, payload):
     )
 
 
-def ping(network, source, destination, timeout_s=60):
+def ping(network: Network, source: str, destination: str, timeout_s: float = 60) -> int | None:
     """Round-trip time of one 64-byte echo from host to host, in ns; None when none came back."""
     with tcp.open_socket(source, socket.SOCK_RAW, socket.IPPROTO_ICMP) as echo:
         echo.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
         echo.settimeout(timeout_s)
         offset = kernel.monotonic_to_realtime_ns()
-        sent = kernel.time.clock_gettime_ns(kernel.CLOCK_MONOTONIC) + offset
+        sent = time.clock_gettime_ns(kernel.CLOCK_MONOTONIC) + offset
         echo.sendto(
             echo_request(os.getpid() & 0xFFFF, 1, bytes(56)), (network.address(destination), 0)
         )
@@ -50,10 +57,11 @@ def ping(network, source, destination, timeout_s=60):
         except TimeoutError:
             return None
         seconds, nanoseconds = struct.unpack("qq", ancillary[0][2][:16])
-        return seconds * 1_000_000_000 + nanoseconds - sent
+        rtt: int = seconds * 1_000_000_000 + nanoseconds - sent
+        return rtt
 
 
-def check_rtt(network, exact):
+def check_rtt(network: Network, exact: bool) -> dict[str, int]:
     """Ping every pair of hosts that a flow joins; returns round-trip times in ns by "from-to".
 
     Where `exact` (virtual time) the result has to be what the plan says: half
@@ -83,7 +91,7 @@ def check_rtt(network, exact):
     return measured
 
 
-def _taught(network, source, destination):
+def _taught(network: Network, source: str, destination: str) -> bool:
     """Send echoes until the switches between two hosts forward; False when they never do.
 
     A switch that has just started loses or delays the first packets.
@@ -98,10 +106,10 @@ def _taught(network, source, destination):
     )
 
 
-def _serialisation_ns(network):
+def _serialisation_ns(network: Network) -> int:
     """Longest time an echo and its reply can spend on being transmitted."""
     size = 8 * (64 + 20 + links.ETHERNET_HEADER) * 1_000_000_000
-    return sum(
+    longest: int = sum(
         size // planned[direction]["rate_bps"] + 1
         for planned in network.plan["bottlenecks"].values()
         for direction in ("forward", "reverse")
@@ -110,15 +118,18 @@ def _serialisation_ns(network):
         for host in network.plan["hosts"].values()
         if host["access_rate_bps"]
     )
+    return longest
 
 
-def parse_rate(shown):
+def parse_rate(shown: str) -> float:
     """The rate in bit/s of an HTB class as `tc class show` prints it; tc 6.1 has no JSON here."""
-    number, unit = re.search(r" rate ([\d.]+)([KMGT]?)bit", shown).groups()
-    return float(number) * 1000 ** " KMGT".index(unit or " ")
+    found = re.search(r" rate ([\d.]+)([KMGT]?)bit", shown)
+    assert found
+    number, unit = found.groups()
+    return float(number) * 1000.0 ** " KMGT".index(unit or " ")
 
 
-def check_links(network):
+def check_links(network: Network) -> None:
     """Read back rate and queue of every bottleneck.
 
     Raises:

@@ -1,5 +1,7 @@
 """System calls that Python 3.11 does not offer, and the commands of iproute2."""
 
+from __future__ import annotations
+
 import contextlib
 import ctypes
 import fcntl
@@ -8,8 +10,12 @@ import socket
 import struct
 import subprocess
 import time
+from typing import TYPE_CHECKING
 
 from sandglass.agent.errors import RunError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 NETNS_DIRECTORY = "/run/netns"
 CLONE_NEWNET = 0x40000000  # <linux/sched.h>
@@ -24,20 +30,20 @@ SIOCETHTOOL = 0x8946  # <linux/sockios.h>
 OFFLOADS_OFF = {"tso": 0x1F, "gso": 0x24, "gro": 0x2C}
 
 _libc = ctypes.CDLL(None, use_errno=True)
-_created = []
+_created: list[str] = []
 
 
 class _Timespec(ctypes.Structure):
     _fields_ = [("tv_sec", ctypes.c_long), ("tv_nsec", ctypes.c_long)]
 
 
-def _check(result, what):
+def _check(result: int, what: str) -> None:
     if result:
         number = ctypes.get_errno()
         raise RunError(f"{what}: {os.strerror(number)}")
 
 
-def sleep_until(monotonic_ns):
+def sleep_until(monotonic_ns: int) -> None:
     """Sleep until CLOCK_MONOTONIC reads `monotonic_ns`, to the nanosecond."""
     # Linux adds the slack of sleep_exactly(), but for a sleep that any other interrupt ends.
     until = _Timespec(*divmod(monotonic_ns - LEAST_SLACK_NS, 1_000_000_000))
@@ -45,7 +51,7 @@ def sleep_until(monotonic_ns):
         pass
 
 
-def sleep_exactly():
+def sleep_exactly() -> None:
     """From now on this process, and whatever it starts, wakes when it asked to.
 
     Linux lets a sleep end up to 50 us late, to wake the processor less often.
@@ -53,7 +59,7 @@ def sleep_exactly():
     _libc.prctl(PR_SET_TIMERSLACK, LEAST_SLACK_NS, 0, 0, 0)
 
 
-def monotonic_to_realtime_ns():
+def monotonic_to_realtime_ns() -> int:
     """What to add to CLOCK_MONOTONIC to get CLOCK_REALTIME, in ns.
 
     A read costs the same virtual time each, so the mean of the reads before
@@ -68,7 +74,7 @@ def monotonic_to_realtime_ns():
 # Namespaces
 
 
-def create_namespace(name):
+def create_namespace(name: str) -> None:
     """Create a network namespace that `ip netns` knows as `name`."""
     path = f"{NETNS_DIRECTORY}/{name}"
     os.makedirs(NETNS_DIRECTORY, exist_ok=True)
@@ -92,7 +98,7 @@ def create_namespace(name):
         os.close(own)
 
 
-def delete_namespace(name):
+def delete_namespace(name: str) -> None:
     """Undo create_namespace."""
     path = f"{NETNS_DIRECTORY}/{name}"
     _libc.umount2(path.encode(), 0)
@@ -100,14 +106,14 @@ def delete_namespace(name):
         os.unlink(path)
 
 
-def delete_namespaces():
+def delete_namespaces() -> None:
     """Delete all that create_namespace made; what lives in them goes with them."""
     while _created:
         delete_namespace(_created.pop())
 
 
 @contextlib.contextmanager
-def namespace(name):
+def namespace(name: str | None) -> Iterator[None]:
     """The calling thread is in network namespace `name`; None is where the agent started."""
     if name is None:
         yield
@@ -126,7 +132,7 @@ def namespace(name):
 # Commands
 
 
-def run(command, where=None, text=None):
+def run(command: list[str], where: str | None = None, text: str | None = None) -> str:
     """Run a command in a namespace and return its standard output.
 
     Raises:
@@ -146,7 +152,7 @@ def run(command, where=None, text=None):
     return done.stdout
 
 
-def batch(tool, lines, where=None):
+def batch(tool: str, lines: list[str], where: str | None = None) -> None:
     """Give `lines` to `ip` or `tc` in one process; a failure names its line.
 
     Raises:
@@ -178,7 +184,7 @@ def batch(tool, lines, where=None):
 # Settings
 
 
-def write_sysctl(name, value, where):
+def write_sysctl(name: str, value: int | str, where: str | None) -> None:
     """Set a sysctl, given with dots, in namespace `where`.
 
     Raises:
@@ -197,13 +203,13 @@ def write_sysctl(name, value, where):
         raise RunError(f"sysctl {name} on {where} refuses {value}: {error.strerror}") from None
 
 
-def read_sysctl(name, where):
+def read_sysctl(name: str, where: str | None) -> str:
     """The value of a sysctl in namespace `where`, white space folded."""
     with namespace(where), open("/proc/sys/" + name.replace(".", "/")) as file:
         return " ".join(file.read().split())
 
 
-def restart_random(seed):
+def restart_random(seed: int) -> None:
     """Make all random numbers from now on depend on `seed` alone; only the lab's kernel can."""
     path = "/proc/sys/kernel/random/restart"
     if os.path.exists(path):
@@ -211,7 +217,7 @@ def restart_random(seed):
             file.write(str(seed))
 
 
-def offloads_off(device, where):
+def offloads_off(device: str, where: str | None) -> None:
     """Switch off segmentation and receive offloads of a device."""
     with namespace(where), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
         for name, command in OFFLOADS_OFF.items():

@@ -15,6 +15,10 @@ ones: their serialisation times are not added.
 Pure functions from numbers to lines of `tc -batch`.
 """
 
+from __future__ import annotations
+
+from typing import Any
+
 ETHERNET_HEADER = 14  # bytes; qdiscs count it, see qdisc_pkt_len() in the kernel
 # Never the reason for a loss: everything a path can hold is shorter.
 NETEM_LIMIT = 1_000_000  # packets
@@ -24,12 +28,12 @@ SHAPED_CLASS = "1:1"
 QUEUE = "10:"
 
 
-def shaper_class(rate_bps, mtu):
+def shaper_class(rate_bps: int, mtu: int) -> str:
     """HTB class parameters for a link of `rate_bps` bit/s with packets up to `mtu` bytes."""
     return f"htb rate {rate_bps}bit ceil {rate_bps}bit {BUCKET} quantum {mtu + ETHERNET_HEADER}"
 
 
-def bottleneck(device, rate_bps, queue, mtu):
+def bottleneck(device: str, rate_bps: int, queue: dict[str, Any], mtu: int) -> list[str]:
     """Lines that put shaper and queue on `device`; `queue` as in the plan."""
     options = " ".join(queue["options"])
     return [
@@ -40,12 +44,12 @@ def bottleneck(device, rate_bps, queue, mtu):
     ]
 
 
-def change_rate(device, rate_bps, mtu):
+def change_rate(device: str, rate_bps: int, mtu: int) -> str:
     """Line that gives a bottleneck another rate."""
     return f"class change dev {device} classid {SHAPED_CLASS} " + shaper_class(rate_bps, mtu)
 
 
-def delay(device, delay_ns, rate_bps, verb="add"):
+def delay(device: str, delay_ns: int, rate_bps: int | None, verb: str = "add") -> str:
     """Line that delays what leaves `device` by `delay_ns` and its serialisation at `rate_bps`."""
     rate = f" rate {rate_bps}bit" if rate_bps else ""
     return (
@@ -54,12 +58,12 @@ def delay(device, delay_ns, rate_bps, verb="add"):
     )
 
 
-def microseconds(ns):
+def microseconds(ns: int) -> str:
     """A time as tc reads it exactly: it takes no ns, and cuts off what its double lacks."""
     return f"{ns // 1000}.{ns % 1000:03d}1us"
 
 
-def network_card(device, access_rate_bps, pacing, mtu):
+def network_card(device: str, access_rate_bps: int | None, pacing: bool, mtu: int) -> list[str]:
     """Lines for a host's own interface: its speed, and fq when the host paces."""
     lines = []
     parent = "root"

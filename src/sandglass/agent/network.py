@@ -1,10 +1,12 @@
 """The network of a plan: a Mininet topology with its links, routes and host settings."""
 
+from __future__ import annotations
+
 import importlib.util
 import ipaddress
 import json
 import os
-from collections import namedtuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mininet.log import setLogLevel
 
@@ -12,19 +14,39 @@ from sandglass.agent import kernel, links, openvswitch
 from sandglass.agent.errors import RunError
 from sandglass.agent.nodes import LazyMininet
 
-# `forward` and `reverse`: interfaces; (interface.node, interface.name) is where packets queue
-Bottleneck = namedtuple("Bottleneck", "name forward reverse")
-# `to_host`: the interface that sends to the host, `own`: the host's
-Access = namedtuple("Access", "host own to_host")
+if TYPE_CHECKING:
+    from mininet.link import Intf
+    from mininet.node import Node, Switch
+    from mininet.topo import Topo
+
+    from sandglass.agent import Plan
 
 
-def load_topology(path, params):
+class Bottleneck(NamedTuple):
+    """The two interfaces of a bottleneck; packets queue at (interface.node, interface.name)."""
+
+    name: str
+    forward: Intf
+    reverse: Intf
+
+
+class Access(NamedTuple):
+    """A host's link: the host's own interface, and the one that sends to the host."""
+
+    host: str
+    own: Intf
+    to_host: Intf
+
+
+def load_topology(path: str, params: dict[str, Any]) -> Topo:
     """The Mininet Topo object that the file at `path` builds from `params`.
 
     Raises:
         RunError: the file has no topos table, or its class refuses the parameters.
     """
     spec = importlib.util.spec_from_file_location("experiment_topology", path)
+    assert spec  # the path ends in .py
+    assert spec.loader
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     topos = getattr(module, "topos", None)
@@ -45,7 +67,7 @@ class Network:
         access: Access by host name.
     """
 
-    def __init__(self, plan, topology_path):
+    def __init__(self, plan: Plan, topology_path: str) -> None:
         self.plan = plan
         setLogLevel("output")
         topo = load_topology(topology_path, plan["topology"]["params"])
@@ -78,9 +100,9 @@ class Network:
                     interface.node.namespace,
                 )
 
-    def _find_links(self):
-        self.bottlenecks = {}
-        self.access = {}
+    def _find_links(self) -> None:
+        self.bottlenecks: dict[str, Bottleneck] = {}
+        self.access: dict[str, Access] = {}
         planned = self.plan["hosts"]
         for link in self.net.links:
             one, two = link.intf1, link.intf2
@@ -94,7 +116,7 @@ class Network:
         if missing:
             raise RunError(f"the topology links no network to {', '.join(sorted(missing))}")
 
-    def bottleneck_rate_towards(self, node, seen=()):
+    def bottleneck_rate_towards(self, node: Node, seen: tuple[Node, ...] = ()) -> int | None:
         """Rate in bit/s at which packets can reach `node` from the nearest bottlenecks, or None.
 
         The fastest, where several lead there: netem with that rate adds
@@ -117,7 +139,7 @@ class Network:
                 rates.append(self.bottleneck_rate_towards(other.node, (*seen, node)) or 0)
         return max(rates, default=0) or None
 
-    def _access_lines(self, node):
+    def _access_lines(self, node: Node) -> list[str]:
         """tc lines for the interfaces on which `node` sends to a host."""
         lines = []
         for host, access in self.access.items():
@@ -129,7 +151,7 @@ class Network:
             lines.append(links.delay(access.to_host.name, planned["half_rtt_ns"], rate))
         return lines
 
-    def _configure(self, node):
+    def _configure(self, node: Node) -> None:
         """Addresses, neighbours, routes, MTU and settings of one node."""
         planned = self.plan["hosts"].get(node.name)
         lines = ["link set lo up"]
@@ -178,20 +200,22 @@ class Network:
         if hasattr(node, "own_config"):
             node.own_config(**node.params)
 
-    def _bring_ports_up(self, switch):
+    def _bring_ports_up(self, switch: Switch) -> None:
         ports = [interface for interface in switch.intfList() if interface.link]
         kernel.batch("ip", [f"link set {port.name} mtu {self._mtu_of(port)} up" for port in ports])
         for port in ports:
             kernel.offloads_off(port.name, switch.namespace)
 
-    def _mtu_of(self, interface):
+    def _mtu_of(self, interface: Intf) -> int:
         """A host's MTU holds on both ends of its access link; elsewhere the largest one does."""
         for access in self.access.values():
             if interface in (access.own, access.to_host):
-                return self.plan["hosts"][access.host]["mtu"]
-        return max(host["mtu"] for host in self.plan["hosts"].values())
+                return int(self.plan["hosts"][access.host]["mtu"])
+        return max(int(host["mtu"]) for host in self.plan["hosts"].values())
 
-    def _neighbours(self, interface):
+    def _neighbours(
+        self, interface: Intf
+    ) -> list[tuple[ipaddress.IPv4Address | ipaddress.IPv6Address, str]]:
         """(address, MAC) of every other interface in the same subnet."""
         if not hasattr(self, "_addressed"):
             self._addressed = [
@@ -207,11 +231,12 @@ class Network:
             if other is not interface and address.network == mine
         ]
 
-    def address(self, host):
+    def address(self, host: str) -> str:
         """IPv4 address of a host, as text."""
-        return self.access[host].own.ip
+        ip: str = self.access[host].own.ip
+        return ip
 
-    def change(self, name, step):
+    def change(self, name: str, step: dict[str, Any]) -> None:
         """Apply one step of a bottleneck's schedule."""
         bottleneck = self.bottlenecks[name]
         planned = self.plan["bottlenecks"][name]
@@ -239,7 +264,7 @@ class Network:
                 access.to_host.node.namespace,
             )
 
-    def qdiscs(self):
+    def qdiscs(self) -> dict[str, list[dict[str, Any]]]:
         """What the kernel reports of the qdiscs: `tc -j` output by node.
 
         Nodes on which nothing was set up have none but noqueue, and are left out.

@@ -7,7 +7,9 @@ network of twenty nodes is up in a tenth of the time, and everything that works
 at a Mininet prompt still does.
 """
 
-from typing import ClassVar
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from mininet.link import Intf, Link
 from mininet.net import Mininet
@@ -15,18 +17,23 @@ from mininet.node import Node, Switch
 
 from sandglass.agent import kernel
 
+if TYPE_CHECKING:
+    from mininet.topo import Topo
+
 
 class QuietIntf(Intf):
     """An interface whose addresses are set later, with those of its node."""
 
-    def config(self, ip=None, mac=None, **params):
+    def config(
+        self, ip: str | None = None, mac: str | None = None, **params: Any
+    ) -> dict[str, Any]:
         if mac:
             self.mac = mac
         if ip:
             self.setIP(ip)
         return {}
 
-    def setIP(self, ipstr, prefixLen=None):
+    def setIP(self, ipstr: str, prefixLen: Any = None) -> None:
         self.ip, _, length = ipstr.partition("/")
         self.prefixLen = int(length or prefixLen)
 
@@ -39,10 +46,17 @@ class VethLink(Link):
         made: pairs so far.
     """
 
-    wanted: ClassVar = []
-    made: ClassVar = 0
+    wanted: ClassVar[list[str]] = []
+    made: ClassVar[int] = 0
 
-    def __init__(self, node1, node2, addr1=None, addr2=None, **params):
+    def __init__(
+        self,
+        node1: Node,
+        node2: Node,
+        addr1: str | None = None,
+        addr2: str | None = None,
+        **params: Any,
+    ) -> None:
         # Addresses by number: those that Mininet or the kernel would draw are random.
         VethLink.made += 1
         high, low = divmod(VethLink.made, 256)
@@ -58,8 +72,15 @@ class VethLink(Link):
 
     @classmethod
     def makeIntfPair(
-        cls, intfname1, intfname2, addr1=None, addr2=None, node1=None, node2=None, deleteIntfs=True
-    ):
+        cls,
+        intfname1: str,
+        intfname2: str,
+        addr1: str | None = None,
+        addr2: str | None = None,
+        node1: Any = None,
+        node2: Any = None,
+        deleteIntfs: bool = True,
+    ) -> None:
         ends = []
         for name, node, mac in ((intfname1, node1, addr1), (intfname2, node2, addr2)):
             place = ["netns", node.name] if node.inNamespace else []
@@ -67,15 +88,18 @@ class VethLink(Link):
         cls.wanted.append(" ".join(["link", "add", *ends[0], "type", "veth", "peer", *ends[1]]))
 
 
-class LazyNode:
+class LazyNode(Node):
     """Mixed into a Mininet node class: namespace now, shell when needed."""
 
-    def startShell(self, mnopts=None):
+    inNamespace: bool
+    namespace: str | None
+
+    def startShell(self, mnopts: str | None = None) -> None:
         self.namespace = self.name if self.inNamespace else None
         if self.inNamespace:
             kernel.create_namespace(self.name)
 
-    def open_shell(self):
+    def open_shell(self) -> None:
         if self.shell:
             return
         in_namespace, self.inNamespace = self.inNamespace, False  # it is entered, not made
@@ -85,21 +109,21 @@ class LazyNode:
         finally:
             self.inNamespace = in_namespace
 
-    def sendCmd(self, *args, **kwargs):
+    def sendCmd(self, *args: Any, **kwargs: Any) -> Any:
         self.open_shell()
         return super().sendCmd(*args, **kwargs)
 
-    def cmd(self, *args, **kwargs):
+    def cmd(self, *args: Any, **kwargs: Any) -> Any:
         self.open_shell()
         return super().cmd(*args, **kwargs)
 
-    def popen(self, *args, **kwargs):
+    def popen(self, *args: Any, **kwargs: Any) -> Any:
         # As Mininet's, with the namespace entered by name instead of by the shell's pid.
         if self.inNamespace and "mncmd" not in kwargs:
             kwargs["mncmd"] = ["nsenter", f"--net={kernel.NETNS_DIRECTORY}/{self.name}"]
         return super().popen(*args, **kwargs)
 
-    def terminate(self):
+    def terminate(self) -> None:
         super().terminate()
         if self.inNamespace:
             kernel.delete_namespace(self.name)
@@ -108,13 +132,13 @@ class LazyNode:
 class LazyHost(LazyNode, Node):
     """A host or router; network.py gives it its addresses and routes in one batch."""
 
-    def config(self, ip=None, **params):
+    def config(self, ip: str | None = None, **params: Any) -> dict[str, Any]:
         if ip and self.intfs and not self.defaultIntf().ip:
             self.defaultIntf().setIP(ip)
         return {}
 
 
-def lazy(cls):
+def lazy(cls: type[Node] | None) -> type[Node]:
     """The lazy form of a topology's node class."""
     if cls is None or cls.__name__ in ("Node", "Host", "Router"):
         return LazyHost
@@ -127,16 +151,16 @@ def lazy(cls):
 class LazyMininet(Mininet):
     """Mininet with lazy nodes and links made in place."""
 
-    def __init__(self, topo):
+    def __init__(self, topo: Topo) -> None:
         super().__init__(topo=topo, controller=None, link=VethLink, build=True)
 
-    def buildFromTopo(self, topo=None):
+    def buildFromTopo(self, topo: Topo | None = None) -> None:
         super().buildFromTopo(topo)
         kernel.batch("ip", VethLink.wanted)
         VethLink.wanted.clear()
 
-    def addHost(self, name, cls=None, **params):
+    def addHost(self, name: str, cls: type[Node] | None = None, **params: Any) -> Node:
         return super().addHost(name, cls=lazy(cls), **params)
 
-    def addSwitch(self, name, cls=None, **params):
+    def addSwitch(self, name: str, cls: type[Switch] | None = None, **params: Any) -> Switch:
         return super().addSwitch(name, cls=lazy(cls or self.switch), **params)

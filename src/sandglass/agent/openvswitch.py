@@ -1,5 +1,7 @@
 """Open vSwitch inside the lab: its database, its daemon, the kernel's datapath."""
 
+from __future__ import annotations
+
 import os
 import signal
 import time
@@ -18,10 +20,10 @@ SETTLED_NS = 10_500_000_000
 
 MAX_IDLE = "other_config:max-idle=86400000"  # ms
 
-_started = []
+_started: list[str] = []
 
 
-def start():
+def start() -> None:
     """Start ovsdb-server and ovs-vswitchd unless the machine runs them already.
 
     Raises:
@@ -56,7 +58,7 @@ def start():
     _started.append("ovs-vswitchd")
 
 
-def stop():
+def stop() -> None:
     """Stop what start() started."""
     while _started:
         with open(f"{RUN}/{_started.pop()}.pid") as file:

@@ -1,17 +1,23 @@
 """Talks to the recorder module (kmods/recorder)."""
 
+from __future__ import annotations
+
 import os
 import shutil
+from typing import TYPE_CHECKING
 
 from sandglass.agent import kernel
 from sandglass.agent.errors import RunError
+
+if TYPE_CHECKING:
+    from sandglass.agent.network import Network
 
 PROC = "/proc/recorder"
 STREAMS = ("packets", "acks", "queues")
 QUEUE_INTERVAL_NS = 10_000_000  # the finest the field asks for; a sample costs about 1 us
 
 
-def load(module_path):
+def load(module_path: str | None) -> None:
     """Load the module. On the host backend it is loaded by name instead."""
     if os.path.isdir(PROC):
         return
@@ -19,12 +25,12 @@ def load(module_path):
     kernel.run(command)
 
 
-def _command(text, where=None):
+def _command(text: str, where: str | None = None) -> None:
     with kernel.namespace(where), open(f"{PROC}/control", "w") as control:
         control.write(text)
 
 
-def watch(network):
+def watch(network: Network) -> None:
     """Have the module watch both directions of every bottleneck, in the order of `queues_of`."""
     for name, bottleneck in network.bottlenecks.items():
         for direction in ("forward", "reverse"):
@@ -37,7 +43,7 @@ def watch(network):
             )
 
 
-def queues_of(network):
+def queues_of(network: Network) -> list[dict[str, str]]:
     """What the numbers of the watched queues mean.
 
     Shape of an entry: {"bottleneck", "direction", "kind", "node", "device"}.
@@ -59,19 +65,19 @@ def queues_of(network):
     return queues
 
 
-def start(streams, zero_ns):
+def start(streams: list[str], zero_ns: int) -> None:
     """Start recording `streams` at CLOCK_MONOTONIC `zero_ns`, which becomes time zero."""
     _command(f"zero {zero_ns}")
     words = [f"queues={QUEUE_INTERVAL_NS}" if s == "queues" else s for s in streams]
     _command(" ".join(["start", *words]))
 
 
-def stop():
+def stop() -> None:
     """Stop recording."""
     _command("stop")
 
 
-def save(streams, directory):
+def save(streams: list[str], directory: str) -> dict[int, str]:
     """Copy the records into files named after their streams.
 
     Returns the names of the congestion controls by the numbers that stand for them.

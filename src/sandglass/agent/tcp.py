@@ -1,6 +1,7 @@
 """TCP sockets: congestion control and struct tcp_info of <linux/tcp.h>."""
 
-import os
+from __future__ import annotations
+
 import socket
 import struct
 
@@ -73,20 +74,20 @@ _FIELDS = [
 ECN_SEEN = 8  # TCPI_OPT_ECN: negotiated
 
 
-def info(connection):
+def info(connection: socket.socket) -> dict[str, int]:
     """struct tcp_info of a connected socket, as a dict. Fields the kernel lacks are zero."""
     size = struct.calcsize(_FORMAT)
     raw = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, size)
     return dict(zip(_FIELDS, struct.unpack(_FORMAT, raw.ljust(size, b"\0")), strict=True))
 
 
-def congestion_control(connection):
+def congestion_control(connection: socket.socket) -> str:
     """Name of the congestion control a socket really uses."""
     raw = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, 16)
     return raw.split(b"\0")[0].decode()
 
 
-def set_congestion_control(connection, name):
+def set_congestion_control(connection: socket.socket, name: str) -> None:
     """Choose a socket's congestion control.
 
     Raises:
@@ -97,12 +98,14 @@ def set_congestion_control(connection, name):
     except OSError as error:
         available = kernel.read_sysctl("net.ipv4.tcp_available_congestion_control", None)
         raise RunError(
-            f"congestion control {name}: {os.strerror(error.errno)}",
+            f"congestion control {name}: {error.strerror}",
             f"This kernel has: {available}",
         ) from None
 
 
-def open_socket(where, kind=socket.SOCK_STREAM, protocol=0):
+def open_socket(
+    where: str | None, kind: int = socket.SOCK_STREAM, protocol: int = 0
+) -> socket.socket:
     """A socket that lives in network namespace `where`, whoever uses it."""
     with kernel.namespace(where):
         return socket.socket(socket.AF_INET, kind, protocol)
