@@ -1,0 +1,139 @@
+"""docs/data-format.md says of every file and column what a run really holds."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import polars as pl
+import pytest
+
+from sandglass.cache import ROOT
+from tests.lab.experiments import Lab, Mapped, Run, bulk, dumbbell, flow
+
+pytestmark = pytest.mark.lab
+DOCUMENT = (ROOT / "docs" / "data-format.md").read_text()
+RED = {"limit": "200kB", "min": "20kB", "max": "80kB", "avpkt": 1000}
+KINDS: dict[str, Mapped] = {
+    "codel": {"kind": "codel"},
+    "fq_codel": {"kind": "fq_codel"},
+    "pie": {"kind": "pie"},
+    "fq_pie": {"kind": "fq_pie"},
+    "red": {"kind": "red"} | RED,
+}
+
+
+def rows(heading: str) -> list[list[str]]:
+    """Cells of the first table below a heading, without its head; code marks are taken off."""
+    section = re.search(rf"^#+ {re.escape(heading)}\n(.*?)(?=^#|\Z)", DOCUMENT, re.M | re.S)
+    assert section, f"no section {heading}"
+    table = re.search(r"((?:^\|.*\n)+)", section[1], re.M)
+    assert table, f"no table in {heading}"
+    lines = [
+        re.split(r"\s*(?<!\\)\|\s*", line.strip()[1:-1].strip(" "))
+        for line in table[1].splitlines()
+    ]
+    return [[cell.strip("`") for cell in line] for line in lines[2:]]
+
+
+def documented(heading: str) -> dict[str, str]:
+    """Types by column as documented."""
+    return {row[0]: row[1] for row in rows(heading)}
+
+
+def found(frame: pl.DataFrame) -> dict[str, str]:
+    """Types by column as found."""
+    return {name: str(dtype.base_type()) for name, dtype in frame.schema.items()}
+
+
+@pytest.fixture
+def rich(lab: Lab) -> Run:
+    """A run with every workload but flent."""
+    return lab(
+        dumbbell(
+            bulk(cc="reno"),
+            bulk("s2", "d2", ecn=True, size="100kB"),
+            flow("udp", rate="100kbit", duration="2s"),
+            flow("ping", duration="2s"),
+            queue={"kind": "codel", "ecn": True},
+            pairs=2,
+            duration="5s",
+        )
+    )
+
+
+@pytest.fixture
+def flent(lab: Lab) -> Run:
+    """A run of flent."""
+    queue = {"kind": "fq_codel"}
+    upload = flow("flent:tcp_upload", duration="5s")
+    return lab(dumbbell(upload, queue=queue, duration="16s", title="An upload"))
+
+
+@pytest.mark.parametrize("table", ["packets", "acks", "flows"])
+def test_columns_of_tables(rich: Run, table: str) -> None:
+    assert documented(f"{table}.parquet") == found(rich.table(table))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_columns_of_queues(lab: Lab, kind: str) -> None:
+    run = lab(dumbbell(bulk(), queue=KINDS[kind], duration="1s", record=["queues"]))
+    assert documented("queues.parquet") | documented(kind) == found(run.table("queues"))
+
+
+def test_columns_of_a_queue_without_counters_of_its_own(lab: Lab) -> None:
+    run = lab(dumbbell(bulk(), queue={"kind": "pfifo"}, duration="1s", record=["queues"]))
+    assert documented("queues.parquet") == found(run.table("queues"))
+
+
+@pytest.mark.parametrize(("file", "section"), [("datagrams-3", "datagrams-N"), ("rtt-4", "rtt-N")])
+def test_columns_of_lists(rich: Run, file: str, section: str) -> None:
+    assert documented(f"{section}.csv") == found(pl.read_csv(rich.path / f"{file}.csv"))
+
+
+def test_files(rich: Run, flent: Run) -> None:
+    names = {
+        re.sub(r"-\d+\.", "-N.", path.name) for run in (rich, flent) for path in run.path.iterdir()
+    }
+    assert {row[0] for row in rows("Files")} == names
+
+
+def test_reasons_for_drops(rich: Run) -> None:
+    dtype = rich.table("packets").schema["drop"]
+    assert isinstance(dtype, pl.Enum)
+    assert [row[0] for row in rows("Reasons for a drop")] == dtype.categories.to_list()
+
+
+def leaves(content: Any, path: str = "") -> Iterator[str]:
+    """Paths of all values: a.b[].c."""
+    if isinstance(content, dict) and content:
+        for key, value in content.items():
+            yield from leaves(value, f"{path}.{key}" if path else key)
+    elif isinstance(content, list) and content:
+        for value in content:
+            yield from leaves(value, f"{path}[]")
+    else:
+        yield path
+
+
+def pattern(key: str) -> str:
+    """A regular expression for a documented key."""
+    return re.escape(key).replace(r"\*", r"[^\[\]]+?").replace("…", r".*")
+
+
+def test_every_key_of_run_json_is_documented_and_every_documented_key_is_there(
+    rich: Run, flent: Run
+) -> None:
+    keys = [row[0] for row in rows("run.json")]
+    paths = {path for run in (rich, flent) for path in leaves(run.content)}
+    for path in paths:
+        assert any(re.fullmatch(pattern(key), path) for key in keys), f"{path} is not documented"
+    for key in keys:
+        assert any(re.fullmatch(pattern(key), path) for path in paths), f"there is no {key}"
+
+
+def test_a_table_and_run_json_agree(rich: Run) -> None:
+    renamed = {"flow": "id", "src": "from", "dst": "to"}
+    for row, listed in zip(rich.table("flows").to_dicts(), rich.content["flows"], strict=True):
+        assert {renamed.get(key, key): value for key, value in row.items()} == {
+            key: listed[key] for key in (renamed.get(name, name) for name in row)
+        }

@@ -1,0 +1,196 @@
+"""Same experiment, same bytes: whoever runs it, wherever, and whatever else the machine does."""
+
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sandglass import cache, runs, spec
+from tests.lab.conftest import command
+from tests.lab.experiments import Lab, bulk, dumbbell
+
+pytestmark = pytest.mark.lab
+EXAMPLES = {"codel": "90s", "ten_flows_ovs": "5s"}
+NOBODY = 65534
+NEEDS_ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
+
+
+@pytest.fixture(scope="module", params=list(EXAMPLES.items()), ids=list(EXAMPLES))
+def example(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Path, str]:
+    """An example of the repository, and its digest as found by a run in this process."""
+    name, duration = request.param
+    text = (cache.ROOT / "examples" / f"{name}.yaml").read_text()
+    directory = tmp_path_factory.mktemp(name)
+    source = directory / "example.yaml"
+    lasting = [
+        f"duration: {duration}\n" if line[:9] == "duration:" else line
+        for line in text.splitlines(True)
+    ]
+    source.write_text("".join(lasting))
+    result = runs.run(spec.load(source), source, directory / "first")
+    assert result.content["virtual_s"] == float(duration[:-1])
+    return source, result.content["digest"]
+
+
+def digest(words: list[str], directory: Path) -> str:
+    """The digest that a run's command prints."""
+    done = subprocess.run(
+        words, cwd=directory, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()[-1].removeprefix("digest ")
+
+
+def test_again(example: tuple[Path, str], tmp_path: Path) -> None:
+    source, expected = example
+    for number in range(2):
+        assert (
+            digest(command(cache.ROOT, "run", source, "--out", tmp_path / str(number)), tmp_path)
+            == expected
+        )
+
+
+def test_from_another_directory_under_another_name(
+    example: tuple[Path, str], tmp_path: Path
+) -> None:
+    source, expected = example
+    elsewhere = tmp_path / "a directory with a long name" / "and another"
+    elsewhere.mkdir(parents=True)
+    shutil.copy(source, elsewhere / "renamed.yaml")
+    words = command(cache.ROOT, "run", "renamed.yaml", "--out", "here")
+    assert digest(words, elsewhere) == expected
+
+
+def test_from_another_checkout(example: tuple[Path, str], checkout: Path, tmp_path: Path) -> None:
+    source, expected = example
+    assert digest(command(checkout, "run", source, "--out", tmp_path / "out"), tmp_path) == expected
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        ["sh", "-c", 'exec "$@" <&-', "sh"],
+        ["nice", "-n", "15"],
+        ["env", "LC_ALL=C.UTF-8", "TZ=Asia/Tokyo", "A_LONG_VARIABLE=" + "x" * 5000],
+    ],
+    ids=["stdin-closed", "nice", "environment"],
+)
+def test_started_otherwise(example: tuple[Path, str], tmp_path: Path, before: list[str]) -> None:
+    source, expected = example
+    words = command(cache.ROOT, "run", source, "--out", tmp_path / "out")
+    assert digest([*before, *words], tmp_path) == expected
+
+
+@contextlib.contextmanager
+def busy_processors() -> Iterator[None]:
+    """Each processor has other work to do."""
+    with contextlib.ExitStack() as stack:
+        for _ in os.sched_getaffinity(0):
+            process = subprocess.Popen([sys.executable, "-c", "while True: pass"])
+            stack.callback(process.wait)
+            stack.callback(process.kill)
+        yield
+
+
+def test_on_a_busy_machine(example: tuple[Path, str], tmp_path: Path) -> None:
+    source, expected = example
+    with busy_processors():
+        words = command(cache.ROOT, "run", source, "--out", tmp_path / "out")
+        assert digest(words, tmp_path) == expected
+
+
+def lab_of(process: "subprocess.Popen[str]") -> int:
+    """The process id of the lab that a command has started; waits for it."""
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+    while process.poll() is None:
+        for child in children.read_text().split():
+            if Path(f"/proc/{child}/comm").read_text().strip() == "linux":
+                return int(child)
+        time.sleep(0.005)
+    raise AssertionError("the command ended without a lab")
+
+
+def test_stopped_and_continued(example: tuple[Path, str], tmp_path: Path) -> None:
+    source, expected = example
+    words = command(cache.ROOT, "run", source, "--out", tmp_path / "out")
+    with subprocess.Popen(
+        words, cwd=tmp_path, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True
+    ) as process:
+        running = lab_of(process)
+        for pause_s in (0.2, 0.1, 0.2):
+            time.sleep(0.15)
+            os.kill(running, signal.SIGSTOP)
+            time.sleep(pause_s)
+            state = Path(f"/proc/{running}/stat").read_text().rpartition(")")[2].split()[0]
+            os.kill(running, signal.SIGCONT)
+            assert state == "T"
+        printed, _ = process.communicate()
+    assert process.returncode == 0
+    assert printed.splitlines()[-1] == f"digest {expected}"
+
+
+AS_ANOTHER = """
+import os, sys
+from pathlib import Path
+from sandglass import runs, spec
+experiment, out = spec.load(sys.argv[1]), Path(sys.argv[2])
+runs.run(experiment, None, out / "root")  # imports what the other user may not be able to read
+os.setgroups([])
+os.setgid(int(sys.argv[3]))
+os.setuid(int(sys.argv[3]))
+os.environ["SANDGLASS_CACHE"] = str(out / "cache")
+print(runs.run(experiment, None, out / "other").content["digest"])
+"""
+
+
+@NEEDS_ROOT
+def test_as_another_user(
+    example: tuple[Path, str], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """With a cache of its own, since the real one may lie in root's home directory."""
+    source, expected = example
+    if any(not parent.stat().st_mode & 0o001 for parent in cache.ROOT.parents):
+        pytest.skip("this checkout lies where other users cannot read it")
+    place = Path(
+        subprocess.run(["mktemp", "-d"], capture_output=True, text=True, check=True).stdout.strip()
+    )
+    try:
+        place.chmod(0o777)
+        kernel = cache.lab_kernel()
+        copy = place / "cache" / "kernels" / kernel.linux.parent.name
+        copy.mkdir(parents=True)
+        for file in (kernel.linux, kernel.linux.parent / "build.json"):
+            shutil.copy2(file, copy)
+        shutil.copytree(kernel.init.parent, copy / kernel.init.parent.name)
+        (place / "cache" / "programs").mkdir()
+        words = [sys.executable, "-c", AS_ANOTHER, source, place, NOBODY]
+        done = subprocess.run(
+            list(map(str, words)),
+            env=os.environ | {"PYTHONPATH": str(cache.ROOT / "src")},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        assert (place / "other" / "run.json").stat().st_uid == NOBODY
+        assert done.stdout.strip() == expected
+    finally:
+        shutil.rmtree(place)
+
+
+def test_another_seed_is_another_run(lab: Lab) -> None:
+    """In what PIE draws, and so in how TCP fares; not only in addresses and ports."""
+    experiment = dumbbell(bulk(cc="reno"), queue={"kind": "pie"}, duration="20s")
+    first, second = lab(experiment, seed=1), lab(experiment, seed=2)
+    assert first.content["digest"] != second.content["digest"]
+    assert first.content["flows"][0]["bytes"] != second.content["flows"][0]["bytes"]
+    assert lab(experiment).content["digest"] == first.content["digest"]

@@ -1,0 +1,41 @@
+"""flent's own tests run in the lab, and their data files are kept whole."""
+
+import gzip
+import json
+
+import pytest
+
+from tests.lab.experiments import Lab, Run, dumbbell, flow
+
+pytestmark = pytest.mark.lab
+
+
+@pytest.fixture
+def run(lab: Lab) -> Run:
+    """tcp_upload of 5 s; flent itself measures 5 s before and after."""
+    return lab(
+        dumbbell(
+            flow("flent:tcp_upload", duration="5s"),
+            queue={"kind": "fq_codel"},
+            duration="16s",
+            title="An upload",
+        )
+    )
+
+
+def test_the_data_file_is_kept(run: Run) -> None:
+    file = run.path / run.content["flows"][0]["data"]
+    assert file.name == "flent-1.flent.gz"
+    data = json.loads(gzip.decompress(file.read_bytes()))
+    assert data["metadata"]["NAME"] == "tcp_upload"
+    assert data["metadata"]["TITLE"] == "An upload"
+    assert len(data["x_values"]) == len(data["results"]["TCP upload"])
+    upload = [value for value in data["results"]["TCP upload"] if value is not None]
+    assert sum(upload) / len(upload) == pytest.approx(9.5, rel=0.1)
+    ping = [value for value in data["results"]["Ping (ms) ICMP"] if value is not None]
+    assert min(ping) == pytest.approx(40.2, abs=0.2)
+
+
+def test_its_packets_are_recorded_as_the_flow_s(run: Run) -> None:
+    packets = run.packets(flow=1)
+    assert packets["size_bytes"].to_numpy().sum() * 8 / 5 / 10e6 == pytest.approx(1, abs=0.1)

@@ -1,0 +1,142 @@
+"""Each topology carries TCP, in the lab and at the prompt of plain Mininet."""
+
+import subprocess
+import sys
+
+import pytest
+
+from sandglass import cache, runs, topology
+from tests.lab.conftest import command
+from tests.lab.experiments import Lab, Mapped, bulk
+
+pytestmark = pytest.mark.lab
+# Of each topology: parameters, flows, and the bottlenecks that these fill in forward direction.
+CASES: dict[str, tuple[Mapped, list[Mapped], list[str]]] = {
+    "dumbbell": ({"pairs": 2}, [bulk(), bulk("s2", "d2")], ["bottleneck"]),
+    "dumbbell_ovs": ({"pairs": 2}, [bulk(), bulk("s2", "d2")], ["bottleneck"]),
+    "parking_lot": (
+        {"hops": 3},
+        [bulk(), bulk("s2", "d2"), bulk("s3", "d3"), bulk("s4", "d4")],
+        ["hop1", "hop2", "hop3"],
+    ),
+    "star": ({"arms": 3}, [bulk("h1", "h2"), bulk("h3", "h1")], ["arm1", "arm2"]),
+}
+
+
+def experiment(name: str) -> Mapped:
+    parameters, flows, _ = CASES[name]
+    return parameters | {
+        "topology": name,
+        "rtt": "40ms",
+        "bottleneck": {"rate": "10mbit", "queue": {"kind": "pfifo", "limit": "1bdp"}},
+        "flows": flows,
+        "duration": "10s",
+    }
+
+
+def test_all_topologies_have_a_case() -> None:
+    assert set(CASES) == set(topology.names())
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_it_carries_tcp_and_its_bottlenecks_are_the_only_ones(lab: Lab, name: str) -> None:
+    run = lab(experiment(name))
+    _, flows, full = CASES[name]
+    for flow in run.content["flows"]:
+        assert flow["goodput_mbit"] > 0.5, flow
+        assert flow["cc"] == "cubic"
+    bottlenecks = run.content["bottlenecks"]
+    for bottleneck in full:
+        assert bottlenecks[bottleneck]["utilisation"] > 0.9
+    pairs = {f"{flow['from']}-{flow['to']}" for flow in flows}
+    assert run.content["observed"]["rtt_ms"].keys() == pairs
+    for rtt in run.content["observed"]["rtt_ms"].values():
+        # An echo of 98 bytes is serialised once each way: bottlenecks in a row cut through.
+        assert rtt == pytest.approx(40 + 2 * 98 * 8 / 10e6 * 1e3, abs=0.002)
+    # Nothing is lost outside the bottlenecks' queues, and nothing waits there.
+    others = [
+        q
+        for found in run.content["observed"]["qdiscs"].values()
+        for q in found
+        if q["handle"] != "10:"
+    ]
+    assert others
+    assert sum(q["drops"] for q in others if q["kind"] == "netem") == 0
+
+
+def test_flows_cross_the_bottlenecks_on_their_way(lab: Lab) -> None:
+    packets = lab(experiment("parking_lot")).table("packets")
+    crossed = {
+        number: set(packets.filter(flow=number)["bottleneck"].unique()) for number in (1, 2, 3, 4)
+    }
+    assert crossed == {1: {"hop1", "hop2", "hop3"}, 2: {"hop1"}, 3: {"hop2"}, 4: {"hop3"}}
+
+
+def test_open_vswitch_forwards_in_the_kernel(lab: Lab) -> None:
+    """Through a switch as without one: the same packets cross the bottleneck at the same rate."""
+    plain, switched = lab(experiment("dumbbell")), lab(experiment("dumbbell_ovs"))
+    assert sum(f["bytes"] for f in switched.content["flows"]) == pytest.approx(
+        sum(f["bytes"] for f in plain.content["flows"]), rel=0.02
+    )
+
+
+def prompt(target: str, *typed: str) -> str:
+    """What Mininet's prompt in the lab answers."""
+    done = subprocess.run(
+        command(cache.ROOT, "shell", target),
+        cwd=cache.ROOT,
+        input="".join(line + "\n" for line in typed),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout
+    return done.stdout
+
+
+@pytest.mark.parametrize("name", ["dumbbell", "dumbbell_ovs"])
+def test_all_hosts_answer_at_the_prompt(name: str) -> None:
+    assert "0% dropped (12/12 received)" in prompt(f"topologies/{name}.py", "pingall")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "received"), [("dumbbell,2", 30), ("parking_lot,2", 72), ("star,3", 42)]
+)
+def test_plain_mininet_runs_it(arguments: str, received: int) -> None:
+    """With the `mn` command, in the lab, whose kernel has all that Mininet needs."""
+    name = arguments.partition(",")[0]
+    said = prompt(
+        "topologies/dumbbell.py",
+        "sh cd /run/sandglass/code && mn --controller none --test pingall "
+        f"--custom topologies/{name}.py --topo {arguments} 2>&1",
+    )
+    assert f"0% dropped ({received}/{received} received)" in said
+
+
+def test_plain_mininet_builds_the_one_with_switches() -> None:
+    """In a process that knows neither Sandglass nor its paths, as `mn` starts it."""
+    program = """
+import sys
+sys.path.append("/usr/lib/python3/dist-packages")
+custom = {}
+exec(open("topologies/dumbbell_ovs.py").read(), custom)
+topo = custom["topos"]["dumbbell_ovs"](3)
+print(*sorted(topo.switches()), len(topo.hosts()), len(topo.links()))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=cache.ROOT,
+        env={},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.split() == ["sw1", "sw2", "8", "9"]
+
+
+def test_the_prompt_leaves_nothing_behind() -> None:
+    before = set(cache.ROOT.iterdir()), set(runs.RUNS.glob("*"))
+    prompt("topologies/star.py", "nodes")
+    assert (set(cache.ROOT.iterdir()), set(runs.RUNS.glob("*"))) == before

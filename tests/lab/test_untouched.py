@@ -1,0 +1,169 @@
+"""A run leaves the machine as it found it, however it ends."""
+
+import ctypes
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sandglass import cache
+from tests.lab.conftest import Cli, command
+from tests.lab.experiments import bulk, dumbbell, written
+
+pytestmark = pytest.mark.lab
+PR_SET_CHILD_SUBREAPER = 36  # <linux/prctl.h>
+GONE_WITHIN_S = 1.0
+LOCKS = "sandglass-processors"
+# They count what goes on, on the host and beside us.
+COUNTERS = ("nf_conntrack_count", "tcp_mem_pressure")
+
+
+def names(directory: Path) -> list[str]:
+    """What stands in a directory, but for the locks that say which processors are in use."""
+    return sorted(path.name for path in directory.iterdir() if path.name != LOCKS)
+
+
+def said(*words: str) -> str:
+    return subprocess.run(words, capture_output=True, text=True, check=True).stdout
+
+
+def settings() -> dict[str, str]:
+    """Every sysctl of the network that can be read."""
+    found = {}
+    for path in Path("/proc/sys/net").rglob("*"):
+        if path.is_file() and path.name not in COUNTERS:
+            try:
+                found[str(path)] = path.read_text()
+            except OSError:
+                continue
+    return found
+
+
+def modules() -> list[str]:
+    """Loaded kernel modules; none where the machine's kernel knows of none."""
+    listed = Path("/proc/modules")
+    lines = listed.read_text().splitlines() if listed.exists() else []
+    return sorted(line.split()[0] for line in lines)
+
+
+def machine(temporary: Path) -> dict[str, Any]:
+    """What a run must leave alone."""
+    return {
+        "links": said("ip", "-oneline", "link", "show"),
+        "addresses": said("ip", "-oneline", "-family", "inet", "address", "show"),
+        "namespaces": said("ip", "netns", "list"),
+        "sysctls": settings(),
+        "modules": modules(),
+        "mounts": Path("/proc/self/mountinfo").read_text(),
+        "temporary files": names(temporary),
+        "checkout": names(cache.ROOT),
+    }
+
+
+def descendants() -> list[str]:
+    """Commands of all processes that descend from this one, orphans too; none is a zombie."""
+    while True:  # what ended is collected first
+        try:
+            if os.waitpid(-1, os.WNOHANG)[0] == 0:
+                break
+        except ChildProcessError:
+            return []
+    parents: dict[int, int] = {}
+    for entry in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = entry.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        parents[int(entry.parent.name)] = int(fields[1])
+    ours = {os.getpid()}
+    while more := {child for child, parent in parents.items() if parent in ours} - ours:
+        ours |= more
+    return [f"/proc/{number}" for number in ours - {os.getpid()}]
+
+
+@pytest.fixture
+def adopted() -> Iterator[None]:
+    """Orphans of our children become ours, so that none can hide."""
+    libc = ctypes.CDLL(None)
+    libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    yield
+    libc.prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
+
+
+@pytest.fixture
+def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A directory of our own for temporary files, the lab's memory among them."""
+    path = tmp_path / "temporary"
+    path.mkdir()
+    monkeypatch.setenv("TMPDIR", str(path))
+    return path
+
+
+@pytest.fixture
+def experiment(tmp_path: Path) -> Path:
+    """Takes a second or two."""
+    flows = [bulk(f"s{n}", f"d{n}") for n in range(1, 5)]
+    text = dumbbell(*flows, queue={"kind": "fq_codel"}, rate="40mbit", pairs=4, duration="60s")
+    return written(text, tmp_path / "experiment.yaml")
+
+
+@pytest.mark.usefixtures("adopted")
+def test_a_run_leaves_nothing_but_its_results(
+    sandglass: Cli, experiment: Path, tmp_path: Path, temporary: Path
+) -> None:
+    before = machine(temporary)
+    done = sandglass("run", experiment, "--out", tmp_path / "results" / "out")
+    assert done.returncode == 0, done.stderr
+    assert machine(temporary) == before
+    assert descendants() == []
+    assert names(tmp_path / "results") == ["out"]
+
+
+@pytest.mark.usefixtures("adopted")
+@pytest.mark.parametrize("ending", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("after_s", [0.25, 0.7])
+def test_a_run_that_is_killed_leaves_nothing_that_looks_like_a_result(
+    sandglass: Cli,
+    experiment: Path,
+    tmp_path: Path,
+    temporary: Path,
+    ending: signal.Signals,
+    after_s: float,
+) -> None:
+    results, out = tmp_path / "results", tmp_path / "results" / "out"
+    before = machine(temporary)
+    with subprocess.Popen(
+        command(cache.ROOT, "run", experiment, "--out", out),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        while not results.exists() or not any(results.iterdir()):
+            assert process.poll() is None
+            time.sleep(0.005)
+        time.sleep(after_s)
+        assert process.poll() is None, "the run is to be killed in the middle"
+        assert descendants()
+        process.send_signal(ending)
+        process.wait()
+        assert process.stderr
+        assert "Traceback" not in process.stderr.read()
+    assert process.returncode != 0
+    deadline = time.monotonic() + GONE_WITHIN_S
+    while descendants() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert descendants() == []
+    assert machine(temporary) == before
+    assert not out.exists()
+    assert not list(results.rglob("run.json"))
+
+    again = sandglass("run", experiment, "--out", out, "--set", "duration=1s")
+    assert again.returncode == 0, again.stderr
+    assert names(results) == ["out"]
+    assert (out / "run.json").is_file()
