@@ -119,6 +119,8 @@ def run(plan: Plan, directory: str, backend: str, module: str | None) -> dict[st
             f"later than the start at {zero / 1e9:.1f} s",
             "Make the topology smaller.",
         )
+    clock.sleep_until(-2 * SECOND_NS)
+    openvswitch.pause()
     clock.sleep_until(-SECOND_NS)
     kernel.restart_random(plan["seed"])
     if plan["record"]:
@@ -129,6 +131,7 @@ def run(plan: Plan, directory: str, backend: str, module: str | None) -> dict[st
     if plan["record"]:
         recorder.stop()
     qdiscs = network.qdiscs()
+    openvswitch.resume()
     for thread in threads:
         thread.join()
         if thread.error:
