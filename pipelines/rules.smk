@@ -8,7 +8,9 @@ POINTS = {
     for paper in PAPERS
     for figure in FIGURES[paper]
 }
-RUNS = {str(p.directory(paper)): p for (paper, _), points in POINTS.items() for p in points}
+RUNS = {
+    str(p.directory(paper)): p for (paper, _), points in POINTS.items() for p in points
+}
 
 PYTHON = sys.executable
 STEP = f"{PYTHON} -m sandglass.pipeline"
@@ -33,7 +35,9 @@ def lab() -> str:
         for folder in ("src/sandglass/agent", "topologies", "workloads")
         for path in sorted((ROOT / folder).rglob("*.py"))
     ]
-    outside = sources("experiment", "lab", "plan", "qdiscs", "records", "results", "runs", "units")
+    outside = sources(
+        "experiment", "lab", "plan", "qdiscs", "records", "results", "runs", "units"
+    )
     return cache.fingerprint([*inside, *outside], kernel)
 
 
@@ -49,8 +53,14 @@ def run_directories(wildcards) -> list[str]:
 
 def outputs(paper: str) -> list[str]:
     """Everything a paper's pipeline makes for people."""
-    figures = [f"{figure}.{kind}" for figure in FIGURES[paper] for kind in ("svg", "png", "csv")]
-    return [f"results/{paper}/{name}" for name in [*figures, "verdicts.csv", "report.html"]]
+    figures = [
+        f"{figure}.{kind}"
+        for figure in FIGURES[paper]
+        for kind in ("svg", "png", "csv")
+    ]
+    return [
+        f"results/{paper}/{name}" for name in [*figures, "verdicts.csv", "report.html"]
+    ]
 
 
 LAB = lab()
@@ -58,8 +68,16 @@ LAB = lab()
 
 onsuccess:
     for paper in PAPERS:
-        judged = [Path(f"results/{paper}/{figure}.verdicts.csv") for figure in FIGURES[paper]]
-        found = [verdict for path in judged if path.exists() for verdict in verdicts.read(path)]
+        judged = [
+            Path(f"results/{paper}/{figure}.verdicts.csv")
+            for figure in FIGURES[paper]
+        ]
+        found = [
+            verdict
+            for path in judged
+            if path.exists()
+            for verdict in verdicts.read(path)
+        ]
         if found:
             print(verdicts.summary(found))
 
