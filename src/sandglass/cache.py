@@ -27,7 +27,7 @@ class LabKernel:
     init: Path
     """The static program that the kernel starts as process 1."""
     modules: list[Path]
-    """Out-of-tree modules (*.ko), in the order of their names."""
+    """Out-of-tree modules (*.ko), in the order of their names, as modprobe -d expects them."""
     release: str
     """What `uname -r` says inside."""
     build: str
@@ -108,7 +108,7 @@ def lab_kernel() -> LabKernel:
     return LabKernel(
         linux=home / "linux",
         init=guest / "init",
-        modules=sorted(guest.glob("*.ko")),
+        modules=sorted(guest.glob(f"lib/modules/{info['release']}/*.ko")),
         release=info["release"],
         build=build,
         info=info,

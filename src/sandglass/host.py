@@ -13,6 +13,7 @@ from pathlib import Path
 
 from sandglass import cache
 from sandglass.errors import SandglassError
+from sandglass.experiment import CONGESTION_CONTROLS
 from sandglass.plan import Plan
 
 AGENT = cache.ROOT / "src" / "sandglass" / "agent"
@@ -31,7 +32,7 @@ def kernel_option(kind: str) -> str:
 
 
 def missing(plan: Plan) -> list[str]:
-    """Kernel options that the plan needs and the running kernel lacks."""
+    """Kernel options, and modules of kmods/, that the plan needs and the running kernel lacks."""
     lacks = []
     if not _works(["ip", "link", "add", "sandglass0", "type", "veth"]):
         lacks.append("CONFIG_VETH")
@@ -47,11 +48,13 @@ def missing(plan: Plan) -> list[str]:
     available = Path("/proc/sys/net/ipv4/tcp_available_congestion_control").read_text().split()
     for flow in plan["flows"]:
         cc = flow["cc"]
-        option = f"CONFIG_TCP_CONG_{cc.upper()}" if cc else None
-        if option and cc not in available and option not in lacks:
-            loaded = subprocess.run(["modprobe", f"tcp_{cc}"], capture_output=True, check=False)
-            if loaded.returncode:
-                lacks.append(option)
+        if not cc or cc in available:
+            continue
+        loaded = subprocess.run(["modprobe", f"tcp_{cc}"], capture_output=True, check=False)
+        mainline = cc in CONGESTION_CONTROLS
+        lack = f"CONFIG_TCP_CONG_{cc.upper()}" if mainline else f"the module tcp_{cc}"
+        if loaded.returncode and lack not in lacks:
+            lacks.append(lack)
     return lacks
 
 
@@ -73,7 +76,8 @@ def run(plan: Plan, directory: Path, progress: Callable[[float, float], None] | 
     if lacks := missing(plan):
         raise SandglassError(
             f"the running kernel lacks {', '.join(lacks)}",
-            "Build or install a kernel with it, or use the lab (--backend lab).",
+            "Build or install it (docs/kmods.md for modules of Sandglass), "
+            "or use the lab (--backend lab).",
         )
     command = ["/usr/bin/python3", "-SBsE", str(AGENT), str(directory), "run", "host"]
     failure = None

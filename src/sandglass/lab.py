@@ -186,7 +186,7 @@ def run(plan: Plan, directory: Path, progress: Progress | None = None) -> None:
     """
     watchdog_s = float(os.environ.get("SANDGLASS_WATCHDOG", WATCHDOG_S))
     virtual_time = ["time-travel=inf-cpu", f"time-travel-start={BOOT_TIME_NS}"]
-    arguments = [*virtual_time, *_agent("run", "lab", f"{LAB}/recorder.ko")]
+    arguments = [*virtual_time, *_agent("run", "lab", LAB)]
     console = directory / "console.log"
     with own_processor() as processor, console.open("wb") as log:
         # A pipe as input too: the console wants something that can be waited for.
@@ -268,7 +268,11 @@ def shell(plan: Plan, directory: Path) -> int:
         (directory / "commands").write_text(commands)
     with own_processor() as processor:
         process = _start(
-            plan, directory, _agent("shell", "lab"), processor, None if typed else subprocess.PIPE
+            plan,
+            directory,
+            _agent("shell", "lab", LAB),
+            processor,
+            None if typed else subprocess.PIPE,
         )
         try:
             for line in process.stdout or ():

@@ -5,6 +5,7 @@ its own tc plugin judges them.
 """
 
 import difflib
+import re
 from dataclasses import dataclass
 from typing import Literal
 
@@ -206,8 +207,16 @@ class Link:
 
 
 def modules(prefix: Literal["sch_", "tcp_"]) -> set[str]:
-    """The names that the modules in kmods/ add: 'sch_' for qdiscs, 'tcp_' congestion controls."""
-    return {path.name.removeprefix(prefix) for path in MODULES.glob(f"{prefix}*") if path.is_dir()}
+    """The names that the modules in kmods/ add: 'sch_' for qdiscs, 'tcp_' congestion controls.
+
+    A module that brings several names gives each as an alias, which the kernel asks for by name.
+    """
+    found: set[str] = set()
+    for module in MODULES.glob(f"{prefix}*/"):
+        text = "".join(source.read_text() for source in sorted(module.glob("*.c")))
+        aliases = re.findall(rf'^MODULE_ALIAS\("{prefix}(\w+)"\);', text, re.M)
+        found.update(aliases or [module.name.removeprefix(prefix)])
+    return found
 
 
 def check_kind(kind: str) -> None:

@@ -41,8 +41,10 @@ def put_kernel(version: str, series: str = "6.12") -> Path:
     (home / "build.json").write_text(json.dumps(INFO))
     guest = home / cache.guest_key(home)
     guest.mkdir()
-    for name in ("init", "recorder.ko"):
-        (guest / name).touch()
+    (guest / "init").touch()
+    modules = guest / "lib" / "modules" / INFO["release"]
+    modules.mkdir(parents=True)
+    (modules / "recorder.ko").touch()
     return home
 
 

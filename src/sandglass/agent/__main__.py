@@ -1,4 +1,4 @@
-"""Runs one plan. Usage: python3 agent RUN_DIRECTORY [run|shell] [lab|host] [MODULE]"""
+"""Runs one plan. Usage: python3 agent RUN_DIRECTORY [run|shell] [lab|host] [MODULES]"""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ sys.path.append("/usr/lib/python3/dist-packages")
 
 from mininet.net import VERSION  # noqa: E402
 
-from sandglass.agent import checks, kernel, openvswitch, recorder  # noqa: E402
+from sandglass.agent import checks, kernel, modules, openvswitch, recorder  # noqa: E402
 from sandglass.agent.clock import Clock  # noqa: E402
 from sandglass.agent.errors import RunError  # noqa: E402
 from sandglass.agent.lab import Lab  # noqa: E402
@@ -83,8 +83,11 @@ def change_links(network: Network, clock: Clock) -> None:
         threading.Thread(target=follow, daemon=True).start()
 
 
-def run(plan: Plan, directory: str, backend: str, module: str | None) -> dict[str, Any]:
-    """Run a plan to its end and return what was observed."""
+def run(plan: Plan, directory: str, backend: str, module_base: str | None) -> dict[str, Any]:
+    """Run a plan to its end and return what was observed.
+
+    `module_base` is the directory that holds the lab's modules, None for the machine's own.
+    """
     exact = backend == "lab"
     # Before the network: whether Python finds them compiled already must not
     # show in the phase of a switch's timers.
@@ -92,9 +95,9 @@ def run(plan: Plan, directory: str, backend: str, module: str | None) -> dict[st
         name: importlib.import_module(f"workloads.{name}")
         for name in sorted({flow["workload"].partition(":")[0] for flow in plan["flows"]})
     }
+    modules.load(plan, module_base)
     network = Network(plan, os.path.join(directory, "topology.py"))
     if plan["record"]:
-        recorder.load(module)
         recorder.watch(network)
     # How the network was built differs a little between hosts: other versions of
     # the programs, compiled Python or not. From here on nothing of it is left.
@@ -168,10 +171,11 @@ def run(plan: Plan, directory: str, backend: str, module: str | None) -> dict[st
     }
 
 
-def shell(plan: Plan, directory: str) -> None:
+def shell(plan: Plan, directory: str, module_base: str | None) -> None:
     """Mininet's prompt on the network of a plan, or the commands in the file `commands`."""
     from mininet.cli import CLI
 
+    modules.load(plan, module_base)
     network = Network(plan, os.path.join(directory, "topology.py"))
     commands = os.path.join(directory, "commands")
     CLI(network.net, script=commands if os.path.exists(commands) else None)
@@ -179,7 +183,7 @@ def shell(plan: Plan, directory: str) -> None:
 
 def main(arguments: list[str]) -> int:
     directory, mode, backend = arguments[1:4]
-    module = arguments[4] if len(arguments) > 4 else None
+    module_base = arguments[4] if len(arguments) > 4 else None
     kernel.sleep_exactly()
     try:
         with open(os.path.join(directory, "plan.json")) as file:
@@ -187,10 +191,10 @@ def main(arguments: list[str]) -> int:
         if backend == "lab":
             subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
         if mode == "shell":
-            shell(plan, directory)
+            shell(plan, directory, module_base)
             return 0
         try:
-            observed = run(plan, directory, backend, module)
+            observed = run(plan, directory, backend, module_base)
         finally:
             if backend == "host":
                 openvswitch.stop()

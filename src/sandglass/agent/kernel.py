@@ -184,15 +184,19 @@ def batch(tool: str, lines: list[str], where: str | None = None) -> None:
 # Settings
 
 
+def sysctl_path(name: str) -> str:
+    """Where the kernel keeps a sysctl, given with dots."""
+    return "/proc/sys/" + name.replace(".", "/")
+
+
 def write_sysctl(name: str, value: int | str, where: str | None) -> None:
     """Set a sysctl, given with dots, in namespace `where`.
 
     Raises:
         RunError: it does not exist there, or refuses the value.
     """
-    path = "/proc/sys/" + name.replace(".", "/")
     try:
-        with namespace(where), open(path, "w") as file:
+        with namespace(where), open(sysctl_path(name), "w") as file:
             file.write(str(value))
     except FileNotFoundError:
         raise RunError(
@@ -200,12 +204,15 @@ def write_sysctl(name: str, value: int | str, where: str | None) -> None:
             "It does not exist, or the kernel keeps it for all network namespaces together.",
         ) from None
     except OSError as error:
-        raise RunError(f"sysctl {name} on {where} refuses {value}: {error.strerror}") from None
+        hint = "Write a whole number from 1 to 100, in percent." if ".tcp_abe." in name else None
+        raise RunError(
+            f"sysctl {name} on host {where} refuses {value}: {error.strerror}", hint
+        ) from None
 
 
 def read_sysctl(name: str, where: str | None) -> str:
     """The value of a sysctl in namespace `where`, white space folded."""
-    with namespace(where), open("/proc/sys/" + name.replace(".", "/")) as file:
+    with namespace(where), open(sysctl_path(name)) as file:
         return " ".join(file.read().split())
 
 

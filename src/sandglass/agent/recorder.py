@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from typing import TYPE_CHECKING
 
@@ -15,14 +14,6 @@ if TYPE_CHECKING:
 PROC = "/proc/recorder"
 STREAMS = ("packets", "acks", "queues")
 QUEUE_INTERVAL_NS = 10_000_000  # the finest the field asks for; a sample costs about 1 us
-
-
-def load(module_path: str | None) -> None:
-    """Load the module. On the host backend it is loaded by name instead."""
-    if os.path.isdir(PROC):
-        return
-    command = ["insmod", module_path] if module_path else ["modprobe", "recorder"]
-    kernel.run(command)
 
 
 def _command(text: str, where: str | None = None) -> None:

@@ -1,0 +1,85 @@
+"""Kernel modules: what a plan needs is loaded by name before its network is built."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from sandglass.agent import kernel
+from sandglass.agent.errors import RunError
+
+if TYPE_CHECKING:
+    from sandglass.agent import Plan
+
+CC_SYSCTL = "net.ipv4.tcp_congestion_control"
+
+
+def load(plan: Plan, base: str | None) -> None:
+    """Load the modules that the plan needs.
+
+    Args:
+        plan: the plan.
+        base: the directory with the lab's lib/modules/RELEASE; None means the running system's.
+
+    Raises:
+        RunError: a congestion control exists neither in the kernel nor as a module, or a module
+            does not load.
+    """
+    offered = names(base)
+    available = kernel.read_sysctl("net.ipv4.tcp_available_congestion_control", None).split()
+    wanted = ["recorder"] if plan["record"] else []
+    for where, cc in congestion_controls(plan):
+        if cc in available:
+            continue
+        if f"tcp_{cc}" not in offered:
+            added = sorted(name[4:] for name in offered if name.startswith("tcp_"))
+            raise RunError(
+                f"{where}: the kernel has no congestion control {cc}, "
+                f"and there is no module tcp_{cc}",
+                f"This kernel has: {' '.join(available)}\nModules add: {' '.join(added)}",
+            )
+        wanted.append(f"tcp_{cc}")
+    kinds = {
+        link[direction]["queue"]["kind"]
+        for link in plan["bottlenecks"].values()
+        for direction in ("forward", "reverse")
+    }
+    wanted += sorted({f"sch_{kind}" for kind in kinds} & offered)
+    for host in plan["hosts"].values():
+        for sysctl in host["sysctls"]:
+            if not os.path.exists(kernel.sysctl_path(sysctl)):
+                # Such as net.ipv4.tcp_abe.beta_ecn.
+                wanted += sorted(set(sysctl.split(".")) & offered)
+    if wanted:
+        # The host's own settings for its modules, such as a blacklist, are not the lab's.
+        place = ["-C", "/dev/null", "-d", base] if base else []
+        kernel.run(["modprobe", *place, "-a", *dict.fromkeys(wanted)])
+
+
+def congestion_controls(plan: Plan) -> list[tuple[str, str]]:
+    """(where it stands, name) of every congestion control that a plan names."""
+    flows = [(f"flow {flow['id']}", flow["cc"]) for flow in plan["flows"] if flow["cc"]]
+    hosts = [
+        (f"host {name}", host["sysctls"][CC_SYSCTL])
+        for name, host in plan["hosts"].items()
+        if CC_SYSCTL in host["sysctls"]
+    ]
+    return flows + hosts
+
+
+def names(base: str | None) -> set[str]:
+    """Names and aliases of the modules for the running kernel; empty if there are none."""
+    directory = f"{base or ''}/lib/modules/{os.uname().release}"
+    found = set()
+    for index in ("modules.dep", "modules.alias"):
+        try:
+            with open(os.path.join(directory, index)) as lines:
+                for line in lines:
+                    if index == "modules.dep":
+                        file = os.path.basename(line.partition(":")[0])
+                        found.add(file.partition(".ko")[0].replace("-", "_"))
+                    elif line.startswith("alias "):
+                        found.add(line.split()[1])
+        except FileNotFoundError:
+            continue
+    return found
