@@ -26,6 +26,8 @@ def disagreements(parts: Mapping[str, Any], facts: TopologyFacts | None) -> Iter
     flows: list[Flow | None] = parts["flows"] or []
     hosts: dict[str, HostSettings | None] = parts["hosts"] or {}
     yield from _check_times(flows, parts["duration"])
+    yield from _check_repeat(flows, parts)
+    yield from _check_spread(parts["rtt"], parts["rtt_spread"], hosts)
     yield from _check_ecn(flows, hosts)
     yield from _check_bottlenecks(parts, facts)
     if facts is not None:
@@ -40,14 +42,14 @@ def _check_times(flows: list[Flow | None], end: int | None) -> Iterable[Problem]
     for index, flow in enumerate(flows):
         if flow is None:
             continue
-        if flow.start >= end:
-            start = units.format_time(flow.start)
+        if flow.start + flow.start_within >= end:
+            start = units.format_time(flow.start + flow.start_within)
             yield (
                 ("flows", index, "start"),
                 f"{start} is not before the end of the experiment: its duration is {whole}",
             )
-        elif flow.duration is not None and flow.start + flow.duration > end:
-            over = units.format_time(flow.start + flow.duration)
+        elif flow.duration is not None and flow.start + flow.start_within + flow.duration > end:
+            over = units.format_time(flow.start + flow.start_within + flow.duration)
             yield (
                 ("flows", index, "duration"),
                 f"the flow would run until {over}, but the experiment ends at {whole}: "
@@ -56,6 +58,38 @@ def _check_times(flows: list[Flow | None], end: int | None) -> Iterable[Problem]
         elif isinstance(flow, Flent) and (flow.duration or end - flow.start) % SECOND:
             lasts = units.format_time(flow.duration or end - flow.start)
             yield ("flows", index, "duration"), f"{lasts} is not whole seconds: flent counts those"
+
+
+def _check_repeat(flows: list[Flow | None], parts: Mapping[str, Any]) -> Iterable[Problem]:
+    """A repetition must end by itself, and leave nothing to the next."""
+    if parts["repeat"] in (None, 1):
+        return
+    if parts["record"]:
+        recorded = ", ".join(parts["record"])
+        yield ("record",), f"has {recorded}, but repetitions record flows alone: write record: []"
+    for index, flow in enumerate(flows):
+        if flow is not None and getattr(flow, "size", None) is None:
+            yield (
+                ("flows", index),
+                "has no size, but with repeat a flow must come to an end: give it a size",
+            )
+    bottleneck = parts["bottleneck"]
+    if bottleneck is not None and bottleneck.schedule:
+        yield ("bottleneck", "schedule"), "cannot stand beside repeat: run each seed by itself"
+
+
+def _check_spread(
+    rtt: int | None, spread: int | None, hosts: Mapping[str, HostSettings | None]
+) -> Iterable[Problem]:
+    if rtt is None or not spread:
+        return
+    least = min([rtt, *(host.rtt for host in hosts.values() if host and host.rtt is not None)])
+    if spread > least:
+        yield (
+            ("rtt_spread",),
+            f"{units.format_time(spread)} is more than the shortest round trip, "
+            f"{units.format_time(least)}: write less",
+        )
 
 
 def _check_ecn(

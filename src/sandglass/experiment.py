@@ -38,7 +38,8 @@ CONGESTION_CONTROLS = frozenset(
         *["nv", "reno", "scalable", "vegas", "veno", "westwood", "yeah"],
     ]
 )
-RECORDS = ("packets", "acks", "queues")
+RECORDS = ("packets", "acks", "queues", "goodput")
+DEFAULT_RECORDS = ("packets", "acks", "queues")
 
 # --- Values ---------------------------------------------------------------------------------------
 
@@ -423,8 +424,16 @@ class Flow(Part):
         description="How long it lasts. Default: until the end of the experiment.",
         examples=["30s"],
     )
+    start_within: Time = Field(
+        default=0,
+        description="A random delay of the start, uniform from 0 to this; the seed decides.",
+        examples=["1s"],
+        json_schema_extra={"default": "0s"},
+    )
     count: Annotated[StrictInt, Field(ge=1, le=1000)] = Field(
-        default=1, description="How many such flows, all starting together.", examples=[10]
+        default=1,
+        description="How many such flows, all starting together but for start_within.",
+        examples=[10],
     )
 
     @property
@@ -583,6 +592,13 @@ class Experiment(Part):
         "bottleneck. BDP refers to it.",
         examples=["100ms"],
     )
+    rtt_spread: Time = Field(
+        default=0,
+        description="The base round trip of a run is drawn from rtt plus or minus this, uniformly; "
+        "the seed decides.",
+        examples=["10ms"],
+        json_schema_extra={"default": "0s"},
+    )
     bottleneck: Bottleneck = Field(
         description="The slow link; in a topology with several, what holds for each of them.",
         examples=[{"rate": "20mbit", "queue": {"kind": "codel"}}],
@@ -611,10 +627,19 @@ class Experiment(Part):
         examples=[1],
     )
     record: Record = Field(
-        default=list(RECORDS),
+        default=list(DEFAULT_RECORDS),
         description="What is recorded: packets at the bottlenecks, acks (TCP's state at each ACK), "
-        "queues (counters of the qdiscs over time). [] records nothing.",
+        "queues (counters of the qdiscs over time), goodput (bytes acknowledged to each flow over "
+        "time; small). [] records nothing.",
         examples=[["packets", "acks"]],
+        json_schema_extra={"default": list(DEFAULT_RECORDS)},
+    )
+    repeat: Annotated[StrictInt, Field(ge=1, le=100_000)] = Field(
+        default=1,
+        description="Run it so many times, with the seeds seed, seed+1, ..., one after the other "
+        "in one lab. Each repetition gives what a run with its seed gives. Every flow needs a "
+        "size, and record is [].",
+        examples=[1000],
     )
 
     _facts: TopologyFacts = PrivateAttr()

@@ -12,6 +12,8 @@ RECORD_BYTES = 64  # the recorder's entry for a packet or an ACK
 LEAST_BUFFER = 16 * 10**6
 LARGEST_BUFFER = 2**31 - 1  # tcp_rmem and tcp_wmem are ints
 MIB = 2**20
+STREAMS = ("packets", "acks", "queues")
+"""What the recorder knows."""
 
 Plan = dict[str, Any]
 
@@ -31,12 +33,14 @@ def resolve(experiment: Experiment, facts: TopologyFacts) -> Plan:
     return {
         "title": experiment.title,
         "seed": experiment.seed,
+        "repeat": experiment.repeat,
         "duration_ns": experiment.duration,
         "topology": {
             "name": facts.name,
             "path": facts.path,
             "params": {key: facts.params[key] for key in sorted(facts.params)},
         },
+        "rtt_spread_ns": experiment.rtt_spread,
         "hosts": _hosts(experiment, facts, path_bytes),
         "bottlenecks": {
             name: {
@@ -56,9 +60,15 @@ def resolve(experiment: Experiment, facts: TopologyFacts) -> Plan:
             for name, bottleneck in bottlenecks.items()
         },
         "flows": flows,
-        "record": list(experiment.record),
+        "record": streams(experiment.record),
         "memory_mb": _memory_mb(experiment, facts, bottlenecks, path_bytes, packet_bytes),
     }
+
+
+def streams(record: list[str]) -> list[str]:
+    """What the recorder has to record for the tables in `record`."""
+    needed = {"acks" if name == "goodput" else name for name in record}
+    return [name for name in STREAMS if name in needed]
 
 
 def reverse_rate(bottleneck: Bottleneck) -> int:
@@ -186,6 +196,7 @@ def _flow(number: int, flow: Flow, end: int) -> dict[str, Any]:
         "cc": flow.cc if isinstance(flow, TcpFlow) else None,
         "ecn": flow.ecn if isinstance(flow, TcpFlow | Udp) else False,
         "start_ns": flow.start,
+        "start_within_ns": flow.start_within,
         "duration_ns": lasts,
         "size_bytes": size,
         "options": flow.options,
@@ -206,12 +217,13 @@ def _path_bytes(
     """The most that one flow may have in flight: the largest BDP and the longest queue."""
     rtts = [experiment.rtt, *(host.rtt or 0 for host in experiment.hosts.values())]
     rtts += [change.rtt or 0 for change in experiment.bottleneck.schedule]
+    longest_rtt = max(rtts) + experiment.rtt_spread
     most = 0
     for bottleneck in bottlenecks.values():
         rate = _fastest(bottleneck)
         queues = (bottleneck.queue, bottleneck.reverse.queue or bottleneck.queue)
         longest = max(_queue_bytes(queue, rate, experiment.rtt, packet_bytes) for queue in queues)
-        most = max(most, -(-rate * max(rtts) // (8 * 10**9)) + longest)
+        most = max(most, -(-rate * longest_rtt // (8 * 10**9)) + longest)
     return most
 
 
@@ -242,7 +254,8 @@ def _memory_mb(
         if isinstance(flow, Udp):
             lasts = flow.duration or experiment.duration - flow.start
             packets += flow.count * flow.rate * lasts // 10**9 // 8 // flow.packet_size
-    entries = packets * (2 * ("packets" in experiment.record) + ("acks" in experiment.record))
+    recorded = streams(experiment.record)
+    entries = packets * (2 * ("packets" in recorded) + ("acks" in recorded))
     flows = sum(flow.count for flow in experiment.flows)
     needed = entries * RECORD_BYTES + 4 * path_bytes * len(bottlenecks)
     return max(512, 256 + 8 * len(facts.hosts) + 4 * flows + -(-needed // MIB))

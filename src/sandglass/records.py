@@ -142,6 +142,7 @@ XSTATS = {
 }
 
 Records = npt.NDArray[np.void]
+GOODPUT_STEP_NS = 10_000_000
 
 
 @dataclass(frozen=True)
@@ -165,7 +166,7 @@ def names_of(plan: Mapping[str, Any], observed: Mapping[str, Any]) -> Names:
         cc={int(number): name for number, name in observed["cc"].items()},
         flows=[
             (flow["id"], flow["src"], flow["dst"], result.get("sport"), result.get("dport"))
-            for flow, result in zip(plan["flows"], observed["flows"], strict=True)
+            for flow, result in zip(plan["flows"], observed["flows"][0], strict=True)
         ],
     )
 
@@ -323,6 +324,16 @@ def acks(records: Records, names: Names) -> pl.DataFrame:
     return frame.select(first + [c for c in frame.columns if c not in first])
 
 
+def goodput(records: Records, names: Names) -> pl.DataFrame:
+    """The bytes acknowledged to each flow by the end of each interval in which there were some."""
+    columns = ["time_ns", "bytes_acked", "src", "dst", "sport", "dport"]
+    frame = pl.DataFrame(_plain(records, columns)).with_columns(
+        time_ns=(pl.col("time_ns") // GOODPUT_STEP_NS + 1) * GOODPUT_STEP_NS
+    )
+    ends = frame.group_by("time_ns", "src", "dst", "sport", "dport", maintain_order=True).last()
+    return _with_flows(ends, names).select("time_ns", "flow", bytes="bytes_acked")
+
+
 def queues(records: Records, names: Names) -> pl.DataFrame:
     """One row per sample and queue, with the qdisc's own counters by their names in tc."""
     parts = []
@@ -356,3 +367,12 @@ def queues(records: Records, names: Names) -> pl.DataFrame:
     frame = pl.concat(parts, how="diagonal").sort("time_ns", maintain_order=True)
     first = ["time_ns", "bottleneck", "direction"]
     return frame.select(first + [c for c in frame.columns if c not in first])
+
+
+TABLES = {
+    "packets": ("packets", PACKET, packets),
+    "acks": ("acks", ACK, acks),
+    "queues": ("queues", QUEUE, queues),
+    "goodput": ("acks", ACK, goodput),
+}
+"""What can be recorded: the recorder's stream that it is made from, its layout, and how."""

@@ -89,16 +89,22 @@ def from_counters(
     }
 
 
-def flows(plan: Mapping[str, Any], observed: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """What became of each flow. Goodput counts the bytes the receiver got, over the flow's time."""
+def flows(
+    plan: Mapping[str, Any], found: Sequence[Mapping[str, Any]], seed: int
+) -> list[dict[str, Any]]:
+    """What became of each flow in the run with `seed`.
+
+    Goodput counts the bytes the receiver got, over the flow's time.
+    """
     table = []
-    for flow, result in zip(plan["flows"], observed["flows"], strict=True):
+    for flow, result in zip(plan["flows"], found, strict=True):
         seconds = (result["end_ns"] - result["start_ns"]) / 1e9
         received = result["bytes"]
         fct = result.get("fct_ns")
         table.append(
             {
                 "id": flow["id"],
+                "seed": seed,
                 "workload": flow["workload"],
                 "from": flow["src"],
                 "to": flow["dst"],
@@ -123,11 +129,12 @@ def flows(plan: Mapping[str, Any], observed: Mapping[str, Any]) -> list[dict[str
 
 
 def flow_table(rows: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
-    """flows.parquet: one row per flow."""
+    """flows.parquet: one row per flow and repetition."""
     return pl.DataFrame(
         [
             {
                 "flow": row["id"],
+                "seed": row["seed"],
                 "workload": row["workload"],
                 "src": row["from"],
                 "dst": row["to"],
@@ -151,6 +158,7 @@ def flow_table(rows: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
         ],
         schema={
             "flow": pl.UInt16,
+            "seed": pl.UInt64,
             "workload": pl.String,
             "src": pl.String,
             "dst": pl.String,

@@ -202,22 +202,24 @@ def _evaluate(experiment: Experiment, plan: Plan, directory: Path, backend: str)
         digest.update(json.dumps(kept, sort_keys=True).encode())
 
     met = None
-    for stream, dtype, table in (
-        ("packets", records.PACKET, records.packets),
-        ("acks", records.ACK, records.acks),
-        ("queues", records.QUEUE, records.queues),
-    ):
-        if stream in plan["record"]:
+    for name, (stream, dtype, table) in records.TABLES.items():
+        if name in experiment.record:
             raw = records.read(directory / f"{stream}.records", dtype)
-            if stream == "packets":
+            if name == "packets":
                 met = raw
-            table(raw, names).write_parquet(directory / f"{stream}.parquet", compression="lz4")
-            (directory / f"{stream}.records").unlink()
-    flows = results.flows(plan, observed)
-    results.flow_table(flows).write_parquet(directory / "flows.parquet")
+            table(raw, names).write_parquet(directory / f"{name}.parquet", compression="lz4")
+    for path in directory.glob("*.records"):
+        path.unlink()
+    flows = [
+        results.flows(plan, repetition, plan["seed"] + number)
+        for number, repetition in enumerate(observed["flows"])
+    ]
+    results.flow_table([flow for each in flows for flow in each]).write_parquet(
+        directory / "flows.parquet"
+    )
 
     bottlenecks: dict[str, dict[str, Any]] = {}
-    for number, watch in enumerate(observed["watches"]):
+    for number, watch in enumerate(observed["watches"] if observed["qdiscs"] else ()):
         planned = plan["bottlenecks"][watch["bottleneck"]]
         if met is None:
             found = results.from_counters(observed["qdiscs"], planned, watch, plan["duration_ns"])
@@ -243,12 +245,19 @@ def _evaluate(experiment: Experiment, plan: Plan, directory: Path, backend: str)
             "qdiscs": observed["qdiscs"],
             "hosts": observed["hosts"],
         },
-        "flows": flows,
-        "bottleneck": bottlenecks[experiment.facts.bottlenecks[0]],
+        "flows": flows[0],
+        "bottleneck": bottlenecks.get(experiment.facts.bottlenecks[0]),
         "bottlenecks": bottlenecks,
-        "virtual_s": plan["duration_ns"] / 1e9,
+        "virtual_s": _virtual_s(plan, observed),
         "digest": digest.hexdigest(),
     }
     if backend == "lab":
         content["kernel"]["build"] = cache.lab_kernel().build
     return content
+
+
+def _virtual_s(plan: Plan, observed: dict[str, Any]) -> float:
+    """How long the experiment lasted; of repetitions, each to the end of its last flow."""
+    if plan["repeat"] == 1:
+        return float(plan["duration_ns"] / 1e9)
+    return float(sum(max(flow["end_ns"] for flow in each) for each in observed["flows"]) / 1e9)

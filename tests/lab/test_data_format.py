@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 from sandglass.cache import ROOT
+from sandglass.experiment import RECORDS
 from tests.lab.experiments import Lab, Mapped, Run, bulk, dumbbell, flow
 
 pytestmark = pytest.mark.lab
@@ -57,6 +58,7 @@ def rich(lab: Lab) -> Run:
             queue={"kind": "codel", "ecn": True},
             pairs=2,
             duration="5s",
+            record=list(RECORDS),
         )
     )
 
@@ -69,7 +71,7 @@ def flent(lab: Lab) -> Run:
     return lab(dumbbell(upload, queue=queue, duration="16s", title="An upload"))
 
 
-@pytest.mark.parametrize("table", ["packets", "acks", "flows"])
+@pytest.mark.parametrize("table", ["packets", "acks", "goodput", "flows"])
 def test_columns_of_tables(rich: Run, table: str) -> None:
     assert documented(f"{table}.parquet") == found(rich.table(table))
 

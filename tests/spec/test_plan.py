@@ -65,8 +65,10 @@ def test_the_whole_plan() -> None:
     assert found == {
         "title": "One flow",
         "seed": 1,
+        "repeat": 1,
         "duration_ns": 90 * 10**9,
         "topology": {"name": "dumbbell", "params": {"pairs": 1}},
+        "rtt_spread_ns": 0,
         "hosts": {"s1": host | {"ecn": True}, "d1": host},
         "bottlenecks": {"bottleneck": {"forward": link, "reverse": link, "schedule": []}},
         "flows": [
@@ -78,6 +80,7 @@ def test_the_whole_plan() -> None:
                 "cc": "cubic",
                 "ecn": True,
                 "start_ns": 0,
+                "start_within_ns": 0,
                 "duration_ns": 90 * 10**9,
                 "size_bytes": None,
                 "options": {},

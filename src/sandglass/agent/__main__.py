@@ -19,46 +19,23 @@ sys.path.append("/usr/lib/python3/dist-packages")
 
 from mininet.net import VERSION  # noqa: E402
 
-from sandglass.agent import checks, kernel, modules, openvswitch, recorder  # noqa: E402
+from sandglass.agent import checks, kernel, modules, openvswitch, recorder, tcp  # noqa: E402
 from sandglass.agent.clock import Clock  # noqa: E402
 from sandglass.agent.errors import RunError  # noqa: E402
-from sandglass.agent.lab import Lab  # noqa: E402
 from sandglass.agent.network import Network  # noqa: E402
+from sandglass.agent.repetition import LEAD_NS, SECOND_NS, Repetition, Tc  # noqa: E402
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Iterator
+    from types import ModuleType
 
-    from sandglass.agent import Flow, Plan
+    from sandglass.agent import Plan
 
 # Time zero of an experiment, on the lab's clock. Late enough for Open vSwitch
 # and for any network to be built, and the same for all: what happens before
 # it cannot shift what comes after.
 ZERO_NS = 30_000_000_000
-SECOND_NS = 1_000_000_000
-HOST_LEAD_NS = 2 * SECOND_NS
 PROGRESS_STEPS = 20
-
-
-class FlowThread(threading.Thread):
-    """One flow: its workload's run(flow, lab), the result or the error it ended with."""
-
-    def __init__(self, flow: Flow, lab: Lab, run: Callable[[Flow, Lab], dict[str, Any]]) -> None:
-        super().__init__(name=f"flow{flow['id']}", daemon=True)
-        self.flow, self.lab, self.workload = flow, lab, run
-        self.result: dict[str, Any] | None = None
-        self.error: RunError | None = None
-
-    def run(self) -> None:
-        try:
-            self.result = self.workload(self.flow, self.lab)
-        except RunError as error:
-            self.error = RunError(f"flow {self.flow['id']}: {error}", error.hint)
-        except Exception as error:
-            traceback.print_exc()
-            self.error = RunError(
-                f"flow {self.flow['id']} ({self.flow['workload']}): {error!r}",
-                "See the console log.",
-            )
 
 
 def tell(kind: str, **fields: Any) -> None:
@@ -83,6 +60,41 @@ def change_links(network: Network, clock: Clock) -> None:
         threading.Thread(target=follow, daemon=True).start()
 
 
+def observe(plan: Plan, network: Network, clock: Clock) -> dict[str, Any]:
+    """Record until the end of the experiment; returns what the qdiscs then report."""
+    if plan["record"]:
+        recorder.start(plan["record"], clock.zero_ns)
+    for step in range(1, PROGRESS_STEPS + 1):
+        clock.sleep_until(plan["duration_ns"] * step // PROGRESS_STEPS)
+        tell("progress", virtual_s=plan["duration_ns"] * step / PROGRESS_STEPS / 1e9)
+    if plan["record"]:
+        recorder.stop()
+    return network.qdiscs()
+
+
+def repeated(
+    plan: Plan,
+    network: Network,
+    directory: str,
+    workloads: dict[str, ModuleType],
+    sessions: dict[str | None, Tc],
+) -> Iterator[list[dict[str, Any]]]:
+    """The results of all repetitions but the first."""
+    for number in range(1, plan["repeat"]):
+        clock = Clock(whole_second_after(time.monotonic_ns() + LEAD_NS))
+        repetition = Repetition(plan, network, clock, plan["seed"] + number, directory, workloads)
+        repetition.prepare(sessions)
+        yield repetition.results()
+        if number * PROGRESS_STEPS % plan["repeat"] < PROGRESS_STEPS:
+            done = number / plan["repeat"]
+            tell("progress", virtual_s=done * plan["duration_ns"] / 1e9)
+
+
+def whole_second_after(monotonic_ns: int) -> int:
+    """Timers that count in ticks then see every time zero alike."""
+    return -(-monotonic_ns // SECOND_NS) * SECOND_NS
+
+
 def run(plan: Plan, directory: str, backend: str, module_base: str | None) -> dict[str, Any]:
     """Run a plan to its end and return what was observed.
 
@@ -104,45 +116,35 @@ def run(plan: Plan, directory: str, backend: str, module_base: str | None) -> di
     kernel.restart_random(plan["seed"])
     checks.check_links(network)
     rtts = checks.check_rtt(network, exact)
+    tcp.draw_secrets()
 
-    zero = ZERO_NS if exact else time.monotonic_ns() + HOST_LEAD_NS
+    zero = ZERO_NS if exact else whole_second_after(time.monotonic_ns() + LEAD_NS + SECOND_NS)
     clock = Clock(zero)
-    lab = Lab(plan, network, clock, directory)
-    threads = []
-    for flow in plan["flows"]:
-        workload = workloads[flow["workload"].partition(":")[0]]
-        workload.check(flow, lab)
-        threads.append(FlowThread(flow, lab, workload.run))
-    for thread in threads:
-        thread.start()
+    first = Repetition(plan, network, clock, plan["seed"], directory, workloads)
+    for thread in first.threads:
+        thread.workload.check(thread.flow, thread.lab)
     change_links(network, clock)
-    if time.monotonic_ns() > zero:
+    sessions = {where: Tc(where) for where in network.renewal(plan["seed"])}
+    if time.monotonic_ns() > zero - LEAD_NS:
         raise RunError(
             f"building the network took until {time.monotonic_ns() / 1e9:.1f} s, "
-            f"later than the start at {zero / 1e9:.1f} s",
+            f"later than {(zero - LEAD_NS) / 1e9:.1f} s",
             "Make the topology smaller.",
         )
-    clock.sleep_until(-2 * SECOND_NS)
+    clock.sleep_until(-LEAD_NS)
     openvswitch.pause()
-    clock.sleep_until(-SECOND_NS)
-    kernel.restart_random(plan["seed"])
-    if plan["record"]:
-        recorder.start(plan["record"], zero)
-    for step in range(1, PROGRESS_STEPS + 1):
-        clock.sleep_until(plan["duration_ns"] * step // PROGRESS_STEPS)
-        tell("progress", virtual_s=plan["duration_ns"] * step / PROGRESS_STEPS / 1e9)
-    if plan["record"]:
-        recorder.stop()
-    qdiscs = network.qdiscs()
+    first.prepare(sessions)
+    if plan["repeat"] == 1:
+        qdiscs = observe(plan, network, clock)
+        results = [first.results()]
+    else:
+        qdiscs = {}
+        results = [first.results(), *repeated(plan, network, directory, workloads, sessions)]
     openvswitch.resume()
-    for thread in threads:
-        thread.join()
-        if thread.error:
-            raise thread.error
     names = recorder.save(plan["record"], directory) if plan["record"] else {}
     return {
         "kernel": platform.release(),
-        "flows": [thread.result for thread in threads],
+        "flows": results,
         "rtt_ns": rtts,
         "watches": recorder.queues_of(network),
         "cc": names,

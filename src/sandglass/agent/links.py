@@ -44,6 +44,13 @@ def bottleneck(device: str, rate_bps: int, queue: dict[str, Any], mtu: int) -> l
     ]
 
 
+def renewed_queue(device: str, queue: dict[str, Any]) -> list[str]:
+    """Lines that put a new, empty queue in the place of a bottleneck's."""
+    options = " ".join(queue["options"])
+    place = f"dev {device} parent {SHAPED_CLASS} handle {QUEUE}"
+    return [f"qdisc del {place}", f"qdisc add {place} {queue['kind']} {options}"]
+
+
 def change_rate(device: str, rate_bps: int, mtu: int) -> str:
     """Line that gives a bottleneck another rate."""
     return f"class change dev {device} classid {SHAPED_CLASS} " + shaper_class(rate_bps, mtu)

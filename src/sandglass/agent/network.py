@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mininet.log import setLogLevel
 
-from sandglass.agent import kernel, links, openvswitch
+from sandglass.agent import draws, kernel, links, openvswitch
 from sandglass.agent.errors import RunError
 from sandglass.agent.nodes import LazyMininet
 
@@ -69,6 +69,7 @@ class Network:
 
     def __init__(self, plan: Plan, topology_path: str) -> None:
         self.plan = plan
+        self._longer_ns = 0  # than the plan's round trips, where it has an rtt_spread
         setLogLevel("output")
         topo = load_topology(topology_path, plan["topology"]["params"])
         if topo.switches():
@@ -141,15 +142,19 @@ class Network:
 
     def _access_lines(self, node: Node) -> list[str]:
         """tc lines for the interfaces on which `node` sends to a host."""
-        lines = []
-        for host, access in self.access.items():
-            if access.to_host.node is not node:
-                continue
-            planned = self.plan["hosts"][host]
-            rates = [self.bottleneck_rate_towards(node), planned["access_rate_bps"]]
-            rate = min((rate for rate in rates if rate), default=None)
-            lines.append(links.delay(access.to_host.name, planned["half_rtt_ns"], rate))
-        return lines
+        return [
+            self._delay(access, "add")
+            for access in self.access.values()
+            if access.to_host.node is node
+        ]
+
+    def _delay(self, access: Access, verb: str) -> str:
+        """tc line for the delay on the way to a host."""
+        planned = self.plan["hosts"][access.host]
+        rates = [self.bottleneck_rate_towards(access.to_host.node), planned["access_rate_bps"]]
+        rate = min((rate for rate in rates if rate), default=None)
+        half_ns = planned["half_rtt_ns"] + self._longer_ns // 2
+        return links.delay(access.to_host.name, half_ns, rate, verb)
 
     def _configure(self, node: Node) -> None:
         """Addresses, neighbours, routes, MTU and settings of one node."""
@@ -253,16 +258,29 @@ class Network:
         for host, access in self.access.items():
             settings = self.plan["hosts"][host]
             settings["half_rtt_ns"] = step.get("half_rtt_ns", {}).get(host, settings["half_rtt_ns"])
-            rates = [
-                self.bottleneck_rate_towards(access.to_host.node),
-                settings["access_rate_bps"],
-            ]
-            rate = min((rate for rate in rates if rate), default=None)
-            kernel.batch(
-                "tc",
-                [links.delay(access.to_host.name, settings["half_rtt_ns"], rate, "change")],
-                access.to_host.node.namespace,
-            )
+            kernel.batch("tc", [self._delay(access, "change")], access.to_host.node.namespace)
+
+    def renewal(self, seed: int) -> dict[str | None, list[str]]:
+        """tc lines, by network namespace, for a new run on this network.
+
+        Every bottleneck gets a new, empty queue, and the paths get the round trip that `seed`
+        draws.
+        """
+        lines: dict[str | None, list[str]] = {}
+        for name, bottleneck in self.bottlenecks.items():
+            planned = self.plan["bottlenecks"][name]
+            for direction in ("forward", "reverse"):
+                interface = getattr(bottleneck, direction)
+                lines.setdefault(interface.node.namespace, []).extend(
+                    links.renewed_queue(interface.name, planned[direction]["queue"])
+                )
+        spread_ns = self.plan["rtt_spread_ns"]
+        if spread_ns:
+            self._longer_ns = draws.uniform(seed, "rtt", 2 * spread_ns) - spread_ns
+            for access in self.access.values():
+                line = self._delay(access, "change")
+                lines.setdefault(access.to_host.node.namespace, []).append(line)
+        return lines
 
     def qdiscs(self) -> dict[str, list[dict[str, Any]]]:
         """What the kernel reports of the qdiscs: `tc -j` output by node.

@@ -103,6 +103,19 @@ def set_congestion_control(connection: socket.socket, name: str) -> None:
         ) from None
 
 
+def draw_secrets() -> None:
+    """Make one connection, within the kernel.
+
+    With its first connection Linux draws the secrets that it keeps for all others; drawn in an
+    experiment's first connection, they would shift what all later draws give.
+    """
+    with socket.socket() as listener, socket.socket() as client:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen(1)
+        client.connect(listener.getsockname())
+        listener.accept()[0].close()
+
+
 def open_socket(
     where: str | None, kind: int = socket.SOCK_STREAM, protocol: int = 0
 ) -> socket.socket:

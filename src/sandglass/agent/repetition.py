@@ -1,0 +1,142 @@
+"""One run of a plan's flows, from new queues and new random numbers."""
+
+from __future__ import annotations
+
+import subprocess
+import threading
+import traceback
+from typing import TYPE_CHECKING, Any
+
+from sandglass.agent import draws, kernel
+from sandglass.agent.errors import RunError
+from sandglass.agent.lab import Lab
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from types import ModuleType
+
+    from sandglass.agent import Flow, Plan
+    from sandglass.agent.clock import Clock
+    from sandglass.agent.network import Network
+
+SECOND_NS = 1_000_000_000
+LEAD_NS = 2 * SECOND_NS  # before time zero; from here on a repetition has the network for itself
+RENEWAL_NS = -SECOND_NS
+STEP_NS = 10_000_000
+LAST_DRAWS_NS = -SECOND_NS // 2
+
+
+class FlowThread(threading.Thread):
+    """One flow: its workload's run(flow, lab), the result or the error it ended with."""
+
+    def __init__(self, flow: Flow, lab: Lab, workload: ModuleType) -> None:
+        super().__init__(name=f"flow{flow['id']}", daemon=True)
+        self.flow, self.lab, self.workload = flow, lab, workload
+        self.result: dict[str, Any] = {}
+        self.error: RunError | None = None
+
+    def run(self) -> None:
+        try:
+            self.result = self.workload.run(self.flow, self.lab)
+        except RunError as error:
+            self.error = RunError(f"flow {self.flow['id']}: {error}", error.hint)
+        except Exception as error:
+            traceback.print_exc()
+            self.error = RunError(
+                f"flow {self.flow['id']} ({self.flow['workload']}): {error!r}",
+                "See the console log.",
+            )
+
+
+class Tc:
+    """A running `tc -batch` in a network namespace: a line to it costs no new process."""
+
+    def __init__(self, where: str | None) -> None:
+        self.where = where
+        with kernel.namespace(where):
+            self.process = subprocess.Popen(
+                ["tc", "-batch", "-"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                text=True,
+            )
+
+    def write(self, lines: list[str]) -> None:
+        assert self.process.stdin
+        self.process.stdin.write("\n".join(lines) + "\n")
+        self.process.stdin.flush()
+
+    def check(self) -> None:
+        """See that tc is content so far, which is when it has not ended.
+
+        Raises:
+            RunError: with tc's own words.
+        """
+        if self.process.poll() is not None:
+            assert self.process.stderr
+            said = "; ".join(self.process.stderr.read().split("\n"))
+            raise RunError(f"tc refused on {self.where}: {said}")
+
+
+class Repetition:
+    """The plan's flows with what `seed` draws, each in a thread of its own.
+
+    Attributes:
+        threads: a FlowThread for each flow of the plan, in order.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        network: Network,
+        clock: Clock,
+        seed: int,
+        directory: str,
+        workloads: Mapping[str, ModuleType],
+    ) -> None:
+        self.network, self.clock, self.seed = network, clock, seed
+        flows = [drawn(flow, seed, plan["duration_ns"]) for flow in plan["flows"]]
+        lab = Lab({**plan, "flows": flows}, network, clock, directory)
+        self.threads = [
+            FlowThread(flow, lab, workloads[flow["workload"].partition(":")[0]]) for flow in flows
+        ]
+
+    def prepare(self, sessions: dict[str | None, Tc]) -> None:
+        """Start the flows' threads, and bring queues and random numbers into their first state.
+
+        Ends half a second before time zero. One namespace after the other, at fixed times: which
+        of two processes comes first may depend on what was before, and with it what a queue draws.
+        """
+        for thread in self.threads:
+            thread.start()
+        at = RENEWAL_NS
+        self.clock.sleep_until(at)
+        kernel.restart_random(self.seed)
+        for where, lines in self.network.renewal(self.seed).items():
+            sessions[where].write(lines)
+            at += STEP_NS
+            self.clock.sleep_until(at)
+            sessions[where].check()
+        self.clock.sleep_until(LAST_DRAWS_NS)
+        kernel.restart_random(self.seed)
+
+    def results(self) -> list[dict[str, Any]]:
+        """Wait for the flows to end; returns what became of each.
+
+        Raises:
+            RunError: of the first flow that failed.
+        """
+        for thread in self.threads:
+            thread.join()
+            if thread.error:
+                raise thread.error
+        return [thread.result for thread in self.threads]
+
+
+def drawn(flow: Flow, seed: int, end_ns: int) -> Flow:
+    """A flow with its random start; one that lasts to the end of the experiment still does."""
+    delay = draws.uniform(seed, f"start of flow {flow['id']}", flow["start_within_ns"])
+    start_ns = flow["start_ns"] + delay
+    duration_ns = flow["duration_ns"] and min(flow["duration_ns"], end_ns - start_ns)
+    return {**flow, "start_ns": start_ns, "duration_ns": duration_ns}
