@@ -212,8 +212,7 @@ def run(plan: Plan, directory: Path, progress: Progress | None = None) -> None:
         except queue.Empty:
             raise SandglassError(
                 f"the lab has said nothing for {watchdog_s:.0f} s and was ended",
-                "A program in it may wait in a busy loop, which stops virtual time.\n"
-                f"Its console: {console}",
+                "A program in it may wait in a busy loop, which stops virtual time.",
             ) from None
         finally:
             _end(process)
@@ -221,8 +220,7 @@ def run(plan: Plan, directory: Path, progress: Progress | None = None) -> None:
         raise SandglassError(str(failure["message"]), failure["hint"])
     if status or not done:
         raise SandglassError(
-            f"the lab ended with status {status} before the run was complete",
-            _tail(console) + f"\nIts console: {console}",
+            f"the lab ended with status {status} before the run was complete", _tail(console)
         )
 
 

@@ -81,10 +81,12 @@ def run(
         (partial / "run.json").write_text(json.dumps(content, indent=1) + "\n")
         _put_in_place(partial, out)
     except SandglassError as error:
-        _keep_failure(partial, out)
+        kept = _keep_failure(partial, out)
+        hints = [error.hint.replace(str(partial), str(kept))] if error.hint else []
+        if (kept / "console.log").exists():
+            hints.append(f"Its console: {kept}/console.log")
         raise type(error)(
-            error.message.replace(str(partial), str(out) + FAILED),
-            error.hint and error.hint.replace(str(partial), str(out) + FAILED),
+            error.message.replace(str(partial), str(kept)), "\n".join(hints) or None
         ) from None
     except OSError as error:
         shutil.rmtree(partial, ignore_errors=True)
@@ -175,7 +177,8 @@ def _put_in_place(partial: Path, out: Path) -> None:
         partial.rename(out)
 
 
-def _keep_failure(partial: Path, out: Path) -> None:
+def _keep_failure(partial: Path, out: Path) -> Path:
+    """Move what tells of a failure out of the way; returns where to."""
     failed = Path(str(out) + FAILED)
     shutil.rmtree(failed, ignore_errors=True)
     failed.mkdir()
@@ -183,6 +186,7 @@ def _keep_failure(partial: Path, out: Path) -> None:
         if (partial / name).exists():
             (partial / name).rename(failed / name)
     shutil.rmtree(partial, ignore_errors=True)
+    return failed
 
 
 def _evaluate(experiment: Experiment, plan: Plan, directory: Path, backend: str) -> dict[str, Any]:

@@ -61,6 +61,7 @@ def check_failed(done: "subprocess.CompletedProcess[str]", out: Path, *said: str
     failed = Path(f"{out}.failed")
     assert (failed / "plan.json").is_file()
     assert (failed / "console.log").is_file()
+    assert str(failed / "console.log") in done.stderr
     assert not (failed / "run.json").exists()
 
 
