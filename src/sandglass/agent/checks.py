@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import socket
@@ -140,15 +139,14 @@ def check_links(network: Network) -> None:
             interface = getattr(bottleneck, direction)
             planned = network.plan["bottlenecks"][name][direction]
             where = interface.node.namespace
-            shown = kernel.run(["tc", "class", "show", "dev", interface.name], where)
-            rate = parse_rate(shown)
+            rate = parse_rate(kernel.run(["tc", "class", "show", "dev", interface.name], where))
             if abs(rate - planned["rate_bps"]) > RATE_ROUNDING * planned["rate_bps"]:
                 raise RunError(
                     f"{name} {direction}: the kernel shapes to {rate:.0f} bit/s, "
                     f"the experiment says {planned['rate_bps']} bit/s"
                 )
-            shown = kernel.run(["tc", "-j", "qdisc", "show", "dev", interface.name], where)
-            kinds = {q["handle"]: q for q in json.loads(shown)}
+            shown = kernel.show_qdiscs("qdisc", "show", "dev", interface.name, where=where)
+            kinds = {q["handle"]: q for q in shown}
             queue = kinds.get(links.QUEUE)
             if not queue or queue["kind"] != planned["queue"]["kind"]:
                 raise RunError(

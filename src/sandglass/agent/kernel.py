@@ -5,12 +5,14 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import fcntl
+import json
 import os
+import re
 import socket
 import struct
 import subprocess
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sandglass.agent.errors import RunError
 
@@ -28,6 +30,7 @@ SIOCETHTOOL = 0x8946  # <linux/sockios.h>
 # ETHTOOL_S* commands of <linux/ethtool.h>. Segmentation and its inverse would
 # make the qdiscs see packets larger than the link carries.
 OFFLOADS_OFF = {"tso": 0x1F, "gso": 0x24, "gro": 0x2C}
+UNKNOWN_QDISC = r"\[Unknown qdisc, optlen=\d+\]"
 
 _libc = ctypes.CDLL(None, use_errno=True)
 _created: list[str] = []
@@ -150,6 +153,16 @@ def run(command: list[str], where: str | None = None, text: str | None = None) -
         place = f" on {where}" if where else ""
         raise RunError(f"{' '.join(command)}{place}: {said}")
     return done.stdout
+
+
+def show_qdiscs(*arguments: str, where: str | None) -> list[dict[str, Any]]:
+    """What `tc -j qdisc show` says, also of a qdisc that is newer than this tc.
+
+    A tc that does not know a kind says so in plain words in the middle of its JSON.
+    """
+    text = run(["tc", "-j", *arguments], where)
+    shown: list[dict[str, Any]] = json.loads(re.sub(UNKNOWN_QDISC, "", text) or "[]")
+    return shown
 
 
 def batch(tool: str, lines: list[str], where: str | None = None) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import ipaddress
-import json
 import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -293,9 +292,9 @@ class Network:
             if planned and not (planned["access_rate_bps"] or planned["pacing"]):
                 continue
             where = node.namespace
-            text = kernel.run(["tc", "-j", "-s", "-d", "qdisc", "show"], where)
+            known = kernel.show_qdiscs("-s", "-d", "qdisc", "show", where=where)
             names = set(node.intfNames())
-            shown = [q for q in json.loads(text or "[]") if q.get("dev") in names]
+            shown = [q for q in known if q.get("dev") in names]
             shown = [q for q in shown if q["kind"] != "noqueue"]
             if shown:
                 report[node.name] = shown
