@@ -27,6 +27,7 @@ from sandglass.plan import Plan
 
 # Time and date when a lab boots: any, but always the same.
 BOOT_TIME_NS = 1_700_000_000 * 10**9
+VIRTUAL_TIME = ("time-travel=inf-cpu", f"time-travel-start={BOOT_TIME_NS}")
 WATCHDOG_S = 300
 """A lab that says nothing for this long, in real time, is taken to hang ($SANDGLASS_WATCHDOG)."""
 PDEATHSIG = 1  # PR_SET_PDEATHSIG of <linux/prctl.h>
@@ -130,19 +131,25 @@ def _doors(kernel: cache.LabKernel, directory: Path) -> _Doors:
 
 
 def _start(
-    plan: Plan, directory: Path, arguments: list[str], processor: int, pipe: int | None
+    directory: Path,
+    arguments: list[str],
+    processor: int,
+    pipe: int | None,
+    *,
+    memory_mb: int,
+    seed: int,
 ) -> "subprocess.Popen[bytes]":
     kernel = cache.lab_kernel()
     doors = _doors(kernel, directory)
     command = [
         "linux",
-        f"mem={plan['memory_mb']}M",
+        f"mem={memory_mb}M",
         "root=/dev/root",
         "rootfstype=hostfs",
         "rootflags=/",
         "ro",
         f"init={doors.path('guest')}/init",
-        f"rng-seed={plan['seed']}",
+        f"rng-seed={seed}",
         "norandmaps",
         "quiet",
         "con=null",
@@ -180,8 +187,12 @@ def _seccomp() -> list[str]:
     return ["seccomp=auto"] if series >= [6, 16] else []
 
 
+def _python(path: str, *arguments: str) -> list[str]:
+    return ["--", "/usr/bin/python3", "-SBsE", f"{CODE}/{path}", RUN, *arguments]
+
+
 def _agent(*arguments: str) -> list[str]:
-    return ["--", "/usr/bin/python3", "-SBsE", f"{CODE}/src/sandglass/agent", RUN, *arguments]
+    return _python("src/sandglass/agent", *arguments)
 
 
 def run(plan: Plan, directory: Path, progress: Progress | None = None) -> None:
@@ -192,12 +203,18 @@ def run(plan: Plan, directory: Path, progress: Progress | None = None) -> None:
     Raises SandglassError with the guest's own words, or when the lab hangs or dies.
     """
     watchdog_s = float(os.environ.get("SANDGLASS_WATCHDOG", WATCHDOG_S))
-    virtual_time = ["time-travel=inf-cpu", f"time-travel-start={BOOT_TIME_NS}"]
-    arguments = [*virtual_time, *_agent("run", "lab", LAB)]
+    arguments = [*VIRTUAL_TIME, *_agent("run", "lab", LAB)]
     console = directory / "console.log"
     with own_processor() as processor, console.open("wb") as log:
         # A pipe as input too: the console wants something that can be waited for.
-        process = _start(plan, directory, arguments, processor, subprocess.PIPE)
+        process = _start(
+            directory,
+            arguments,
+            processor,
+            subprocess.PIPE,
+            memory_mb=plan["memory_mb"],
+            seed=plan["seed"],
+        )
         said: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         assert process.stdout
         reader = threading.Thread(target=_read, args=(process.stdout, said), daemon=True)
@@ -229,6 +246,31 @@ def run(plan: Plan, directory: Path, progress: Progress | None = None) -> None:
         raise SandglassError(
             f"the lab ended with status {status} before the run was complete", _tail(console)
         )
+
+
+def run_program(path: str, directory: Path, *, memory_mb: int = 256, seed: int = 1) -> None:
+    """Boot a lab that runs one Python program of this checkout instead of an experiment.
+
+    The program's argument is the guest's name for `directory`, the only place it can write to.
+    Its console goes to console.log there.
+
+    Raises SandglassError with the end of the console when it fails or hangs.
+    """
+    console = directory / "console.log"
+    arguments = [*VIRTUAL_TIME, *_python(path)]
+    with own_processor() as processor:
+        process = _start(
+            directory, arguments, processor, subprocess.PIPE, memory_mb=memory_mb, seed=seed
+        )
+        try:
+            said, _ = process.communicate(timeout=WATCHDOG_S)
+        except subprocess.TimeoutExpired:
+            raise SandglassError(f"{path} has not ended within {WATCHDOG_S} s") from None
+        finally:
+            _end(process)
+    console.write_bytes(said)
+    if process.returncode:
+        raise SandglassError(f"{path} ended with status {process.returncode}", _tail(console))
 
 
 def _read(stream: object, said: "queue.SimpleQueue[bytes | None]") -> None:
@@ -273,11 +315,12 @@ def shell(plan: Plan, directory: Path) -> int:
         (directory / "commands").write_text(commands)
     with own_processor() as processor:
         process = _start(
-            plan,
             directory,
             _agent("shell", "lab", LAB),
             processor,
             None if typed else subprocess.PIPE,
+            memory_mb=plan["memory_mb"],
+            seed=plan["seed"],
         )
         try:
             for line in process.stdout or ():

@@ -1,0 +1,236 @@
+"""Plays scripts of segments against the kernel's TCP, in the lab and in virtual time.
+
+Usage, as the lab's one program: python3 player.py DIRECTORY
+
+The kernel's end is a real socket in network namespace `sender`. The other end is this program,
+which sees and sends the frames of a veth in namespace `peer`. scripts.json in the directory holds
+{name: script}, traces.json gets {name: [one entry for each step]}.
+
+A script: {"cc", "sysctls": {name: value}, "ecn", "timestamps", "steps": [[operation, ...], ...]}.
+Positions in the stream are counted in segments of 1000 bytes. The operations:
+
+    wait MS                 let virtual time pass
+    write N                 the application writes N segments
+    ack N OPTIONS           a segment that acknowledges N segments; OPTIONS may hold
+                            "ece": true, "sack": [[from, to], ...] (first a DSACK, if there is one),
+                            "echo": N, the segment whose first transmission it echoes in its
+                            timestamp
+    tc WORDS                a tc command for the sender's device
+    sysctl NAME VALUE       a write to a sysctl of the sender's namespace
+
+An entry: {"cwnd", "ssthresh", "state", "sent": [[first segment, flags, time in ms], ...]} with the
+flags "C" for CWR; and "refused" with a sysctl's error.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import socket
+import struct
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "src"))
+
+from sandglass.agent import kernel, tcp
+
+SENDER, PEER = "10.0.0.1", "10.0.0.2"
+PORT = 5000
+SEGMENT = 1000
+HALF_RTT_S = 0.025
+ETHERTYPE_IP = 0x0800
+OUTGOING = 4  # PACKET_OUTGOING of <linux/if_packet.h>
+SYN, ACK, ECE, CWR = 0x02, 0x10, 0x40, 0x80
+FIRST = 1_000_000  # the peer's initial sequence number
+TIMESTAMP_BYTES = 12
+STATES = ("Open", "Disorder", "CWR", "Recovery", "Loss")
+
+
+def checksum(data: bytes) -> int:
+    """The Internet checksum, RFC 1071."""
+    total: int = sum(struct.unpack(f"!{len(data) // 2}H", data))
+    while total >> 16:
+        total = (total & 0xFFFF) + (total >> 16)
+    return ~total & 0xFFFF
+
+
+def sack_option(blocks: list[tuple[int, int]]) -> bytes:
+    """TCP option 5, RFC 2018, padded."""
+    edges = b"".join(struct.pack("!II", *block) for block in blocks)
+    return struct.pack("!BBBB", 1, 1, 5, 2 + len(edges)) + edges
+
+
+class Connection:
+    """A socket of the kernel's, and the peer that it talks to."""
+
+    def __init__(self, frames: socket.socket, script: dict[str, Any]) -> None:
+        self.frames = frames
+        self.timestamps = script["timestamps"]
+        self.start = time.monotonic()
+        self.echoed: dict[int, int] = {}  # first timestamp of each segment
+        self.last_timestamp = 0
+        self.zero: int | None = None  # the sender's first sequence number of data
+        self.socket = tcp.open_socket("sender")
+        self.socket.setblocking(False)
+        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 22)
+        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        tcp.set_congestion_control(self.socket, script["cc"])
+        self.socket.connect_ex((PEER, PORT))
+        self.own_port = self.socket.getsockname()[1]
+        self.take()
+        time.sleep(2 * HALF_RTT_S)
+        mss = SEGMENT + (TIMESTAMP_BYTES if self.timestamps else 0)
+        options = struct.pack("!BBHBBBBBB", 2, 4, mss, 4, 2, 1, 3, 3, 7) + b"\1\1"
+        flags = SYN | ACK | (ECE if script["ecn"] else 0)
+        self.send(0, flags, options, sequence=FIRST)
+        self.take()
+
+    def take(self) -> list[tuple[int, str, int]]:
+        """The segments that the kernel sent: (first segment, flags, ms); takes in their stamps."""
+        sent: list[tuple[int, str, int]] = []
+        while True:
+            try:
+                frame, address = self.frames.recvfrom(2048)
+            except BlockingIOError:
+                return sent
+            if address[2] == OUTGOING or address[1] != ETHERTYPE_IP:
+                continue
+            header = frame[34:]
+            sequence, flags = struct.unpack("!4xI5xB", header[:14])
+            data = struct.unpack("!H", frame[16:18])[0] - 20 - (header[12] >> 4) * 4
+            if self.zero is None:
+                self.zero = sequence + 1
+            segment = (sequence - self.zero & 0xFFFFFFFF) // SEGMENT
+            if self.timestamps and header[22] == 8:  # after two NOPs
+                self.last_timestamp = struct.unpack("!I", header[24:28])[0]
+                self.echoed.setdefault(segment, self.last_timestamp)
+            if data:
+                at_ms = round((time.monotonic() - self.start) * 1000)
+                sent.append((segment, "C" if flags & CWR else "", at_ms))
+
+    def send(
+        self,
+        segments: int,
+        flags: int,
+        options: bytes = b"",
+        sequence: int = FIRST + 1,
+        echo: int | None = None,
+    ) -> None:
+        """A segment of the peer's that acknowledges `segments` segments."""
+        assert self.zero is not None
+        if self.timestamps:
+            now = int(time.monotonic() * 1000) & 0xFFFFFFFF
+            stamp = self.last_timestamp if echo is None else self.echoed[echo]
+            options = struct.pack("!BBBBII", 1, 1, 8, 10, now, stamp) + options
+        number = self.zero + segments * SEGMENT & 0xFFFFFFFF
+        offset = (5 + len(options) // 4) << 4
+        text = struct.pack(
+            "!HHIIBBHHH", PORT, self.own_port, sequence, number, offset, flags, 0xFFFF, 0, 0
+        )
+        text += options
+        ends = socket.inet_aton(PEER) + socket.inet_aton(SENDER)
+        total = checksum(ends + struct.pack("!BBH", 0, socket.IPPROTO_TCP, len(text)) + text)
+        text = text[:16] + struct.pack("!H", total) + text[18:]
+        ip = struct.pack("!BBHIBBH", 0x45, 0, 20 + len(text), 0, 64, socket.IPPROTO_TCP, 0) + ends
+        ip = ip[:10] + struct.pack("!H", checksum(ip)) + ip[12:]
+        self.frames.send(MAC["sender"] + MAC["peer"] + struct.pack("!H", ETHERTYPE_IP) + ip + text)
+
+    def step(self, operation: str, *words: Any) -> dict[str, Any]:
+        """Carry out one operation; returns its entry."""
+        entry: dict[str, Any] = {}
+        if operation == "wait":
+            time.sleep(words[0] / 1000)
+        elif operation == "write":
+            self.socket.sendall(bytes(words[0] * SEGMENT))
+        elif operation == "ack":
+            segments, given = words
+            assert self.zero is not None
+            blocks = [
+                tuple(self.zero + edge * SEGMENT & 0xFFFFFFFF for edge in block)
+                for block in given.get("sack", [])
+            ]
+            options = sack_option(blocks) if blocks else b""
+            flags = ACK | (ECE if given.get("ece") else 0)
+            self.send(segments, flags, options, echo=given.get("echo"))
+        elif operation == "tc":
+            kernel.run(["tc", *words[0].split()], "sender")
+        elif operation == "sysctl":
+            entry["refused"] = write_sysctl(*words)
+        sent = self.take()
+        info = tcp.info(self.socket)
+        return entry | {
+            "cwnd": info["snd_cwnd"],
+            "ssthresh": info["snd_ssthresh"],
+            "state": STATES[info["ca_state"]],
+            "sent": sent,
+        }
+
+
+def write_sysctl(name: str, value: object) -> str | None:
+    """Write a sysctl of the sender's namespace; returns the name of the error, if any."""
+    try:
+        with kernel.namespace("sender"), Path(kernel.sysctl_path(name)).open("w") as file:
+            file.write(str(value))
+    except OSError as error:
+        return errno.errorcode[error.errno or 0]
+    return None
+
+
+MAC: dict[str, bytes] = {}
+
+
+def build() -> socket.socket:
+    """The two namespaces and their link; returns the socket on the peer's end."""
+    for name in ("sender", "peer"):
+        kernel.create_namespace(name)
+    kernel.run(
+        ["ip", "link", "add", "s", "netns", "sender", "type", "veth", "peer", "p", "netns", "peer"]
+    )
+    for name, device in (("sender", "s"), ("peer", "p")):
+        kernel.run(["ip", "link", "set", device, "up"], name)
+        kernel.offloads_off(device, name)
+        text = kernel.run(["ip", "-j", "link", "show", device], name)
+        MAC[name] = bytes.fromhex(json.loads(text)[0]["address"].replace(":", ""))
+    peer = MAC["peer"].hex(":")
+    kernel.run(["ip", "address", "add", f"{SENDER}/24", "dev", "s"], "sender")
+    kernel.run(["ip", "neighbour", "add", PEER, "lladdr", peer, "dev", "s"], "sender")
+    with kernel.namespace("peer"):
+        frames = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETHERTYPE_IP))
+    frames.bind(("p", ETHERTYPE_IP))
+    frames.setblocking(False)
+    frames.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 22)
+    return frames
+
+
+def play(frames: socket.socket, script: dict[str, Any]) -> list[dict[str, Any]]:
+    """Play one script on a connection of its own; returns its trace."""
+    before = {name: kernel.read_sysctl(name, "sender") for name in script["sysctls"]}
+    for name, value in script["sysctls"].items():
+        kernel.write_sysctl(name, value, "sender")
+    kernel.write_sysctl("net.ipv4.tcp_timestamps", int(script["timestamps"]), "sender")
+    connection = Connection(frames, script)
+    trace = [connection.step(*step) for step in script["steps"]]
+    connection.socket.close()
+    connection.take()
+    for name, value in before.items():
+        kernel.write_sysctl(name, value, "sender")
+    return trace
+
+
+def main(directory: Path) -> None:
+    kernel.sleep_exactly()
+    scripts = json.loads((directory / "scripts.json").read_text())
+    kernel.run(["modprobe", "-C", "/dev/null", "-d", "/run/sandglass/lab", "tcp_abe"])
+    frames = build()
+    kernel.write_sysctl("net.ipv4.tcp_ecn", 1, "sender")
+    kernel.write_sysctl("net.ipv4.tcp_no_metrics_save", 1, "sender")
+    traces = {name: play(frames, script) for name, script in scripts.items()}
+    (directory / "traces.json").write_text(json.dumps(traces))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
