@@ -8,25 +8,25 @@
  * it leaves in the socket before the call. All callers in net/ipv4 of Linux
  * 6.1, 6.12 and 7.2:
  *
- *   tcp_enter_loss()          a retransmission timeout; prior_ssthresh is set
- *   tcp_enter_recovery()      a loss found by an ACK without ECN-Echo, or by
- *                             RACK's timer; prior_ssthresh is set
- *   tcp_enter_recovery()      a loss found by an ACK with ECN-Echo; undo_marker
- *                             is set (to a sequence number, which may be 0) and,
- *                             for all but dupack counting, lost_out
+ *   tcp_enter_loss()          a retransmission timeout; lost_out counts at
+ *                             least the first segment
+ *   tcp_enter_recovery()      a loss found by an ACK, which may carry ECN-Echo
+ *                             too, or by RACK's timer; undo_marker is set to
+ *                             a sequence number, and lost_out, unless dupacks
+ *                             are counted, covers that this may be 0
  *   tcp_process_tlp_ack()     a loss that a tail loss probe repaired; comes
  *                             before the ACK's own ECN-Echo is answered, and
  *                             its condition can be seen when the ACK arrives
  *   tcp_enter_cwr()           a local queue took a segment with NET_XMIT_CN or
  *                             dropped it; segs_out has counted that segment
- *   tcp_enter_cwr()           ECN-Echo; prior_ssthresh, undo_marker and lost_out
- *                             are 0, and nothing was sent since the ACK arrived
+ *   tcp_enter_cwr()           ECN-Echo; undo_marker and lost_out are 0, and
+ *                             nothing was sent since the ACK arrived
  *
  * Only the last is a mark. tcp_enter_cwr() reduces in the states Open and
  * Disorder alone, so a loss after a mark, or a mark after a loss, within one
- * window does not come here a second time. An ACK with ECN-Echo in any other
- * state leaves nothing behind that a later call could take for a mark: either
- * something is sent in between, or prior_ssthresh is set.
+ * window does not come here a second time. An ACK with ECN-Echo that changes
+ * nothing, such as one with nothing in flight, leaves nothing behind that a
+ * later call could take for a mark.
  *
  * One case is decided for loss without being certain: an ACK that carries
  * ECN-Echo, acknowledges data beyond a tail loss probe and reports that very
@@ -110,7 +110,7 @@ static inline enum abe_cause abe_cause_of_cut(const struct sock *sk, struct abe_
 		return ABE_LOSS;
 	}
 	if (ack->ece && tp->segs_out == ack->segs_out &&
-	    !tp->prior_ssthresh && !tp->undo_marker && !tp->lost_out)
+	    !tp->undo_marker && !tp->lost_out)
 		return ABE_MARK;
 	return ABE_LOSS;
 }

@@ -100,6 +100,14 @@ SCENARIOS: dict[str, tuple[list[Step], Expected]] = {
         [*START, ack(11, ece=True), ack(30, ece=True), wait(400)],
         lambda mark, loss: [(mark(20), "CWR"), (mark(20), "CWR"), (loss(mark(20)), "Loss")],
     ),
+    "a timeout when nothing was sent since an echo": (
+        # cwnd is 12 then: the reduction still goes on.
+        [
+            *[write(20), wait(50), ack(10), wait(50), ack(11, ece=True)],
+            *[write(5), ack(20, ece=True), wait(400)],
+        ],
+        lambda mark, loss: [(mark(20), "CWR"), (loss(12), "Loss")],
+    ),
     "a timeout a window after a mark": (
         [*START, ack(11, ece=True), ack(30), ack(31), wait(400)],
         lambda mark, loss: [*[(mark(20), "CWR")] * 2, (mark(20), "Open"), (loss(mark(20)), "Loss")],
@@ -158,18 +166,27 @@ SCENARIOS: dict[str, tuple[list[Step], Expected]] = {
         [*PROBED, write(2), ack(22, ece=True, sack=[[19, 20]])],
         lambda mark, loss: [(INFINITE, "Open"), (loss(20), "CWR")],
     ),
+    "a loss found by counting, and a mark in one ACK": (
+        [*START, ack(11, ece=True, sack=[[12, 16]])],
+        lambda mark, loss: [(loss(20), "Recovery")],
+    ),
+    "a loss undone by timestamps": (
+        [*START, ack(11, sack=[[12, 16]]), wait(10), ack(16, echo=11)],
+        lambda mark, loss: [(loss(20), "Recovery"), (loss(20), "Recovery"), (INFINITE, "Open")],
+    ),
+    "an echo from a peer that did not agree to ECN": (
+        [*START, ack(11, ece=True)],
+        lambda mark, loss: [(INFINITE, "Open")],
+    ),
 }
-# Scenarios that need another connection than the others.
-WITH_TIMESTAMPS = "a loss undone by timestamps"
-SCENARIOS[WITH_TIMESTAMPS] = (
-    [*START, ack(11, sack=[[12, 16]]), wait(10), ack(16, echo=11)],
-    lambda mark, loss: [(loss(20), "Recovery"), (loss(20), "Recovery"), (INFINITE, "Open")],
-)
-WITHOUT_ECN = "an echo from a peer that did not agree to ECN"
-SCENARIOS[WITHOUT_ECN] = (
-    [*START, ack(11, ece=True)],
-    lambda mark, loss: [(INFINITE, "Open")],
-)
+# What some of them have other than the rest: ECN, no timestamps, RACK.
+CONNECTIONS: dict[str, dict[str, Any]] = {
+    "a loss undone by timestamps": {"timestamps": True},
+    "an echo from a peer that did not agree to ECN": {"ecn": False},
+    "a loss found by counting, and a mark in one ACK": {
+        "sysctls": {**NO_PROBES, "net.ipv4.tcp_recovery": 0}
+    },
+}
 FACTORS = (1, 10, 50, 70, 75, 95, 100)
 REFUSED = (0, 101, -1, "text", "80%", "1e1")
 
@@ -177,12 +194,13 @@ REFUSED = (0, 101, -1, "text", "80%", "1e1")
 def script(name: str, cc: str, sysctls: Mapping[str, int]) -> dict[str, Any]:
     """A scenario as player.py wants it."""
     steps = SCENARIOS[name][0]
-    probes = {} if steps[: len(PROBED)] == PROBED else NO_PROBES
+    other = CONNECTIONS.get(name, {})
+    general = {} if steps[: len(PROBED)] == PROBED else NO_PROBES
     return {
         "cc": cc,
-        "sysctls": {**probes, **sysctls},
-        "ecn": name != WITHOUT_ECN,
-        "timestamps": name == WITH_TIMESTAMPS,
+        "sysctls": other.get("sysctls", general) | sysctls,
+        "ecn": other.get("ecn", True),
+        "timestamps": other.get("timestamps", False),
         "steps": steps,
     }
 
