@@ -9,7 +9,7 @@ from tests.lab.experiments import Lab, bulk, dumbbell
 
 pytestmark = pytest.mark.lab
 SEEDS = 5
-QUEUES = {
+QUEUES: dict[str, dict[str, Any]] = {
     "pfifo": {"kind": "pfifo", "limit": 40},
     "codel": {"kind": "codel", "ecn": True},
     "pie": {"kind": "pie", "ecn": True},
