@@ -18,11 +18,15 @@ from mininet.topo import Topo
 sys.path.append(".")  # for `mn --custom`, in the checkout: it tells a file nothing of its place
 from topologies.router import Router
 
+MOST_HOPS = 50  # Linux sends packets that pass 64 routers
+
 
 class ParkingLot(Topo):
     """`hops`: number of bottlenecks, 1 to 50."""
 
     def build(self, hops: int = 2) -> None:
+        if hops > MOST_HOPS:
+            raise ValueError(f"a packet's TTL ends on so long a path: at most {MOST_HOPS} hops")
         last = hops + 1
         for i in range(1, last + 1):
             routes = [(f"10.{j}.0.0/16", f"10.0.{i - 1}.1") for j in range(1, i)]

@@ -22,6 +22,8 @@ class Star(Topo):
     """`arms`: number of hosts, 2 to 100."""
 
     def build(self, arms: int = 3) -> None:
+        if arms < 2:
+            raise ValueError("a flow needs two hosts: at least 2 arms")
         numbers = range(1, arms + 1)
         self.addHost(
             "core", cls=Router, routes=[(f"10.{i}.0.0/16", f"10.{i}.0.2") for i in numbers]
