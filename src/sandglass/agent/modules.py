@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from sandglass.agent import Plan
 
 CC_SYSCTL = "net.ipv4.tcp_congestion_control"
+ALLOWED_SYSCTL = "net.ipv4.tcp_allowed_congestion_control"
 
 
 def load(plan: Plan, base: str | None) -> None:
@@ -54,6 +55,10 @@ def load(plan: Plan, base: str | None) -> None:
         # The host's own settings for its modules, such as a blacklist, are not the lab's.
         place = ["-C", "/dev/null", "-d", base] if base else []
         kernel.run(["modprobe", *place, "-a", *dict.fromkeys(wanted)])
+    if defaults := {host["sysctls"].get(CC_SYSCTL) for host in plan["hosts"].values()} - {None}:
+        # Without this, a namespace may not make it its default.
+        allowed = kernel.read_sysctl(ALLOWED_SYSCTL, None).split()
+        kernel.write_sysctl(ALLOWED_SYSCTL, " ".join([*allowed, *sorted(defaults)]), None)
 
 
 def congestion_controls(plan: Plan) -> list[tuple[str, str]]:
