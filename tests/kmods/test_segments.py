@@ -104,7 +104,7 @@ SCENARIOS: dict[str, tuple[list[Step], Expected]] = {
         # cwnd is 12 then: the reduction still goes on.
         [
             *[write(20), wait(50), ack(10), wait(50), ack(11, ece=True)],
-            *[write(5), ack(20, ece=True), wait(400)],
+            *[write(2), ack(20, ece=True), wait(400)],
         ],
         lambda mark, loss: [(mark(20), "CWR"), (loss(12), "Loss")],
     ),

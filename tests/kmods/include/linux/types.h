@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What kmods/tcp_abe/arithmetic.h needs of the kernel's headers, for a program. */
+#include <stdint.h>
+
+typedef uint8_t u8;
+typedef uint32_t u32;
+typedef uint64_t u64;
+
+#define U32_MAX UINT32_MAX
