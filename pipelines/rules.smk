@@ -46,6 +46,13 @@ def pipeline(name: str):
     return lambda wildcards: str(ROOT / "pipelines" / name.format(**wildcards))
 
 
+def code(wildcards) -> list[str]:
+    """The figure's own code, and what figures of the paper share."""
+    folder = ROOT / "pipelines" / wildcards.paper
+    shared = [p for p in folder.glob("*.py") if p.stem not in FIGURES[wildcards.paper]]
+    return [str(folder / f"{wildcards.figure}.py"), *map(str, sorted(shared))]
+
+
 def run_directories(wildcards) -> list[str]:
     points = POINTS[wildcards.paper, wildcards.figure]
     return [str(point.directory(wildcards.paper)) for point in points]
@@ -106,7 +113,7 @@ rule run:
 rule table:
     input:
         runs=run_directories,
-        code=pipeline("{paper}/{figure}.py"),
+        code=code,
         modules=sources("grid", "traces", "units"),
     output:
         csv="results/{paper}/{figure}.csv",
@@ -124,7 +131,7 @@ rule table:
 rule plot:
     input:
         rules.table.output,
-        code=pipeline("{paper}/{figure}.py"),
+        code=code,
         about=pipeline("{paper}/figures.yaml"),
         modules=sources("figures"),
     output:
@@ -141,7 +148,7 @@ rule plot:
 rule judge:
     input:
         rules.table.output,
-        code=pipeline("{paper}/{figure}.py"),
+        code=code,
         claims=pipeline("{paper}/expect.yaml"),
         modules=sources("verdicts"),
     output:

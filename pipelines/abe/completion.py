@@ -1,0 +1,76 @@
+"""Figs. 16 and 18: how much sooner short flows complete with a larger beta_ecn."""
+
+from collections.abc import Sequence
+
+import polars as pl
+
+from sandglass import traces
+from sandglass.verdicts import scalar
+
+DEFAULT = 50  # stated (captions): the beta_ecn compared with, in percent
+
+
+def completion_table(
+    runs: Sequence[traces.Run], axis: str, parse: pl.Expr, queues: dict[str, str]
+) -> pl.DataFrame:
+    """One row per queue, value of `axis` and beta_ecn: mean FCT over the seeds, and the gain.
+
+    `gain_percent` is by how much the mean FCT is below that with the default beta_ecn, and
+    `gain_error` the standard error of that mean of differences, seed by seed.
+    """
+    rows = []
+    for run in runs:
+        flows = run.records("flows").select("seed", "fct_s").collect()
+        rows.append(
+            flows.with_columns(
+                queue=pl.lit(queues[str(run.axes["experiment"])]),
+                beta_ecn=pl.lit(run.axes["beta_ecn"], pl.Int64),
+                **{axis: pl.lit(run.axes[axis])},
+                digest=pl.lit(run.field("digest")),
+            )
+        )
+    every = pl.concat(rows)
+    usual = every.filter(pl.col("beta_ecn") == DEFAULT)
+    paired = every.join(
+        usual.select("queue", axis, "seed", usual_s="fct_s"), on=["queue", axis, "seed"]
+    )
+    sooner = pl.col("usual_s") - pl.col("fct_s")
+    return (
+        paired.group_by("queue", axis, "beta_ecn", "digest")
+        .agg(
+            flows=pl.len(),
+            fct_s=pl.col("fct_s").mean(),
+            gain_percent=sooner.mean() / pl.col("usual_s").mean() * 100,
+            gain_error=sooner.std() / pl.len().sqrt() / pl.col("usual_s").mean() * 100,
+        )
+        .select(
+            "queue",
+            parse.alias(axis),
+            pl.col("beta_ecn") / 100,
+            "flows",
+            "fct_s",
+            "gain_percent",
+            "gain_error",
+            "digest",
+        )
+        .sort("queue", axis, "beta_ecn")
+    )
+
+
+def least_gain(
+    table: pl.DataFrame, axis: str, queue: str = "", above: float = 0.0, beta_from: float = 0.51
+) -> float | None:
+    """The least gain at values of `axis` above a bound, in percent, over all larger beta_ecn."""
+    return scalar(
+        _larger(table, queue, beta_from).filter(pl.col(axis) > above)["gain_percent"].min()
+    )
+
+
+def largest_effect(table: pl.DataFrame, axis: str, below: float) -> float | None:
+    """The largest gain or loss at values of `axis` below a bound, in percent."""
+    return scalar(_larger(table, "", 0.51).filter(pl.col(axis) < below)["gain_percent"].abs().max())
+
+
+def _larger(table: pl.DataFrame, queue: str, beta_from: float) -> pl.DataFrame:
+    chosen = table.filter(pl.col("beta_ecn") >= beta_from)
+    return chosen.filter(pl.col("queue") == queue) if queue else chosen

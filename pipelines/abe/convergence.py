@@ -1,0 +1,157 @@
+"""Figs. 12 and 13: how long two flows take to share the bottleneck, against the default beta."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import polars as pl
+from plotnine import (
+    aes,
+    facet_wrap,
+    geom_step,
+    geom_vline,
+    ggplot,
+    labs,
+    scale_color_manual,
+    scale_linetype_manual,
+    scale_x_log10,
+)
+
+from sandglass import figures, traces, units
+from sandglass.verdicts import scalar
+
+FAIR = 0.95  # stated (IV-C): the threshold of Jain's index
+QUEUES = {"codel": "CoDel", "pie": "PIE"}
+
+
+def jain(first: pl.Expr, second: pl.Expr) -> pl.Expr:
+    """Jain's fairness index of two shares: 1 when equal, 1/2 when one has all."""
+    return (first + second) ** 2 / (2 * (first**2 + second**2))
+
+
+def convergence_s(goodput: pl.DataFrame, entry_ns: int) -> float | None:
+    """When two flows are fair, in seconds after the second one's entry; None when they never are.
+
+    Takes the goodput record (`time_ns`, `flow`, `bytes` acknowledged so far). Stated (IV-C): Jain's
+    index of the bytes that each has transferred since `entry_ns` first reaches the threshold.
+    """
+    wide = (
+        goodput.pivot("flow", index="time_ns", values="bytes")
+        .sort("time_ns")
+        .with_columns(pl.col("1", "2").forward_fill().fill_null(0).cast(pl.Float64))
+    )
+    before = wide.filter(pl.col("time_ns") <= entry_ns)["1"].last() or 0.0
+    fair = wide.filter(pl.col("time_ns") > entry_ns).filter(
+        jain(pl.col("1") - before, pl.col("2")) >= FAIR
+    )
+    return None if fair.is_empty() else (fair["time_ns"][0] - entry_ns) / 1e9
+
+
+def convergence_table(runs: Sequence[traces.Run], default: int) -> pl.DataFrame:
+    """One row per experiment; `ratio` is its time over that of the same path with the default."""
+    rows = traces.tidy(runs, {"digest": "digest"}).with_columns(
+        queue=pl.col("experiment").str.split("-").list.last().replace_strict(QUEUES),
+        convergence_s=pl.Series([_converged(run) for run in runs], dtype=pl.Float64),
+    )
+    path = ["queue", "rate", "rtt"]
+    usual = rows.filter(pl.col("beta_ecn") == default).select(*path, usual_s="convergence_s")
+    return (
+        rows.join(usual, on=path, how="left", maintain_order="left")
+        .select(
+            "queue",
+            rate_mbit=pl.col("rate").map_elements(units.parse_rate, pl.Int64) / 1e6,
+            rtt_ms=pl.col("rtt").map_elements(units.parse_time, pl.Int64) / 1e6,
+            beta_ecn=pl.col("beta_ecn") / 100,
+            convergence_s="convergence_s",
+            ratio=pl.col("convergence_s") / pl.col("usual_s"),
+            default=pl.lit(default / 100),
+            digest="digest",
+        )
+        .sort("queue", "beta_ecn", "rate_mbit", "rtt_ms")
+    )
+
+
+def _converged(run: traces.Run) -> float | None:
+    entry_ns = units.parse_time(run.field("experiment.flows.1.start"))
+    return convergence_s(run.records("goodput").collect(), entry_ns)
+
+
+def plot(table: pl.DataFrame) -> ggplot:
+    """CDF of the ratio, a line for each beta_ecn but the default, a panel per AQM."""
+    others = table.filter(pl.col("beta_ecn") != pl.col("default"))
+    cdf = others.sort("ratio", nulls_last=True).with_columns(
+        # an experiment that never converged counts, at infinity
+        share=pl.int_range(1, pl.len() + 1).over("queue", "beta_ecn")
+        / pl.len().over("queue", "beta_ecn"),
+        beta=pl.col("beta_ecn").cast(pl.String),
+    )
+    kinds = cdf["beta"].n_unique()
+    lines = [figures.LINES[i % len(figures.LINES)] for i in range(kinds)]
+    drawn: ggplot = (
+        ggplot(cdf.drop_nulls("ratio"), aes("ratio", "share", color="beta", linetype="beta"))
+        + facet_wrap("queue")
+        + geom_vline(xintercept=1, linetype="dotted", color="#666666")
+        + geom_step()
+        + scale_x_log10()
+        + scale_color_manual(figures.PALETTE)
+        + scale_linetype_manual(lines)
+        + labs(
+            x="Convergence time over that with the default beta_ecn",
+            y="Share of experiments",
+            color="beta_ecn",
+            linetype="beta_ecn",
+        )
+    )
+    return drawn
+
+
+def never(table: pl.DataFrame) -> float | None:
+    """The share of experiments that do not converge, in percent."""
+    return scalar(table["convergence_s"].is_null().mean() * 100)  # type: ignore[operator]
+
+
+def slower(table: pl.DataFrame, beta: float, by: float = 0.0, queue: str = "") -> float | None:
+    """The share of paths whose convergence time is above the default's by more than a share."""
+    ratios = _ratios(table, beta, queue)
+    return scalar((ratios > 1 + by).mean())
+
+
+def faster(table: pl.DataFrame, beta: float, queue: str = "") -> float | None:
+    """The share of paths that converge faster than with the default."""
+    return scalar((_ratios(table, beta, queue) < 1).mean())
+
+
+def most_faster(table: pl.DataFrame) -> float | None:
+    """The largest share of paths faster than the default, over all other beta_ecn."""
+    return max((faster(table, beta) or 0.0 for beta in _others(table)), default=None)
+
+
+def least_faster(table: pl.DataFrame) -> float | None:
+    """The smallest share of paths faster than the default, over all other beta_ecn."""
+    return min((faster(table, beta) or 0.0 for beta in _others(table)), default=None)
+
+
+def most_harmed(table: pl.DataFrame, by: float) -> float | None:
+    """The largest share of paths slower by more than `by`, over the beta_ecn above the default."""
+    above = [beta for beta in _others(table) if beta > float(table["default"][0])]
+    return max((slower(table, beta, by) or 0.0 for beta in above), default=None)
+
+
+def tail(table: pl.DataFrame) -> float | None:
+    """The largest ratio over the median one; a path that never converged is not among them."""
+    ratios = table.filter(pl.col("beta_ecn") != pl.col("default"))["ratio"].drop_nulls()
+    return scalar(ratios.max() / ratios.median()) if len(ratios) else None  # type: ignore[operator]
+
+
+METRICS = (never, slower, faster, most_faster, least_faster, most_harmed, tail)
+
+
+def _others(table: pl.DataFrame) -> list[float]:
+    return table.filter(pl.col("beta_ecn") != pl.col("default"))["beta_ecn"].unique().to_list()
+
+
+def _ratios(table: pl.DataFrame, beta: float, queue: str = "") -> pl.Series:
+    """Ratios of one beta_ecn; infinite where only the default converges."""
+    chosen = table.filter((pl.col("beta_ecn") - beta).abs() < 1e-9)
+    if queue:
+        chosen = chosen.filter(pl.col("queue") == queue)
+    return chosen["ratio"].fill_null(np.inf)

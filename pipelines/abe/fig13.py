@@ -1,0 +1,17 @@
+"""Fig. 13: the ratio of convergence time to that with the default beta_ecn, for NewReno flows."""
+
+from collections.abc import Sequence
+
+import polars as pl
+
+from pipelines.abe.convergence import METRICS, convergence_table, plot
+from sandglass import traces
+
+DEFAULT = 50  # stated (IV-C): the default beta_ecn of NewReno, in percent
+
+__all__ = ["METRICS", "plot", "table"]
+
+
+def table(runs: Sequence[traces.Run]) -> pl.DataFrame:
+    """One row per queue, rate, RTT and beta_ecn."""
+    return convergence_table(runs, DEFAULT)

@@ -1,0 +1,13 @@
+"""Fig. 14: throughput of CUBIC flows with ECN over that of NewReno flows without, through CoDel."""
+
+import polars as pl
+from plotnine import ggplot
+
+from pipelines.abe.friendliness import METRICS, drawn, table
+
+__all__ = ["METRICS", "plot", "table"]
+
+
+def plot(table: pl.DataFrame) -> ggplot:
+    """Ratio against beta_ecn, a line per RTT."""
+    return drawn(table, "CoDel")

@@ -1,0 +1,78 @@
+"""Fig. 16: reduction of flow completion time against flow size, over that with beta_ecn 0.5."""
+
+from collections.abc import Sequence
+
+import polars as pl
+from plotnine import (
+    aes,
+    facet_wrap,
+    geom_errorbar,
+    geom_hline,
+    geom_line,
+    geom_point,
+    ggplot,
+    labs,
+    scale_color_manual,
+    scale_linetype_manual,
+    scale_shape_manual,
+)
+
+from pipelines.abe.completion import completion_table, largest_effect, least_gain
+from sandglass import figures, traces, units
+from sandglass.verdicts import scalar
+
+QUEUES = {"fig16-codel": "CoDel", "fig16-pie": "PIE"}
+
+
+def table(runs: Sequence[traces.Run]) -> pl.DataFrame:
+    """One row per queue, size and beta_ecn, the mean over all seeds."""
+    kilobytes = pl.col("size").map_elements(units.parse_size, pl.Int64) / 1e3
+    rows = completion_table(runs, "size", kilobytes, QUEUES)
+    return rows.rename({"size": "size_kb"})
+
+
+def plot(table: pl.DataFrame) -> ggplot:
+    """Gain against size, a line per beta_ecn, a panel per AQM; bars are two standard errors."""
+    shown = table.filter(pl.col("beta_ecn") > 0.5).with_columns(
+        beta=pl.col("beta_ecn").cast(pl.String),
+        low=pl.col("gain_percent") - 2 * pl.col("gain_error"),
+        high=pl.col("gain_percent") + 2 * pl.col("gain_error"),
+    )
+    drawn: ggplot = (
+        ggplot(shown, aes("size_kb", "gain_percent", color="beta", shape="beta", linetype="beta"))
+        + facet_wrap("queue")
+        + geom_hline(yintercept=0, linetype="dotted", color="#666666")
+        + geom_errorbar(aes(ymin="low", ymax="high"), width=20, linetype="solid")
+        + geom_line()
+        + geom_point(size=2)
+        + scale_color_manual(figures.PALETTE)
+        + scale_shape_manual(figures.SHAPES)
+        + scale_linetype_manual(figures.LINES)
+        + labs(
+            x="Flow size (kB)",
+            y="Reduction of FCT (%)",
+            color="beta_ecn",
+            shape="beta_ecn",
+            linetype="beta_ecn",
+        )
+    )
+    return drawn
+
+
+def codel_over_pie(table: pl.DataFrame, below: float) -> float | None:
+    """The gain with CoDel less that with PIE, in percent, in the mean over sizes below a bound."""
+    chosen = table.filter((pl.col("beta_ecn") > 0.5) & (pl.col("size_kb") < below))
+    means = chosen.group_by("queue").agg(pl.col("gain_percent").mean())
+    found = dict(means.rows())
+    return None if len(found) < 2 else found["CoDel"] - found["PIE"]
+
+
+def mean_gain(table: pl.DataFrame, queue: str, above: float) -> float | None:
+    """The mean gain at sizes above a bound, in percent, over all larger beta_ecn."""
+    chosen = table.filter(
+        (pl.col("beta_ecn") > 0.5) & (pl.col("size_kb") > above) & (pl.col("queue") == queue)
+    )
+    return scalar(chosen["gain_percent"].mean())
+
+
+METRICS = (least_gain, largest_effect, codel_over_pie, mean_gain)

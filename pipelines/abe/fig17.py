@@ -1,0 +1,136 @@
+"""Fig. 17: the bottleneck's queue and the window of one short NewReno flow, against time."""
+
+from collections.abc import Sequence
+
+import polars as pl
+from plotnine import (
+    aes,
+    facet_grid,
+    geom_hline,
+    geom_line,
+    ggplot,
+    labs,
+    scale_color_manual,
+    scale_linetype_manual,
+)
+
+from sandglass import figures, traces, units
+from sandglass.verdicts import scalar
+
+STEP_NS = 10_000_000
+PACKET_BYTES = 1514  # a full packet as the shaper counts it
+QUEUES = {"fig17-codel": "CoDel", "fig17-pie": "PIE"}
+
+
+def table(runs: Sequence[traces.Run]) -> pl.DataFrame:
+    """One row per queue, beta_ecn and 10 ms while the flow lasts.
+
+    `queue_packets` is the longest queue and `cwnd_packets` the last window of the 10 ms;
+    `cuts`, `cut_from` and `cut_to` the window reductions: how many, the window before, and the
+    ssthresh that it is reduced to.
+    """
+    return pl.concat([_over_time(run) for run in runs])
+
+
+def reductions(acks: pl.DataFrame) -> pl.DataFrame:
+    """The window reductions of a flow: `time_ns`, `cut_from` and `cut_to` in packets.
+
+    Every reduction sets ssthresh; until it does so for the first time, ssthresh is infinite (null).
+    """
+    return (
+        acks.sort("time_ns")
+        .with_columns(
+            cut_from=pl.col("cwnd_packets").shift(1), before=pl.col("ssthresh_packets").shift(1)
+        )
+        .filter(
+            pl.col("ssthresh_packets").is_not_null()
+            & pl.col("ssthresh_packets").ne_missing(pl.col("before"))
+            & pl.col("cut_from").is_not_null()
+        )
+        .select("time_ns", "cut_from", cut_to="ssthresh_packets")
+    )
+
+
+def _over_time(run: traces.Run) -> pl.DataFrame:
+    rate = units.parse_rate(run.field("experiment.bottleneck.rate"))
+    rtt = units.parse_time(run.field("experiment.rtt"))
+    fct_s = float(run.field("flows.0.fct_s"))
+    acks = run.records("acks").filter(pl.col("flow") == 1).collect()
+    cwnd = acks.group_by(start_ns=pl.col("time_ns") // STEP_NS * STEP_NS).agg(
+        cwnd_packets=pl.col("cwnd_packets").last()
+    )
+    cuts = (
+        reductions(acks)
+        .group_by(start_ns=pl.col("time_ns") // STEP_NS * STEP_NS)
+        .agg(cuts=pl.len(), cut_from=pl.col("cut_from").first(), cut_to=pl.col("cut_to").last())
+    )
+    queue = traces.binned(traces.backlog(traces.forward(run)), STEP_NS, round(fct_s * 1e9))
+    return (
+        queue.join(cwnd, on="start_ns", how="left", maintain_order="left")
+        .join(cuts, on="start_ns", how="left", maintain_order="left")
+        .select(
+            queue=pl.lit(QUEUES[str(run.axes["experiment"])]),
+            beta_ecn=pl.lit(run.axes["beta_ecn"], pl.Int64) / 100,
+            time_s=pl.col("start_ns") / 1e9,
+            queue_packets="largest",
+            cwnd_packets=pl.col("cwnd_packets").forward_fill(),
+            cuts=pl.col("cuts").fill_null(0),
+            cut_from="cut_from",
+            cut_to="cut_to",
+            bdp_packets=pl.lit(float(units.bdp_bytes(rate, rtt)) / PACKET_BYTES),
+            fct_s=pl.lit(fct_s),
+        )
+    )
+
+
+def plot(table: pl.DataFrame) -> ggplot:
+    """Window above, queue below, a panel per AQM; dotted: the BDP."""
+    kinds = {"cwnd_packets": "cwnd", "queue_packets": "queue"}
+    long = table.with_columns(pl.col("beta_ecn").cast(pl.String)).unpivot(
+        list(kinds), index=["queue", "beta_ecn", "time_s"], variable_name="what"
+    )
+    long = long.with_columns(pl.col("what").replace_strict(kinds)).drop_nulls("value")
+    bdp = pl.DataFrame({"what": ["cwnd"], "bdp": [table["bdp_packets"][0]]})
+    drawn: ggplot = (
+        ggplot(long, aes("time_s", "value", color="beta_ecn", linetype="beta_ecn"))
+        + facet_grid("what", "queue", scales="free_y")
+        + geom_hline(aes(yintercept="bdp"), data=bdp, linetype="dotted", color="#666666")
+        + geom_line()
+        + scale_color_manual(figures.PALETTE)
+        + scale_linetype_manual(figures.LINES)
+        + labs(x="Time (s)", y="Packets", color="beta_ecn", linetype="beta_ecn")
+    )
+    return drawn
+
+
+def bdp(table: pl.DataFrame) -> float | None:
+    """The bandwidth-delay product in full packets."""
+    return scalar(table["bdp_packets"].mean())
+
+
+def cuts(table: pl.DataFrame, queue: str, beta: float) -> float | None:
+    """How often the window is reduced."""
+    return scalar(_of(table, queue, beta)["cuts"].sum())
+
+
+def cut_from(table: pl.DataFrame, queue: str, beta: float) -> float | None:
+    """The window before the first reduction, in packets."""
+    return scalar(_of(table, queue, beta)["cut_from"].drop_nulls().head(1).max())
+
+
+def cut_to(table: pl.DataFrame, queue: str, beta: float) -> float | None:
+    """The window after the last reduction, in packets."""
+    return scalar(_of(table, queue, beta)["cut_to"].drop_nulls().tail(1).max())
+
+
+def sooner_ms(table: pl.DataFrame, queue: str, beta: float, than: float) -> float | None:
+    """How much sooner the flow completes with one beta_ecn than with another, in ms."""
+    one, other = (_of(table, queue, each)["fct_s"].mean() for each in (beta, than))
+    return None if one is None or other is None else scalar((other - one) * 1e3)  # type: ignore[operator]
+
+
+METRICS = (bdp, cuts, cut_from, cut_to, sooner_ms)
+
+
+def _of(table: pl.DataFrame, queue: str, beta: float) -> pl.DataFrame:
+    return table.filter((pl.col("queue") == queue) & ((pl.col("beta_ecn") - beta).abs() < 1e-9))

@@ -1,0 +1,98 @@
+"""Fig. 18: reduction of flow completion time of 2000 kB against beta_ecn, at three RTTs."""
+
+from collections.abc import Sequence
+
+import polars as pl
+from plotnine import (
+    aes,
+    facet_wrap,
+    geom_errorbar,
+    geom_hline,
+    geom_line,
+    geom_point,
+    ggplot,
+    labs,
+    scale_color_manual,
+    scale_linetype_manual,
+    scale_shape_manual,
+)
+
+from pipelines.abe.completion import completion_table, least_gain
+from sandglass import figures, traces, units
+from sandglass.verdicts import scalar
+
+QUEUES = {"fig18-codel": "CoDel", "fig18-pie": "PIE"}
+
+
+def table(runs: Sequence[traces.Run]) -> pl.DataFrame:
+    """One row per queue, RTT and beta_ecn, the mean over all seeds."""
+    milliseconds = pl.col("rtt").map_elements(units.parse_time, pl.Int64) / 1e6
+    return completion_table(runs, "rtt", milliseconds, QUEUES).rename({"rtt": "rtt_ms"})
+
+
+def plot(table: pl.DataFrame) -> ggplot:
+    """Gain against beta_ecn, a line per RTT, a panel per AQM; bars are two standard errors."""
+    order = [f"{rtt:.0f} ms" for rtt in table["rtt_ms"].unique().sort()]
+    shown = table.with_columns(
+        rtt=(pl.col("rtt_ms").cast(pl.Int64).cast(pl.String) + " ms").cast(pl.Enum(order)),
+        low=pl.col("gain_percent") - 2 * pl.col("gain_error"),
+        high=pl.col("gain_percent") + 2 * pl.col("gain_error"),
+    )
+    drawn: ggplot = (
+        ggplot(shown, aes("beta_ecn", "gain_percent", color="rtt", shape="rtt", linetype="rtt"))
+        + facet_wrap("queue")
+        + geom_hline(yintercept=0, linetype="dotted", color="#666666")
+        + geom_errorbar(aes(ymin="low", ymax="high"), width=0.01, linetype="solid")
+        + geom_line()
+        + geom_point(size=2)
+        + scale_color_manual(figures.PALETTE)
+        + scale_shape_manual(figures.SHAPES)
+        + scale_linetype_manual(figures.LINES)
+        + labs(
+            x="beta_ecn",
+            y="Reduction of FCT (%)",
+            color="Base RTT",
+            shape="Base RTT",
+            linetype="Base RTT",
+        )
+    )
+    return drawn
+
+
+def saturation(table: pl.DataFrame, queue: str, beta: float) -> float | None:
+    """The gain at `beta` over the largest gain; the least over the RTTs."""
+    own = table.filter(pl.col("queue") == queue)
+    shares = own.group_by("rtt_ms").agg(
+        share=pl.col("gain_percent").filter((pl.col("beta_ecn") - beta).abs() < 1e-9).first()
+        / pl.col("gain_percent").max()
+    )
+    return scalar(shares["share"].min())
+
+
+def unsteadiness(table: pl.DataFrame, queue: str) -> float | None:
+    """How far the gains at the RTTs are apart, over their mean; in the mean of beta_ecn."""
+    larger = table.filter((pl.col("queue") == queue) & (pl.col("beta_ecn") > 0.5))
+    apart = larger.group_by("beta_ecn").agg(
+        spread=(pl.col("gain_percent").max() - pl.col("gain_percent").min())
+    )
+    return scalar(apart["spread"].mean() / larger["gain_percent"].mean())  # type: ignore[operator]
+
+
+def unsteadier(table: pl.DataFrame) -> float | None:
+    """The unsteadiness of CoDel over that of PIE."""
+    codel, pie = unsteadiness(table, "CoDel"), unsteadiness(table, "PIE")
+    return None if codel is None or pie is None else codel / pie
+
+
+def better_pie(table: pl.DataFrame) -> float | None:
+    """The gain with PIE less that with CoDel, in percent; the least over the RTTs of the means."""
+    means = (
+        table.filter(pl.col("beta_ecn") > 0.5)
+        .group_by("rtt_ms", "queue")
+        .agg(pl.col("gain_percent").mean())
+        .pivot("queue", index="rtt_ms", values="gain_percent")
+    )
+    return scalar((means["PIE"] - means["CoDel"]).min())
+
+
+METRICS = (least_gain, saturation, unsteadiness, unsteadier, better_pie)

@@ -1,0 +1,145 @@
+"""Fig. 19: PIE's drop or mark probability and queueing delay, without and with its 10 % rule."""
+
+from collections.abc import Sequence
+
+import polars as pl
+from plotnine import aes, facet_grid, geom_line, ggplot, labs, scale_color_manual
+
+from sandglass import figures, traces
+from sandglass.verdicts import scalar
+
+SECOND_NS = 1_000_000_000
+CE = 3  # ECN field "congestion experienced", RFC 3168
+PARTS = {"fig19a": "(a) rule off", "fig19b": "(b) rule on"}
+SLOW_START_S = 10.0  # some doublings of all twenty flows, and what PIE takes to come down again
+
+
+def table(runs: Sequence[traces.Run]) -> pl.DataFrame:
+    """One row per part, beta_ecn and second.
+
+    `signalled_percent` is the share of arriving packets that PIE marked or dropped, which is how
+    its probability shows from outside: fq_pie does not report it. `delay_ms` is the mean sojourn
+    time.
+    """
+    return pl.concat([_over_time(run) for run in runs])
+
+
+def _over_time(run: traces.Run) -> pl.DataFrame:
+    marked = (pl.col("ecn_out") == CE) & (pl.col("ecn_in") != CE)
+    dropped = pl.col("drop_ns").is_not_null()
+    last = run.field("flows.20")
+    return (
+        traces.forward(run)
+        .filter(pl.col("enqueue_ns") >= 0)
+        .group_by(second=pl.col("enqueue_ns") // SECOND_NS)
+        .agg(
+            packets=pl.len(),
+            marks=marked.sum(),
+            drops=dropped.sum(),
+            delay_ms=pl.col("sojourn_ns").mean() / 1e6,
+        )
+        .sort("second")
+        .collect()
+        .select(
+            part=pl.lit(PARTS[str(run.axes["experiment"])]),
+            beta_ecn=pl.lit(run.axes["beta_ecn"], pl.Int64) / 100,
+            time_s=pl.col("second"),
+            signalled_percent=(pl.col("marks") + pl.col("drops")) / pl.col("packets") * 100,
+            drops_percent=pl.col("drops") / pl.col("packets") * 100,
+            delay_ms="delay_ms",
+            short_fct_s=pl.lit(last["fct_s"], pl.Float64),
+        )
+    )
+
+
+def plot(table: pl.DataFrame) -> ggplot:
+    """Delay above, probability below, over time in means of five seconds."""
+    kinds = {"signalled_percent": "marked or dropped (%)", "delay_ms": "queueing delay (ms)"}
+    five = (
+        table.with_columns(pl.col("beta_ecn").cast(pl.String), time_s=pl.col("time_s") // 5 * 5)
+        .group_by("part", "beta_ecn", "time_s", maintain_order=True)
+        .agg(pl.col(*kinds).mean())
+    )
+    long = five.unpivot(list(kinds), index=["part", "beta_ecn", "time_s"], variable_name="what")
+    long = long.with_columns(pl.col("what").replace_strict(kinds))
+    drawn: ggplot = (
+        ggplot(long, aes("time_s", "value", color="beta_ecn"))
+        + facet_grid("what", "part", scales="free_y")
+        + geom_line(size=0.6)
+        + scale_color_manual(figures.PALETTE)
+        + labs(x="Time (s)", y="", color="beta_ecn")
+    )
+    return drawn
+
+
+def seconds_above(
+    table: pl.DataFrame, part: str, beta_above: float, percent: float
+) -> float | None:
+    """The share of seconds with more signals than a bound, in percent; the least over beta_ecn."""
+    own = _steady(table, part).filter(pl.col("beta_ecn") > beta_above + 1e-9)
+    shares = own.group_by("beta_ecn").agg(
+        share=(pl.col("signalled_percent") > percent).mean() * 100
+    )
+    return scalar(shares["share"].min())
+
+
+def slow_start_peak(table: pl.DataFrame, part: str, beta: float) -> float | None:
+    """The largest share of signals in a second of the slow start, in percent."""
+    own = _of(table, part, beta).filter(pl.col("time_s") < SLOW_START_S)
+    return scalar(own["signalled_percent"].max())
+
+
+def largest_mean_signalled(table: pl.DataFrame, part: str) -> float | None:
+    """The mean share of signals after slow start, in percent; the largest over beta_ecn."""
+    own = _steady(table, part).group_by("beta_ecn").agg(pl.col("signalled_percent").mean())
+    return scalar(own["signalled_percent"].max())
+
+
+def high_delay(table: pl.DataFrame, part: str) -> float | None:
+    """The 95th percentile of the seconds' delay after slow start, ms; the largest over beta_ecn."""
+    own = _steady(table, part).group_by("beta_ecn").agg(pl.col("delay_ms").quantile(0.95))
+    return scalar(own["delay_ms"].max())
+
+
+def delay_trend(table: pl.DataFrame, part: str) -> float | None:
+    """Spearman's correlation of the mean delay after slow start with beta_ecn."""
+    own = _steady(table, part).group_by("beta_ecn").agg(pl.col("delay_ms").mean())
+    return scalar(own.select(pl.corr("beta_ecn", "delay_ms", method="spearman")).item())
+
+
+def delay_increase(table: pl.DataFrame, part: str) -> float | None:
+    """Mean delay with the largest beta_ecn over that with the smallest."""
+    own = _steady(table, part).group_by("beta_ecn").agg(pl.col("delay_ms").mean()).sort("beta_ecn")
+    return scalar(own["delay_ms"].last() / own["delay_ms"].first())  # type: ignore[operator]
+
+
+def signal_increase(table: pl.DataFrame, part: str) -> float | None:
+    """Spearman's correlation of the mean share of signals after slow start with beta_ecn."""
+    own = _steady(table, part).group_by("beta_ecn").agg(pl.col("signalled_percent").mean())
+    return scalar(own.select(pl.corr("beta_ecn", "signalled_percent", method="spearman")).item())
+
+
+def drop_trend(table: pl.DataFrame, part: str) -> float | None:
+    """Spearman's correlation of the mean share of drops after slow start with beta_ecn."""
+    own = _steady(table, part).group_by("beta_ecn").agg(pl.col("drops_percent").mean())
+    return scalar(own.select(pl.corr("beta_ecn", "drops_percent", method="spearman")).item())
+
+
+METRICS = (
+    seconds_above,
+    slow_start_peak,
+    largest_mean_signalled,
+    high_delay,
+    delay_trend,
+    delay_increase,
+    signal_increase,
+    drop_trend,
+)
+
+
+def _of(table: pl.DataFrame, part: str, beta: float) -> pl.DataFrame:
+    return table.filter((pl.col("part") == part) & ((pl.col("beta_ecn") - beta).abs() < 1e-9))
+
+
+def _steady(table: pl.DataFrame, part: str) -> pl.DataFrame:
+    return table.filter((pl.col("part") == part) & (pl.col("time_s") >= SLOW_START_S))

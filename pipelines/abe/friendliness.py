@@ -1,0 +1,162 @@
+"""Figs. 14 and 15: what CUBIC flows with ECN get, over what NewReno flows without ECN get."""
+
+from collections.abc import Sequence
+
+import polars as pl
+from plotnine import (
+    aes,
+    geom_hline,
+    geom_line,
+    geom_point,
+    ggplot,
+    labs,
+    scale_color_manual,
+    scale_linetype_manual,
+    scale_shape_manual,
+)
+
+from sandglass import figures, traces, units
+from sandglass.verdicts import scalar
+
+CUT_NS = 2_000_000_000  # stated (IV-C): the first two seconds are cut, to remove slow start
+QUEUES = {"fig14": "CoDel", "fig15": "PIE"}
+
+
+def throughput_ratio(goodput: pl.DataFrame, groups: Sequence[int]) -> float:
+    """Bytes per flow of the first group over bytes per flow of the second, after the cut.
+
+    Takes the goodput record, and how many flows each group has, numbered in this order. Stated
+    (IV-C): "normalized by weighting it with the number of flows in each group".
+    """
+    size = goodput.group_by("flow").agg(
+        bytes=pl.col("bytes").last().cast(pl.Int64)
+        - pl.col("bytes").filter(pl.col("time_ns") <= CUT_NS).last().fill_null(0).cast(pl.Int64)
+    )
+    first = pl.col("flow") <= groups[0]
+    ours, theirs = (int(size.filter(group)["bytes"].sum()) for group in (first, ~first))
+    return (ours / groups[0]) / (theirs / groups[1])
+
+
+def table(runs: Sequence[traces.Run]) -> pl.DataFrame:
+    """One row per queue, split, RTT, beta_ecn and seed."""
+    rows = traces.tidy(runs, {"digest": "digest"}).with_columns(
+        ratio=pl.Series([_ratio(run) for run in runs]),
+        sawteeth=pl.Series([_sawteeth(run) for run in runs], dtype=pl.Float64),
+    )
+    return rows.select(
+        queue=pl.col("experiment").replace_strict(QUEUES),
+        split="split",
+        rtt_ms=pl.col("rtt").map_elements(units.parse_time, pl.Int64) / 1e6,
+        beta_ecn=pl.col("beta_ecn") / 100,
+        seed="seed",
+        ratio="ratio",
+        sawteeth="sawteeth",
+        digest="digest",
+    ).sort("queue", "rtt_ms", "beta_ecn", "split", "seed")
+
+
+def _ratio(run: traces.Run) -> float:
+    groups = [flow["count"] for flow in run.field("experiment.flows")]
+    return throughput_ratio(run.records("goodput").collect(), groups)
+
+
+def _sawteeth(run: traces.Run) -> float | None:
+    """Window reductions of a NewReno flow, in the mean; None where the ACKs were not recorded."""
+    if "acks" not in run.field("experiment.record"):
+        return None
+    reductions = (
+        run.records("acks")
+        .filter((pl.col("cc") == "reno") & (pl.col("time_ns") > CUT_NS))
+        .sort("flow", "time_ns")
+        .group_by("flow")
+        .agg(cuts=(pl.col("ssthresh_packets").diff() != 0).sum())
+        .collect()
+    )
+    return scalar(reductions["cuts"].mean())
+
+
+def drawn(table: pl.DataFrame, queue: str) -> ggplot:
+    """Lines through the means, dots at the medians, a line per RTT; crosses are single tests."""
+    own = table.filter(pl.col("queue") == queue).with_columns(
+        rtt=pl.col("rtt_ms").cast(pl.Int64).cast(pl.String) + " ms"
+    )
+    order = [f"{rtt:.0f} ms" for rtt in own["rtt_ms"].unique().sort()]
+    own = own.with_columns(pl.col("rtt").cast(pl.Enum(order)))
+    means = own.group_by("rtt", "beta_ecn", maintain_order=True).agg(
+        mean=pl.col("ratio").mean(), median=pl.col("ratio").median()
+    )
+    figure: ggplot = (
+        ggplot(means, aes("beta_ecn", color="rtt", linetype="rtt", shape="rtt"))
+        + geom_hline(yintercept=1, linetype="dotted", color="#666666")
+        + geom_point(aes(y="ratio"), data=own, alpha=0.25, size=1)
+        + geom_line(aes(y="mean"))
+        + geom_point(aes(y="median"), size=2.2)
+        + scale_color_manual(figures.PALETTE)
+        + scale_shape_manual(figures.SHAPES)
+        + scale_linetype_manual(figures.LINES)
+        + labs(
+            x="beta_ecn",
+            y="Throughput per flow, CUBIC with ECN / NewReno without",
+            color="Base RTT",
+            shape="Base RTT",
+            linetype="Base RTT",
+        )
+    )
+    return figure
+
+
+def largest_mean(table: pl.DataFrame, queue: str, beta: float) -> float | None:
+    """The largest of the mean ratios at the RTTs."""
+    return scalar(_means(table, queue, beta)["ratio"].max())
+
+
+def mean(table: pl.DataFrame, queue: str, beta: float) -> float | None:
+    """The mean ratio over all RTTs, splits and seeds."""
+    return scalar(_of(table, queue, beta)["ratio"].mean())
+
+
+def mean_below(table: pl.DataFrame, queue: str, beta: float) -> float | None:
+    """The largest mean ratio of all smaller beta_ecn, over that of `beta`."""
+    own = table.filter(pl.col("queue") == queue)
+    means = own.group_by("beta_ecn").agg(pl.col("ratio").mean())
+    smaller = means.filter(pl.col("beta_ecn") < beta - 1e-9)["ratio"].max()
+    at = mean(table, queue, beta)
+    return None if smaller is None or at is None else scalar(smaller / at)  # type: ignore[operator]
+
+
+def trend(table: pl.DataFrame, queue: str) -> float | None:
+    """Spearman's correlation of the mean ratio with beta_ecn; the least over the RTTs."""
+    own = table.filter(pl.col("queue") == queue)
+    ranks = (
+        own.group_by("rtt_ms", "beta_ecn")
+        .agg(pl.col("ratio").mean())
+        .group_by("rtt_ms")
+        .agg(rho=pl.corr("beta_ecn", "ratio", method="spearman"))
+    )
+    return scalar(ranks["rho"].min())
+
+
+def difference(table: pl.DataFrame) -> float | None:
+    """How far the AQMs' mean ratios are apart, as a share of their mean, over the beta_ecn."""
+    means = table.group_by("queue", "beta_ecn").agg(pl.col("ratio").mean())
+    spread = means.group_by("beta_ecn").agg(
+        apart=(pl.col("ratio").max() - pl.col("ratio").min()) / pl.col("ratio").mean(),
+        queues=pl.len(),
+    )
+    return scalar(spread.filter(pl.col("queues") > 1)["apart"].mean())
+
+
+def sawteeth(table: pl.DataFrame, queue: str) -> float | None:
+    """The mean number of a NewReno flow's window reductions, where they were recorded."""
+    return scalar(table.filter(pl.col("queue") == queue)["sawteeth"].mean())
+
+
+METRICS = (largest_mean, mean, mean_below, trend, difference, sawteeth)
+
+
+def _of(table: pl.DataFrame, queue: str, beta: float) -> pl.DataFrame:
+    return table.filter((pl.col("queue") == queue) & ((pl.col("beta_ecn") - beta).abs() < 1e-9))
+
+
+def _means(table: pl.DataFrame, queue: str, beta: float) -> pl.DataFrame:
+    return _of(table, queue, beta).group_by("rtt_ms").agg(pl.col("ratio").mean())
