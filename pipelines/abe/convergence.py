@@ -142,9 +142,6 @@ def tail(table: pl.DataFrame) -> float | None:
     return scalar(ratios.max() / ratios.median()) if len(ratios) else None  # type: ignore[operator]
 
 
-METRICS = (never, slower, faster, most_faster, least_faster, most_harmed, tail)
-
-
 def _others(table: pl.DataFrame) -> list[float]:
     return table.filter(pl.col("beta_ecn") != pl.col("default"))["beta_ecn"].unique().to_list()
 

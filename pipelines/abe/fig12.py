@@ -4,10 +4,21 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from pipelines.abe.convergence import METRICS, convergence_table, plot
+from pipelines.abe.convergence import (
+    convergence_table,
+    least_faster,
+    most_faster,
+    most_harmed,
+    never,
+    plot,
+    slower,
+    tail,
+)
 from sandglass import traces
 
 DEFAULT = 70  # stated (IV-C): the default beta_ecn of CUBIC, in percent
+
+METRICS = (least_faster, most_faster, most_harmed, never, slower, tail)
 
 __all__ = ["METRICS", "plot", "table"]
 

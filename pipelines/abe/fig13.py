@@ -4,10 +4,20 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from pipelines.abe.convergence import METRICS, convergence_table, plot
+from pipelines.abe.convergence import (
+    convergence_table,
+    faster,
+    least_faster,
+    most_harmed,
+    never,
+    plot,
+    tail,
+)
 from sandglass import traces
 
 DEFAULT = 50  # stated (IV-C): the default beta_ecn of NewReno, in percent
+
+METRICS = (faster, least_faster, most_harmed, never, tail)
 
 __all__ = ["METRICS", "plot", "table"]
 

@@ -3,7 +3,17 @@
 import polars as pl
 from plotnine import ggplot
 
-from pipelines.abe.friendliness import METRICS, drawn, table
+from pipelines.abe.friendliness import (
+    drawn,
+    largest_mean,
+    mean,
+    mean_below,
+    sawteeth,
+    table,
+    trend,
+)
+
+METRICS = (largest_mean, mean, mean_below, sawteeth, trend)
 
 __all__ = ["METRICS", "plot", "table"]
 

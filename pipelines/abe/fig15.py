@@ -3,7 +3,17 @@
 import polars as pl
 from plotnine import ggplot
 
-from pipelines.abe.friendliness import METRICS, drawn, table
+from pipelines.abe.friendliness import (
+    difference,
+    drawn,
+    largest_mean,
+    mean,
+    mean_below,
+    table,
+    trend,
+)
+
+METRICS = (difference, largest_mean, mean, mean_below, trend)
 
 __all__ = ["METRICS", "plot", "table"]
 

@@ -19,7 +19,6 @@ from plotnine import (
 
 from pipelines.abe.completion import completion_table, largest_effect, least_gain
 from sandglass import figures, traces, units
-from sandglass.verdicts import scalar
 
 QUEUES = {"fig16-codel": "CoDel", "fig16-pie": "PIE"}
 
@@ -67,12 +66,4 @@ def codel_over_pie(table: pl.DataFrame, below: float) -> float | None:
     return None if len(found) < 2 else found["CoDel"] - found["PIE"]
 
 
-def mean_gain(table: pl.DataFrame, queue: str, above: float) -> float | None:
-    """The mean gain at sizes above a bound, in percent, over all larger beta_ecn."""
-    chosen = table.filter(
-        (pl.col("beta_ecn") > 0.5) & (pl.col("size_kb") > above) & (pl.col("queue") == queue)
-    )
-    return scalar(chosen["gain_percent"].mean())
-
-
-METRICS = (least_gain, largest_effect, codel_over_pie, mean_gain)
+METRICS = (least_gain, largest_effect, codel_over_pie)

@@ -95,4 +95,4 @@ def better_pie(table: pl.DataFrame) -> float | None:
     return scalar((means["PIE"] - means["CoDel"]).min())
 
 
-METRICS = (least_gain, saturation, unsteadiness, unsteadier, better_pie)
+METRICS = (least_gain, saturation, unsteadier, better_pie)

@@ -151,9 +151,6 @@ def sawteeth(table: pl.DataFrame, queue: str) -> float | None:
     return scalar(table.filter(pl.col("queue") == queue)["sawteeth"].mean())
 
 
-METRICS = (largest_mean, mean, mean_below, trend, difference, sawteeth)
-
-
 def _of(table: pl.DataFrame, queue: str, beta: float) -> pl.DataFrame:
     return table.filter((pl.col("queue") == queue) & ((pl.col("beta_ecn") - beta).abs() < 1e-9))
 

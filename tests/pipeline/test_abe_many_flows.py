@@ -1,0 +1,148 @@
+"""Figs. 12 to 19 of ABE: their reduction of runs and their metrics, worked out by hand."""
+
+import polars as pl
+import pytest
+
+from pipelines.abe import completion, convergence, fig16, fig17, fig18, fig19, friendliness
+
+STEP_NS = 10_000_000
+
+
+def goodput(*flows: list[tuple[int, int]]) -> pl.DataFrame:
+    """The goodput record of flows given as (time in ns, bytes so far)."""
+    rows = [(at, number, size) for number, flow in enumerate(flows, 1) for at, size in flow]
+    schema = {"time_ns": pl.Int64, "flow": pl.UInt16, "bytes": pl.UInt64}
+    return pl.DataFrame(rows, schema=schema, orient="row").sort("time_ns")
+
+
+def test_convergence_counts_bytes_from_the_entry_on() -> None:
+    """Flow 1 sends 10 a step after 1000 before; flow 2 sends 20 a step from the 5th on.
+
+    After k steps Jain's index is (30 k - 40)^2 / (2 (100 k^2 + (20 k - 80)^2)) with flow 2 four
+    steps late: 0.934 at k = 6 and 0.966 at k = 7.
+    """
+    entry_ns = 100 * STEP_NS
+    first = [((100 + k) * STEP_NS, 1000 + 10 * k) for k in range(31)]
+    second = [((100 + k) * STEP_NS, 20 * (k - 4)) for k in range(5, 31)]
+    index = [(30 * k - 80) ** 2 / (2 * (100 * k**2 + (20 * k - 80) ** 2)) for k in range(5, 31)]
+    steps = 5 + next(i for i, value in enumerate(index) if value >= 0.95)
+    found = convergence.convergence_s(goodput(first, second), entry_ns)
+    assert found == pytest.approx(steps * STEP_NS / 1e9)
+
+
+def test_convergence_may_never_come() -> None:
+    first = [(k * STEP_NS, 1000 * k) for k in range(50)]
+    second = [(k * STEP_NS, k) for k in range(20, 50)]
+    assert convergence.convergence_s(goodput(first, second), 20 * STEP_NS) is None
+
+
+RATIOS = pl.DataFrame(
+    [
+        ("CoDel", 0.5, 1.0, 1.0),
+        ("PIE", 0.5, 2.0, 1.0),
+        ("CoDel", 0.7, 0.5, 0.5),
+        ("PIE", 0.7, 2.4, 1.2),
+        ("CoDel", 0.9, 9.0, 9.0),
+        ("PIE", 0.9, None, None),
+    ],
+    schema=["queue", "beta_ecn", "convergence_s", "ratio"],
+    orient="row",
+).with_columns(default=pl.lit(0.5))
+
+
+def test_convergence_metrics() -> None:
+    assert convergence.never(RATIOS) == pytest.approx(100 / 6)
+    assert convergence.faster(RATIOS, 0.7) == pytest.approx(0.5)
+    assert convergence.faster(RATIOS, 0.7, "PIE") == 0
+    assert convergence.slower(RATIOS, 0.9) == 1  # one that never converges is slower
+    assert convergence.most_faster(RATIOS) == pytest.approx(0.5)
+    assert convergence.least_faster(RATIOS) == 0
+    assert convergence.most_harmed(RATIOS, 0.1) == 1
+    assert convergence.tail(RATIOS) == pytest.approx(9 / 1.2)
+
+
+def test_throughput_ratio_is_per_flow_and_after_the_cut() -> None:
+    late = 3 * 10**9
+    flows = [
+        [(10**9, 500), (late, 500 + 300)],  # ECN: 300 after the cut
+        [(10**9, 900), (late, 900 + 100)],
+        [(10**9, 900), (late, 900 + 200)],
+    ]
+    assert friendliness.throughput_ratio(goodput(*flows), [1, 2]) == pytest.approx(300 / 150)
+
+
+def test_friendliness_metrics() -> None:
+    rows = [
+        (queue, rtt, beta, ratio * (1.1 if queue == "PIE" else 1))
+        for queue in ("CoDel", "PIE")
+        for rtt, beta, ratio in [
+            (20.0, 0.7, 1.0),
+            (20.0, 0.85, 1.6),
+            (20.0, 0.9, 2.0),
+            (80.0, 0.7, 1.2),
+            (80.0, 0.85, 2.4),
+            (80.0, 0.9, 2.2),
+        ]
+    ]
+    table = pl.DataFrame(rows, schema=["queue", "rtt_ms", "beta_ecn", "ratio"], orient="row")
+    assert friendliness.largest_mean(table, "CoDel", 0.9) == pytest.approx(2.2)
+    assert friendliness.mean(table, "CoDel", 0.85) == pytest.approx(2.0)
+    assert friendliness.mean_below(table, "CoDel", 0.85) == pytest.approx(1.1 / 2.0)
+    assert friendliness.trend(table, "CoDel") == pytest.approx(0.5)  # 80 ms: ranks 1, 3, 2
+    assert friendliness.difference(table) == pytest.approx(0.1 / 1.05)
+
+
+GAINS = pl.DataFrame(
+    [
+        ("CoDel", 500.0, 100.0, 0.5, 0.0),
+        ("CoDel", 500.0, 100.0, 0.9, -0.4),
+        ("CoDel", 1000.0, 200.0, 0.75, 8.0),
+        ("CoDel", 1000.0, 200.0, 0.9, 2.0),
+        ("PIE", 500.0, 100.0, 0.75, 0.2),
+        ("PIE", 500.0, 100.0, 0.9, 0.4),
+        ("PIE", 1000.0, 200.0, 0.75, 3.0),
+        ("PIE", 1000.0, 200.0, 0.9, 3.2),
+    ],
+    schema=["queue", "size_kb", "rtt_ms", "beta_ecn", "gain_percent"],
+    orient="row",
+)
+
+
+def test_completion_metrics() -> None:
+    assert completion.least_gain(GAINS, "size_kb", "CoDel", 700) == pytest.approx(2.0)
+    assert completion.least_gain(GAINS, "size_kb", "PIE") == pytest.approx(0.2)
+    assert completion.largest_effect(GAINS, "size_kb", 700) == pytest.approx(0.4)
+    assert fig16.codel_over_pie(GAINS, 2000) == pytest.approx((8 + 2 - 0.4) / 3 - 6.8 / 4)
+    assert fig18.saturation(GAINS, "PIE", 0.75) == pytest.approx(0.5)
+    assert fig18.better_pie(GAINS) == pytest.approx(3.1 - 5.0)
+
+
+def test_reductions_are_changes_of_ssthresh() -> None:
+    acks = pl.DataFrame(
+        {
+            "time_ns": [1, 2, 3, 4, 5],
+            "cwnd_packets": [10, 200, 190, 100, 101],
+            "ssthresh_packets": [None, None, 100, 100, 50],
+        }
+    )
+    assert fig17.reductions(acks).rows() == [(3, 200, 100), (5, 100, 50)]
+
+
+def test_fig19_metrics() -> None:
+    rows = [
+        (part, beta, second, beta * 20 if second % 2 else 0.0, beta * part_delay, beta)
+        for part, part_delay in (("a", 20.0), ("b", 40.0))
+        for beta in (0.5, 0.9)
+        for second in range(30)
+    ]
+    columns = ["part", "beta_ecn", "time_s", "signalled_percent", "delay_ms", "drops_percent"]
+    table = pl.DataFrame(rows, schema=columns, orient="row")
+    assert fig19.seconds_above(table, "a", 0.7, 11) == pytest.approx(50)
+    assert fig19.slow_start_peak(table, "a", 0.5) == pytest.approx(10)
+    assert fig19.largest_mean_signalled(table, "b") == pytest.approx(9)
+    assert fig19.high_delay(table, "a") == pytest.approx(18)
+    assert fig19.delay_trend(table, "b") == pytest.approx(1)
+    assert fig19.delay_increase(table, "b") == pytest.approx(1.8)
+    assert fig19.signal_increase(table, "a") == pytest.approx(1)
+    assert fig19.drop_trend(table, "b") == pytest.approx(1)
+    assert fig19.seconds_above(table, "absent", 0.7, 11) is None
