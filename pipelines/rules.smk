@@ -46,11 +46,11 @@ def pipeline(name: str):
     return lambda wildcards: str(ROOT / "pipelines" / name.format(**wildcards))
 
 
-def code(wildcards) -> list[str]:
-    """The figure's own code, and what figures of the paper share."""
+def shared(wildcards) -> list[str]:
+    """What the figures of a paper have in common: its modules that are no figure's own."""
     folder = ROOT / "pipelines" / wildcards.paper
-    shared = [p for p in folder.glob("*.py") if p.stem not in FIGURES[wildcards.paper]]
-    return [str(folder / f"{wildcards.figure}.py"), *map(str, sorted(shared))]
+    own = FIGURES[wildcards.paper]
+    return sorted(str(path) for path in folder.glob("*.py") if path.stem not in own)
 
 
 def run_directories(wildcards) -> list[str]:
@@ -113,8 +113,9 @@ rule run:
 rule table:
     input:
         runs=run_directories,
-        code=code,
-        modules=sources("grid", "traces", "units"),
+        code=pipeline("{paper}/{figure}.py"),
+        shared=shared,
+        modules=sources("grid", "models", "traces", "units"),
     output:
         csv="results/{paper}/{figure}.csv",
         source="results/{paper}/{figure}.json",
@@ -131,7 +132,8 @@ rule table:
 rule plot:
     input:
         rules.table.output,
-        code=code,
+        code=pipeline("{paper}/{figure}.py"),
+        shared=shared,
         about=pipeline("{paper}/figures.yaml"),
         modules=sources("figures"),
     output:
@@ -148,7 +150,8 @@ rule plot:
 rule judge:
     input:
         rules.table.output,
-        code=code,
+        code=pipeline("{paper}/{figure}.py"),
+        shared=shared,
         claims=pipeline("{paper}/expect.yaml"),
         modules=sources("verdicts"),
     output:

@@ -17,14 +17,11 @@ from plotnine import (
     scale_shape_manual,
 )
 
+from pipelines.abe import settings
 from sandglass import figures, traces, units
 from sandglass.verdicts import scalar
 
 QUEUES = {"fig03-codel": "CoDel", "fig03-pie": "PIE", "fig03-droptail": "DropTail"}
-
-# A full packet of 1500 bytes carries 1448 bytes of payload (TCP with time stamps), and the shaper
-# counts its Ethernet header of 14 bytes too.
-PAYLOAD_SHARE = 1448 / 1514
 
 
 def table(runs: Sequence[traces.Run]) -> pl.DataFrame:
@@ -46,7 +43,9 @@ def table(runs: Sequence[traces.Run]) -> pl.DataFrame:
         queue=pl.col("experiment").replace_strict(QUEUES),
         ecn=pl.col("ecn").fill_null("without"),
         rtt_ms=pl.col("rtt").map_elements(units.parse_time, pl.Int64) / 1e6,
-        capacity_mbit=pl.col("rate").map_elements(units.parse_rate, pl.Int64) / 1e6 * PAYLOAD_SHARE,
+        capacity_mbit=pl.col("rate").map_elements(units.parse_rate, pl.Int64)
+        / 1e6
+        * settings.PAYLOAD_SHARE,
         **{
             name: pl.col(name)
             for name in rows.columns

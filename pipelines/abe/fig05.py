@@ -5,11 +5,11 @@ from collections.abc import Sequence
 import polars as pl
 from plotnine import aes, facet_wrap, geom_hline, geom_line, geom_ribbon, ggplot, labs
 
+from pipelines.abe import settings
 from sandglass import figures, models, traces, units
 from sandglass.verdicts import scalar
 
 STEP_NS = 100_000_000
-PACKET_BYTES = 1514  # a full packet as the shaper counts it
 CUBIC_BETA = 0.7  # stated (II-C)
 
 # Five round trips: drops nearer to each other belong to one congestion event. CUBIC's cycles here
@@ -29,7 +29,7 @@ def _over_time(run: traces.Run) -> pl.DataFrame:
     rate = units.parse_rate(run.field("experiment.bottleneck.rate"))
     rtt = units.parse_time(run.field("experiment.rtt"))
     duration = units.parse_time(run.field("experiment.duration"))
-    bdp = float(units.bdp_bytes(rate, rtt)) / PACKET_BYTES
+    bdp = float(units.bdp_bytes(rate, rtt)) / settings.PACKET_BYTES
     buffer = str(run.axes["buffer"])
     packets = traces.forward(run)
     drops = (

@@ -4,7 +4,7 @@ Symbols follow CAIA-TR-150710A, section II-A: a single flow in congestion avoida
 increase of one packet per round trip) through a DropTail buffer `b`, on a path whose
 bandwidth-delay product is `d`, multiplying its window by `beta` at a congestion event. `b` and `d`
 share any one unit (packets, bytes, seconds at the link's rate); only their ratio counts.
-All functions raise ValueError outside 0 < beta < 1, b >= 0, d > 0.
+All that take them raise ValueError outside 0 < beta < 1, b >= 0, d > 0.
 """
 
 import math
@@ -44,6 +44,16 @@ def trough(beta: float, b: float, d: float) -> float:
     """
     _check(beta, b, d)
     return max(0.0, beta * (b + d) - d)
+
+
+def path_packets(rate_bps: float, rtt_s: float, packet_bytes: float, ack_bytes: float) -> float:
+    """The window that just fills a path whose queue is empty, in full packets.
+
+    The model's d counts all of the round trip without a queue: propagation, and the transmission of
+    a packet and of its acknowledgement at the bottleneck's rate.
+    """
+    on_path = rate_bps * rtt_s / 8 + packet_bytes + ack_bytes
+    return on_path / packet_bytes
 
 
 def halving(beta: float) -> int:

@@ -218,3 +218,94 @@ def congestion_events(drops: pl.Series, gap: float) -> list[float]:
     ordered = drops.sort()
     begins = ordered.diff().is_null() | (ordered.diff() >= gap)
     return ordered.filter(begins).to_list()
+
+
+def queue_samples(run: Run, bottleneck: str = "bottleneck") -> pl.DataFrame:
+    """The samples of a bottleneck's queue in the data's direction: see queues.parquet."""
+    chosen = (pl.col("bottleneck") == bottleneck) & (pl.col("direction") == "forward")
+    return run.records("queues").filter(chosen).collect()
+
+
+def increments(samples: pl.DataFrame, counters: Sequence[str]) -> pl.Series:
+    """The times (`time_ns`) of the samples at which the sum of some counters has grown."""
+    total = pl.sum_horizontal(pl.col(*counters).cast(pl.Int64))
+    return samples.filter(total.diff() > 0)["time_ns"]
+
+
+def sawteeth(samples: pl.DataFrame, events: Sequence[float]) -> pl.DataFrame:
+    """The saw-teeth between one congestion event and the next, from a queue's samples.
+
+    `events` are times of samples, in order. One row per tooth: `begin_ns`, `end_ns`, the
+    `sent_bytes` in between, and `largest_packets`, the longest queue that a sample saw.
+    """
+    begins = pl.Series("begin_ns", list(events), pl.Int64)
+    teeth = pl.DataFrame({"begin_ns": begins[:-1], "end_ns": begins[1:]})
+    largest = (
+        samples.sort("time_ns")
+        .join_asof(teeth.sort("begin_ns"), left_on="time_ns", right_on="begin_ns")
+        .filter(pl.col("time_ns") < pl.col("end_ns"))
+        .group_by("begin_ns")
+        .agg(largest_packets=pl.col("backlog_packets").max().cast(pl.Int64))
+    )
+    sent = samples.select("time_ns", pl.col("sent_bytes").cast(pl.Int64))
+    return (
+        teeth.join(sent.rename({"sent_bytes": "before"}), left_on="begin_ns", right_on="time_ns")
+        .join(sent.rename({"sent_bytes": "after"}), left_on="end_ns", right_on="time_ns")
+        .join(largest, on="begin_ns")
+        .select(
+            "begin_ns", "end_ns", "largest_packets", sent_bytes=pl.col("after") - pl.col("before")
+        )
+        .sort("begin_ns")
+    )
+
+
+def utilisation(teeth: pl.DataFrame, rate_bps: int, count: int) -> pl.Series:
+    """The link's utilisation over each `count` saw-teeth in turn; what is left over is left out."""
+    whole = teeth.head(teeth.height // count * count)
+    shares = (
+        whole.with_columns(turn=pl.int_range(pl.len()) // count)
+        .group_by("turn", maintain_order=True)
+        .agg(
+            share=pl.col("sent_bytes").sum()
+            * (8e9 / rate_bps)
+            / (pl.col("end_ns").last() - pl.col("begin_ns").first())
+        )
+    )
+    return shares["share"]
+
+
+def bytes_departed(packets: pl.LazyFrame, step_ns: int, duration_ns: int) -> pl.DataFrame:
+    """What has left the queue: `time_ns`, each multiple of the step up to the end, and `bytes`."""
+    ends = pl.LazyFrame({"time_ns": pl.int_range(step_ns, duration_ns + 1, step_ns, eager=True)})
+    sent = (
+        packets.filter(pl.col("dequeue_ns") >= 0)
+        .group_by(time_ns=(pl.col("dequeue_ns") // step_ns + 1) * step_ns)
+        .agg(bytes=pl.col("size_bytes").sum().cast(pl.Int64))
+    )
+    return (
+        ends.join(sent, on="time_ns", how="left")
+        .sort("time_ns")
+        .select("time_ns", pl.col("bytes").fill_null(0).cum_sum())
+        .collect()
+    )
+
+
+def back_offs(acks: pl.LazyFrame) -> pl.DataFrame:
+    """When a sender reduced its window: `time_ns`, and `ssthresh_packets`, what it reduced it to.
+
+    Reno and CUBIC set the slow-start threshold at a reduction and at no other time. A reduction to
+    the very same threshold does not show.
+    """
+    return (
+        acks.sort("time_ns")
+        .select("time_ns", "ssthresh_packets")
+        .filter(pl.col("ssthresh_packets").is_not_null())
+        .filter(pl.col("ssthresh_packets").diff().ne(0).fill_null(True))
+        .collect()
+    )
+
+
+def first_in_a_row(events: pl.DataFrame, gap_ns: int) -> pl.DataFrame:
+    """The events (`time_ns`, in order) before the first pause of `gap_ns` or more."""
+    pauses = (events["time_ns"].diff() >= gap_ns).fill_null(False)
+    return events.filter(pauses.cum_sum() == 0)

@@ -22,7 +22,10 @@ def packets(rows: Sequence[tuple[int, int | None, int | None]]) -> pl.DataFrame:
     """Packets of 1514 bytes from (enqueued, dequeued, dropped) in ns, forward."""
     frame = pl.DataFrame([(*row, 1514) for row in rows], schema=PACKETS, orient="row")
     return frame.with_columns(
-        bottleneck=pl.lit("bottleneck"), direction=pl.lit("forward"), flow=pl.lit(1, pl.UInt16)
+        sojourn_ns=pl.col("dequeue_ns") - pl.col("enqueue_ns"),
+        bottleneck=pl.lit("bottleneck"),
+        direction=pl.lit("forward"),
+        flow=pl.lit(1, pl.UInt16),
     )
 
 
@@ -78,10 +81,13 @@ def sawtooth(limit: int, base_rate_pps: int = 825) -> pl.DataFrame:
     return packets(rows)
 
 
+FIGURES = ("fig03", "fig05")
+
+
 def write_profile(root: Path, profile: str) -> None:
-    """Runs for every grid point of ABE's profile below `root`, as if the lab had made them."""
+    """Runs for every grid point of FIGURES below `root`, as if the lab had made them."""
     seen: set[Path] = set()
-    for figure in grid.figures("abe").figures:
+    for figure in FIGURES:
         for point in grid.points("abe", figure, profile):
             directory = root / point.directory("abe")
             if directory not in seen:

@@ -21,6 +21,11 @@ def test_the_rule_of_thumb() -> None:
     assert models.full_buffer(0.5, 83) == 83
 
 
+def test_the_path_of_fig_2() -> None:
+    """10 Mb/s x 100 ms is 82.6 packets of 1514 bytes; one more is on the link, and an ACK's 66."""
+    assert models.path_packets(10e6, 0.1, 1514, 66) == pytest.approx(82.562 + 1 + 0.044, abs=1e-3)
+
+
 def test_the_least_queue_of_fig_5() -> None:
     """CUBIC's 0.7 leaves 0.05 BDP of a buffer of 1/2 BDP, and 0.4 of 1 BDP."""
     assert models.trough(0.7, 0.5, 1) == pytest.approx(0.05)

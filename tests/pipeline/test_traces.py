@@ -151,3 +151,64 @@ def test_runs_of_different_kernels_make_no_figure(tmp_path: Path) -> None:
     runs = [run(tmp_path, {}), run(tmp_path, {}, kernel=other)]
     with pytest.raises(SandglassError, match="2 lab kernels"):
         traces.provenance(runs, "abe", "fig03", "quick")
+
+
+# A queue and what its counters said at eight times.
+SAMPLES = pl.DataFrame(
+    {
+        "time_ns": [10, 20, 30, 40, 50, 60, 70, 80],
+        "backlog_packets": pl.Series([1, 5, 9, 2, 3, 4, 8, 1], dtype=pl.UInt32),
+        "sent_bytes": pl.Series([100, 200, 300, 400, 450, 500, 600, 700], dtype=pl.UInt64),
+        "drops": pl.Series([0, 1, 2, 2, 2, 2, 3, 3], dtype=pl.UInt32),
+        "ecn_mark": pl.Series([0, 0, 0, 0, 1, 1, 1, 1], dtype=pl.UInt32),
+    }
+)
+
+
+def test_increments() -> None:
+    assert traces.increments(SAMPLES, ["drops"]).to_list() == [20, 30, 70]
+    assert traces.increments(SAMPLES, ["drops", "ecn_mark"]).to_list() == [20, 30, 50, 70]
+
+
+def test_sawteeth() -> None:
+    """Largest from the tooth's begin on, before the next one's; what was sent in between."""
+    teeth = traces.sawteeth(SAMPLES, [20, 50, 70])
+    assert teeth.rows() == [(20, 50, 9, 250), (50, 70, 4, 150)]
+
+
+@pytest.mark.parametrize("events", [[], [20]])
+def test_fewer_than_two_events_make_no_tooth(events: list[float]) -> None:
+    assert traces.sawteeth(SAMPLES, events).is_empty()
+
+
+def test_utilisation_over_saw_teeth() -> None:
+    """At 80 Gb/s 10 bytes leave per ns; three teeth in pairs make one, the third is left over."""
+    teeth = pl.DataFrame(
+        {"begin_ns": [0, 10, 40], "end_ns": [10, 40, 50], "sent_bytes": [100, 100, 100]}
+    )
+    assert traces.utilisation(teeth, 80 * 10**9, 1).to_list() == pytest.approx([1, 1 / 3, 1])
+    assert traces.utilisation(teeth, 80 * 10**9, 2).to_list() == pytest.approx([0.5])
+    assert traces.utilisation(teeth, 80 * 10**9, 4).is_empty()
+
+
+def test_bytes_departed() -> None:
+    """A packet that leaves at a step's end counts to the next; what is dropped never left."""
+    sent = packets([(0, 5, None), (0, 10, None), (0, None, 12), (3, 29, None), (4, None, None)])
+    departed = traces.bytes_departed(sent.lazy(), 10, 40)
+    assert departed.rows() == [(10, 1514), (20, 3028), (30, 4542), (40, 4542)]
+
+
+def test_back_offs() -> None:
+    """Each new threshold is a back-off, the first one from infinity too."""
+    acks = pl.DataFrame(
+        {"time_ns": [1, 2, 3, 4, 5], "ssthresh_packets": [None, 50, 50, 25, 25]},
+        schema={"time_ns": pl.Int64, "ssthresh_packets": pl.UInt32},
+    )
+    assert traces.back_offs(acks.lazy()).rows() == [(2, 50), (4, 25)]
+
+
+def test_first_in_a_row() -> None:
+    events = pl.DataFrame({"time_ns": [5, 7, 10, 20, 21]})
+    assert traces.first_in_a_row(events, 10)["time_ns"].to_list() == [5, 7, 10]
+    assert traces.first_in_a_row(events, 3)["time_ns"].to_list() == [5, 7]
+    assert traces.first_in_a_row(events.clear(), 3).is_empty()

@@ -1,0 +1,133 @@
+"""Fig. 2: throughput of one NewReno flow through DropTail against its buffer, and the model's."""
+
+from collections.abc import Sequence
+
+import polars as pl
+from plotnine import (
+    aes,
+    geom_line,
+    geom_point,
+    geom_vline,
+    ggplot,
+    labs,
+    scale_color_manual,
+    scale_shape_manual,
+)
+
+from pipelines.abe import settings
+from sandglass import figures, models, traces
+from sandglass.verdicts import scalar
+
+# Drops nearer to each other than so many base round trips belong to one congestion event: the
+# sender answers the first of them after one.
+EVENT_GAP_RTTS = 2
+
+SLOW_START_EVENTS = 2  # its overshoot, and the saw-tooth that begins while that is repaired
+
+CURVE_POINTS = 80
+
+
+def table(runs: Sequence[traces.Run]) -> pl.DataFrame:
+    """One row per run: utilisation over its whole saw-teeth, and that of eq. (5)."""
+    return pl.DataFrame([_row(run) for run in runs]).sort("rate_mbit", "beta", "buffer_packets")
+
+
+def _row(run: traces.Run) -> dict[str, float | None]:
+    rate = settings.rate(run)
+    samples = traces.queue_samples(run)
+    drops = traces.increments(samples, ["drops"])
+    events = traces.congestion_events(drops, EVENT_GAP_RTTS * settings.rtt_ns(run))
+    teeth = traces.sawteeth(samples, events[SLOW_START_EVENTS:])
+    beta = settings.beta(run, settings.RENO_LOSS)
+    buffer, path = settings.limit_packets(run), settings.path_packets(run)
+    return {
+        "rate_mbit": rate / 1e6,
+        "beta": beta,
+        "buffer_packets": float(buffer),
+        "path_packets": path,
+        "sawteeth": float(teeth.height),
+        "utilisation": scalar(traces.utilisation(teeth, rate, max(1, teeth.height)).mean()),
+        "model": models.utilisation(beta, buffer, path),
+    }
+
+
+def plot(table: pl.DataFrame) -> ggplot:
+    """Points are measured, lines are eq. (6); other rates than the figure's stay in the table."""
+    shown = _at(table, 10).with_columns(
+        throughput_mbit=pl.col("rate_mbit") * pl.col("utilisation"), factor=_label("beta")
+    )
+    drawn: ggplot = (
+        ggplot(shown, aes("buffer_packets", "throughput_mbit", color="factor"))
+        + geom_vline(aes(xintercept="path_packets"), linetype="dotted", color="#666666")
+        + geom_line(aes(y="model_mbit"), data=_curves(shown))
+        + geom_point(aes(shape="factor"), size=2)
+        + scale_color_manual(figures.PALETTE)
+        + scale_shape_manual(figures.SHAPES)
+        + labs(x="Buffer (packets)", y="Throughput (Mb/s)", color="beta", shape="beta")
+    )
+    return drawn
+
+
+def _curves(shown: pl.DataFrame) -> pl.DataFrame:
+    """Eq. (6) from no buffer to the largest that was measured, for each beta."""
+    largest = scalar(shown["buffer_packets"].max()) or 0.0
+    buffers = [largest * step / CURVE_POINTS for step in range(CURVE_POINTS + 1)]
+    return pl.DataFrame(
+        [
+            {
+                "factor": factor,
+                "buffer_packets": buffer,
+                "model_mbit": models.throughput(rate, beta, buffer, path),
+            }
+            for factor, beta, rate, path in shown.select(
+                "factor", "beta", "rate_mbit", "path_packets"
+            )
+            .unique(maintain_order=True)
+            .iter_rows()
+            for buffer in buffers
+        ]
+    )
+
+
+def _label(column: str) -> pl.Expr:
+    return pl.col(column).round(2).cast(pl.String)
+
+
+def model_error(table: pl.DataFrame) -> float | None:
+    """Median of |measured - eq. (5)| over all runs at the figure's rate, share of the capacity."""
+    return scalar(_error(_at(table, 10)).median())
+
+
+def model_error_elsewhere(table: pl.DataFrame) -> float | None:
+    """The same at all other rates."""
+    return scalar(_error(table.filter(pl.col("rate_mbit") != 10)).median())
+
+
+def without_buffer(table: pl.DataFrame, beta: float) -> float | None:
+    """Utilisation with the least buffer there is, one packet."""
+    chosen = _at(table, 10).filter((pl.col("beta") == beta) & (pl.col("buffer_packets") <= 1))
+    return scalar(chosen["utilisation"].mean())
+
+
+def least_when_full(table: pl.DataFrame) -> float | None:
+    """The smallest utilisation where eq. (1) promises a busy link."""
+    chosen = _at(table, 10).filter(pl.col("model") == 1)
+    return scalar(chosen["utilisation"].min())
+
+
+def most_when_short(table: pl.DataFrame, share: float) -> float | None:
+    """The largest utilisation where the buffer is at most a share of what eq. (1) asks for."""
+    needed = pl.col("path_packets") * (1 - pl.col("beta")) / pl.col("beta")
+    chosen = _at(table, 10).filter(pl.col("buffer_packets") <= share * needed)
+    return scalar(chosen["utilisation"].max())
+
+
+METRICS = (model_error, model_error_elsewhere, without_buffer, least_when_full, most_when_short)
+
+
+def _at(table: pl.DataFrame, rate_mbit: float) -> pl.DataFrame:
+    return table.filter(pl.col("rate_mbit") == rate_mbit)
+
+
+def _error(table: pl.DataFrame) -> pl.Series:
+    return (table["utilisation"] - table["model"]).abs()

@@ -1,0 +1,172 @@
+"""Fig. 4: utilisation of one NewReno flow through CoDel and PIE against RTT, and the model's."""
+
+import itertools
+from collections.abc import Sequence
+from typing import Any
+
+import polars as pl
+from plotnine import (
+    aes,
+    facet_wrap,
+    geom_errorbar,
+    geom_line,
+    geom_point,
+    ggplot,
+    labs,
+    scale_color_manual,
+    scale_shape_manual,
+)
+
+from pipelines.abe import settings
+from sandglass import figures, models, traces
+from sandglass.verdicts import scalar
+
+CYCLES = 5  # stated: "the average sending rate over five congestion cycles"
+
+# Congestion signals nearer to each other than so many base round trips are one congestion event:
+# the sender answers the first of them after one, and the queue's delay adds less than another.
+EVENT_GAP_RTTS = 2
+
+# Back-offs nearer to each other than so many base round trips follow in a row. The one repairs the
+# losses of the other meanwhile; a saw-tooth at this RTT and beta takes 50.
+ROW_GAP_RTTS = 10
+
+SLOW_START_EVENTS = 1  # its overshoot; the next event is congestion avoidance's first peak
+
+
+def table(runs: Sequence[traces.Run]) -> pl.DataFrame:
+    """Rows of two parts: `steady`, one per queue, beta and RTT, and `start`, one per slow start.
+
+    steady: `utilisation` is the median over every five saw-teeth in turn, `deviation` their
+    standard deviation, `buffer_packets` the median of the saw-teeth's largest queues, `model`
+    eq. (5) with it. start: the number of `back_offs` in a row that end slow start, and the
+    `window_share` that they leave, of the bandwidth-delay product.
+    """
+    starts = [_start(run) for run in runs if run.axes["experiment"] == "fig04-start"]
+    steady = sorted(
+        (run for run in runs if run.axes["experiment"] != "fig04-start"), key=_condition
+    )
+    rows = [_steady(list(same)) for _, same in itertools.groupby(steady, key=_condition)]
+    return pl.DataFrame([*rows, *starts], infer_schema_length=None)
+
+
+def _condition(run: traces.Run) -> tuple[str, float, float]:
+    """What the runs of a row have in common; they differ in their seed."""
+    return (
+        settings.queue(run),
+        settings.beta(run, settings.RENO_LOSS),
+        settings.rtt_ns(run) / 1e6,
+    )
+
+
+def _steady(runs: Sequence[traces.Run]) -> dict[str, Any]:
+    teeth = [_sawteeth(run) for run in runs]
+    fives = pl.concat(
+        [
+            traces.utilisation(own, settings.rate(run), CYCLES)
+            for run, own in zip(runs, teeth, strict=True)
+        ]
+    )
+    queue, beta, rtt_ms = _condition(runs[0])
+    path = settings.path_packets(runs[0])
+    buffer = scalar(pl.concat(teeth)["largest_packets"].median())
+    return {
+        "part": "steady",
+        "queue": queue,
+        "beta": beta,
+        "rtt_ms": rtt_ms,
+        "sawteeth": sum(own.height for own in teeth),
+        "path_packets": path,
+        "buffer_packets": buffer,
+        "utilisation": scalar(fives.median()),
+        "deviation": scalar(fives.std()),
+        "model": None if buffer is None else models.utilisation(beta, buffer, path),
+    }
+
+
+def _sawteeth(run: traces.Run) -> pl.DataFrame:
+    samples = traces.queue_samples(run)
+    drops = traces.increments(samples, ["drops"])
+    events = traces.congestion_events(drops, EVENT_GAP_RTTS * settings.rtt_ns(run))
+    return traces.sawteeth(samples, events[SLOW_START_EVENTS:])
+
+
+def _start(run: traces.Run) -> dict[str, Any]:
+    queue, beta, rtt_ms = _condition(run)
+    path = settings.path_packets(run)
+    first = traces.first_in_a_row(
+        traces.back_offs(run.records("acks")), ROW_GAP_RTTS * settings.rtt_ns(run)
+    )
+    return {
+        "part": "start",
+        "queue": queue,
+        "beta": beta,
+        "rtt_ms": rtt_ms,
+        "path_packets": path,
+        "seed": run.field("seed"),
+        "back_offs": first.height,
+        "window_share": first["ssthresh_packets"][-1] / path,
+    }
+
+
+def plot(table: pl.DataFrame) -> ggplot:
+    """Points are measured (with the standard deviation), lines are eq. (5)."""
+    shown = table.filter(pl.col("part") == "steady").with_columns(
+        factor=pl.col("beta").cast(pl.String),
+        low=pl.col("utilisation") - pl.col("deviation"),
+        high=pl.col("utilisation") + pl.col("deviation"),
+    )
+    drawn: ggplot = (
+        ggplot(shown, aes("rtt_ms", "utilisation", color="factor"))
+        + facet_wrap("queue")
+        + geom_line(aes(y="model"))
+        + geom_errorbar(aes(ymin="low", ymax="high"), width=6)
+        + geom_point(aes(shape="factor"), size=2)
+        + scale_color_manual(figures.PALETTE)
+        + scale_shape_manual(figures.SHAPES)
+        + labs(x="Base RTT (ms)", y="Bottleneck utilisation", color="beta", shape="beta")
+    )
+    return drawn
+
+
+def model_error(table: pl.DataFrame, queue: str) -> float | None:
+    """Median of |measured - eq. (5)| over all RTTs and betas, as a share of the capacity."""
+    chosen = _of(table, "steady", queue)
+    return scalar((chosen["utilisation"] - chosen["model"]).abs().median())
+
+
+def deviation(table: pl.DataFrame, queue: str) -> float | None:
+    """The largest standard deviation of utilisation, as a share of the capacity."""
+    return scalar(_of(table, "steady", queue)["deviation"].max())
+
+
+def drop_with_rtt(table: pl.DataFrame, queue: str, beta: float) -> float | None:
+    """Utilisation at the smallest RTT less that at the largest."""
+    chosen = _of(table, "steady", queue).filter(pl.col("beta") == beta).sort("rtt_ms")
+    ends = pl.concat([chosen.head(1), chosen.tail(1)])["utilisation"]
+    return scalar((ends.shift() - ends).max()) if chosen.height > 1 else None
+
+
+def gain_of_beta(table: pl.DataFrame, queue: str, beta: float, over: float) -> float | None:
+    """Utilisation with one beta less that with another, at the largest RTT."""
+    chosen = _of(table, "steady", queue)
+    far = chosen.filter(pl.col("rtt_ms") == pl.col("rtt_ms").max())
+    one, other = (far.filter(pl.col("beta") == b)["utilisation"] for b in (beta, over))
+    return scalar((one - other).max()) if len(one) == len(other) == 1 else None
+
+
+def most_back_offs(table: pl.DataFrame) -> float | None:
+    """The largest number of back-offs in a row that end a slow start."""
+    return scalar(_of(table, "start", "PIE")["back_offs"].max())
+
+
+def least_window(table: pl.DataFrame) -> float | None:
+    """The smallest window that the back-offs after a slow start leave, as a share of the BDP."""
+    return scalar(_of(table, "start", "PIE")["window_share"].min())
+
+
+METRICS = (model_error, deviation, drop_with_rtt, gain_of_beta, most_back_offs, least_window)
+
+
+def _of(table: pl.DataFrame, part: str, queue: str) -> pl.DataFrame:
+    return table.filter((pl.col("part") == part) & (pl.col("queue") == queue))

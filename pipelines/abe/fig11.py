@@ -1,0 +1,91 @@
+"""Fig. 11: throughput and median RTT of one NewReno flow through CoDel against the base RTT."""
+
+from collections.abc import Sequence
+
+import polars as pl
+from plotnine import (
+    aes,
+    facet_wrap,
+    geom_line,
+    geom_point,
+    ggplot,
+    labs,
+    scale_color_manual,
+    scale_shape_manual,
+)
+
+from pipelines.abe import settings
+from sandglass import figures, traces
+from sandglass.verdicts import scalar
+
+PANELS = {
+    "throughput_mbit": "(a) Throughput (Mb/s)",
+    "median_rtt_ms": "(b) Median RTT (ms)",
+}
+
+
+def table(runs: Sequence[traces.Run]) -> pl.DataFrame:
+    """One row per run. The RTT is the sender's smoothed one (RFC 6298); its median is over ACKs."""
+    return pl.DataFrame([_row(run) for run in runs]).sort("beta", "rtt_ms")
+
+
+def _row(run: traces.Run) -> dict[str, float | None]:
+    srtt_us = run.records("acks").select(pl.col("srtt_us").median()).collect().item()
+    return {
+        "beta": settings.beta_ecn(run),
+        "rtt_ms": settings.rtt_ns(run) / 1e6,
+        "throughput_mbit": run.field("flows.0.goodput_mbit"),
+        "capacity_mbit": settings.rate(run) / 1e6 * settings.PAYLOAD_SHARE,
+        "median_rtt_ms": srtt_us / 1e3,
+    }
+
+
+def plot(table: pl.DataFrame) -> ggplot:
+    shown = (
+        table.with_columns(factor=pl.col("beta").cast(pl.String))
+        .unpivot(list(PANELS), index=["factor", "rtt_ms"])
+        .with_columns(panel=pl.col("variable").replace_strict(PANELS))
+    )
+    drawn: ggplot = (
+        ggplot(shown, aes("rtt_ms", "value", color="factor", shape="factor"))
+        + facet_wrap("panel", scales="free_y")
+        + geom_line()
+        + geom_point(size=2)
+        + scale_color_manual(figures.PALETTE)
+        + scale_shape_manual(figures.SHAPES)
+        + labs(x="Base RTT (ms)", y="", color="beta_ecn", shape="beta_ecn")
+    )
+    return drawn
+
+
+def share_at_largest_rtt(table: pl.DataFrame, beta: float) -> float | None:
+    """Throughput at the largest RTT, as a share of what the link carries."""
+    chosen = _far(table).filter(pl.col("beta") == beta)
+    return scalar((chosen["throughput_mbit"] / chosen["capacity_mbit"]).max())
+
+
+def least_step(table: pl.DataFrame) -> float | None:
+    """The least that a step of beta to the next larger adds at the largest RTT, as a share."""
+    steps = _far(table).sort("beta")["throughput_mbit"].pct_change()
+    return scalar(steps.drop_nulls().min())
+
+
+def recovered(table: pl.DataFrame, beta: float, over: float) -> float | None:
+    """What a larger beta adds to throughput at the largest RTT, as a share."""
+    one, other = (_far(table).filter(pl.col("beta") == b)["throughput_mbit"] for b in (beta, over))
+    return scalar((one / other - 1).max()) if len(one) == len(other) == 1 else None
+
+
+def rtt_change(table: pl.DataFrame, over: float) -> float | None:
+    """The largest change of the median RTT against a beta's, as a share of that RTT."""
+    both = table.join(table.filter(pl.col("beta") == over), on="rtt_ms", suffix="_over").filter(
+        pl.col("beta") != over
+    )
+    return scalar((both["median_rtt_ms"] / both["median_rtt_ms_over"] - 1).abs().max())
+
+
+METRICS = (share_at_largest_rtt, least_step, recovered, rtt_change)
+
+
+def _far(table: pl.DataFrame) -> pl.DataFrame:
+    return table.filter(pl.col("rtt_ms") == pl.col("rtt_ms").max())

@@ -1,0 +1,90 @@
+"""How the report's figures name what their experiments set."""
+
+from typing import NamedTuple
+
+from sandglass import models, units
+from sandglass.traces import Run
+
+QUEUES = {"codel": "CoDel", "fq_pie": "PIE", "pie": "PIE", "pfifo": "DropTail"}
+
+# A full packet of 1500 bytes carries 1448 bytes of payload (TCP with time stamps), and the shaper
+# counts its Ethernet header of 14 bytes too. An acknowledgement is the headers alone.
+PACKET_BYTES = 1514
+PAYLOAD_BYTES = 1448
+ACK_BYTES = PACKET_BYTES - PAYLOAD_BYTES
+PAYLOAD_SHARE = PAYLOAD_BYTES / PACKET_BYTES
+
+# The sysctls count in percent.
+RENO_LOSS = "net.ipv4.tcp_abe.beta_loss"
+
+
+class Control(NamedTuple):
+    """A congestion control: the report's name, its beta_ecn's sysctl, and its own beta."""
+
+    name: str
+    setting: str
+    default: float
+
+
+CONTROLS = {
+    "abe_reno": Control("NewReno", "net.ipv4.tcp_abe.beta_ecn", 0.5),
+    "abe_cubic": Control("CUBIC", "net.ipv4.tcp_abe.cubic_beta_ecn", 0.7),
+}
+DEFAULTS = {control.name: control.default for control in CONTROLS.values()}
+
+
+def queue(run: Run) -> str:
+    """The bottleneck's queue by the report's name of it."""
+    return QUEUES[run.field("experiment.bottleneck.queue.kind")]
+
+
+def control(run: Run) -> Control:
+    """The congestion control of the first flow."""
+    return CONTROLS[run.field("experiment.flows.0.cc")]
+
+
+def beta(run: Run, setting: str) -> float:
+    """A decrease factor of the sender s1, from its sysctl."""
+    return float(run.field("experiment.hosts.s1.sysctls")[setting]) / 100
+
+
+def beta_ecn(run: Run) -> float:
+    """The first flow's decrease factor for ECN marks."""
+    return beta(run, control(run).setting)
+
+
+def rate(run: Run) -> int:
+    """The bottleneck's rate, bit/s."""
+    return units.parse_rate(run.field("experiment.bottleneck.rate"))
+
+
+def rtt_ns(run: Run) -> int:
+    """The base round trip: propagation alone, ns."""
+    return units.parse_time(run.field("experiment.rtt"))
+
+
+def duration_ns(run: Run) -> int:
+    return units.parse_time(run.field("experiment.duration"))
+
+
+def conditions(run: Run) -> dict[str, str | float]:
+    """What tells the runs of a figure apart, but for the seed."""
+    return {
+        "control": control(run).name,
+        "queue": queue(run),
+        "rtt_ms": rtt_ns(run) / 1e6,
+        "beta": beta_ecn(run),
+    }
+
+
+def limit_packets(run: Run) -> int:
+    """The longest that the queue may grow, packets."""
+    length = units.parse_length(run.field("experiment.bottleneck.queue.limit"))
+    return units.in_packets(
+        length, rate_bps=rate(run), rtt_ns=rtt_ns(run), packet_bytes=PACKET_BYTES
+    )
+
+
+def path_packets(run: Run) -> float:
+    """The model's bandwidth-delay product, packets."""
+    return models.path_packets(rate(run), rtt_ns(run) / 1e9, PACKET_BYTES, ACK_BYTES)

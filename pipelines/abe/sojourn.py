@@ -1,0 +1,116 @@
+"""Figs. 8 and 10: how long packets wait in the queue, for several beta_ecn."""
+
+from collections.abc import Sequence
+
+import polars as pl
+from plotnine import (
+    aes,
+    coord_cartesian,
+    facet_grid,
+    geom_line,
+    geom_vline,
+    ggplot,
+    labs,
+    scale_color_manual,
+)
+
+from pipelines.abe import settings
+from sandglass import figures, traces
+from sandglass.verdicts import scalar
+
+PERCENTILES = range(1, 100)
+TARGET_MS = {"CoDel": 5.0, "PIE": 20.0}  # stated (IV-A)
+SHOWN_MS = 60.0
+
+
+def table(runs: Sequence[traces.Run]) -> pl.DataFrame:
+    """One row per congestion control, queue, RTT, beta and percentile of the sojourn time.
+
+    Exact, over all packets that the queue sent in all seeds, from the start of the flow on.
+    """
+    waits = pl.concat([_waits(run) for run in runs])
+    quantiles = [pl.col("sojourn_ns").quantile(percent / 100, "nearest") for percent in PERCENTILES]
+    return (
+        waits.group_by("control", "queue", "rtt_ms", "beta")
+        .agg(
+            delay_ns=pl.concat_list(quantiles),
+            percentile=pl.lit(list(PERCENTILES)),
+        )
+        .explode("delay_ns", "percentile")
+        .select(pl.all().exclude("delay_ns"), delay_ms=pl.col("delay_ns") / 1e6)
+        .sort("control", "queue", "rtt_ms", "beta", "percentile")
+    )
+
+
+def _waits(run: traces.Run) -> pl.DataFrame:
+    sent = traces.forward(run).filter(pl.col("sojourn_ns").is_not_null())
+    return sent.select(
+        *[pl.lit(value).alias(name) for name, value in settings.conditions(run).items()],
+        "sojourn_ns",
+    ).collect()
+
+
+def draw(table: pl.DataFrame) -> ggplot:
+    """The distribution function, a panel per queue and RTT, a line per beta."""
+    shown = table.with_columns(
+        factor=pl.col("beta").cast(pl.String),
+        path=pl.format("RTT {} ms", pl.col("rtt_ms").cast(pl.Int64)),
+        target_ms=pl.col("queue").replace_strict(TARGET_MS, return_dtype=pl.Float64),
+    )
+    drawn: ggplot = (
+        ggplot(shown, aes("delay_ms", "percentile", color="factor"))
+        + facet_grid("queue", "path")
+        + geom_vline(aes(xintercept="target_ms"), linetype="dotted", color="#666666")
+        + geom_line()
+        + coord_cartesian(xlim=(0, SHOWN_MS))
+        + scale_color_manual(figures.PALETTE)
+        + labs(x="Queueing delay (ms)", y="Share of packets (%)", color="beta_ecn")
+    )
+    return drawn
+
+
+def added(
+    table: pl.DataFrame, control: str, queue: str, rtt_ms: float, beta: float, percentile: int
+) -> float | None:
+    """What a beta adds to a percentile over the control's own beta, ms."""
+    chosen = _of(table, control, queue).filter(
+        (pl.col("rtt_ms") == rtt_ms) & (pl.col("percentile") == percentile)
+    )
+    one, own = (
+        chosen.filter(pl.col("beta") == b)["delay_ms"] for b in (beta, settings.DEFAULTS[control])
+    )
+    return scalar((one - own).max()) if len(one) == len(own) == 1 else None
+
+
+def largest(
+    table: pl.DataFrame, control: str, queue: str, percentile: int, beta_up_to: float
+) -> float | None:
+    """The largest percentile of delay over all RTTs and the betas up to a bound, ms."""
+    chosen = _of(table, control, queue).filter(
+        (pl.col("percentile") == percentile) & (pl.col("beta") <= beta_up_to)
+    )
+    return scalar(chosen["delay_ms"].max())
+
+
+def tail_order(table: pl.DataFrame, control: str, queue: str) -> float | None:
+    """Spearman's correlation of the tail, 95th percentile less median, with beta.
+
+    The mean over the RTTs.
+    """
+    tails = (
+        _of(table, control, queue)
+        .group_by("rtt_ms", "beta")
+        .agg(
+            tail=pl.col("delay_ms").filter(pl.col("percentile") == 95).first()
+            - pl.col("delay_ms").filter(pl.col("percentile") == 50).first()
+        )
+    )
+    ranks = tails.group_by("rtt_ms").agg(rho=pl.corr("beta", "tail", method="spearman"))
+    return scalar(ranks["rho"].mean())
+
+
+METRICS = (added, largest, tail_order)
+
+
+def _of(table: pl.DataFrame, control: str, queue: str) -> pl.DataFrame:
+    return table.filter((pl.col("control") == control) & (pl.col("queue") == queue))
