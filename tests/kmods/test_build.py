@@ -1,0 +1,97 @@
+"""The modules as a kernel developer wants them, and for the kernels that Debian ships."""
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import sandglass
+from sandglass import cache, debian
+from sandglass.errors import SandglassError
+
+KMODS = cache.ROOT / "kmods"
+MODULES = sorted(path.parent.name for path in KMODS.glob("*/Kbuild"))
+SOURCES = sorted(path for path in KMODS.rglob("*") if path.suffix in {".c", ".h"})
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.name)
+def test_the_kernels_own_checker_has_nothing_to_say(source: Path, tmp_path: Path) -> None:
+    kernel = cache.built_kernel(cache.series())
+    assert kernel
+    checker = str(kernel / "tree" / "scripts" / "checkpatch.pl")
+    # Qdisc is a name of the kernel's
+    options = ["--strict", "--no-tree", "--terse", "--no-summary", "--ignore", "CAMELCASE"]
+    done = subprocess.run(
+        ["perl", checker, *options, "--file", str(source)],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        check=False,
+    )
+    assert done.stdout == ""
+    assert done.returncode == 0
+
+
+def test_dkms_knows_every_module() -> None:
+    text = (KMODS / "dkms.conf").read_text()
+    assert re.findall(r'^BUILT_MODULE_NAME\[\d+]="(\w+)"', text, re.M) == MODULES
+    assert re.findall(r'^BUILT_MODULE_LOCATION\[\d+]="(\w+)"', text, re.M) == MODULES
+    assert f'PACKAGE_VERSION="{sandglass.__version__}"' in text
+
+
+def headers_package(series: str) -> str:
+    """The newest package of headers for Debian's plain kernel of a series; skips without one."""
+    pattern = rf"^linux-headers-{re.escape(series)}\.[0-9.+a-z-]*-amd64$"
+    options = debian.private_apt(debian.codename())
+
+    def apt(*words: str) -> str:
+        return debian.apt(*words, options=options, folder=Path("/"))
+
+    search = ("apt-cache", "search", "--names-only", pattern)
+    names = apt(*search)
+    if not names:
+        apt("apt-get", "update")
+        names = apt(*search)
+    # 6.1.0-56-amd64 or 6.12.117+deb12-amd64, neither -cloud- nor -rt-
+    plain = re.findall(r"^(linux-headers-[\d.]+(?:-\d+|\+deb\d+(?:\+\d+)?)-amd64) ", names, re.M)
+    if not plain:
+        pytest.skip(f"Debian {debian.codename()} has no headers of Linux {series}")
+    newest: str = max(plain, key=lambda name: [int(n) for n in re.findall(r"\d+", name)])
+    return newest
+
+
+@pytest.fixture(scope="module", params=["6.1", "6.12"])
+def headers(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The build directory of one of Debian's kernels, unpacked and not installed."""
+    root = tmp_path_factory.mktemp("headers")
+    try:
+        package = headers_package(request.param)
+        own = debian.fetch(package)
+    except SandglassError as error:
+        pytest.skip(f"{error.message}: {error.hint}")
+    depends = subprocess.check_output(["dpkg-deb", "--field", str(own), "Depends"], text=True)
+    others = re.findall(r"linux-(?:kbuild-\S+?|headers-\S+?-common)(?=[ ,]|$)", depends)
+    for deb in [own, *map(debian.fetch, others)]:
+        debian.unpack(deb, root)
+    build = root / "usr" / "src" / package
+    makefile = build / "Makefile"
+    makefile.write_text(makefile.read_text().replace("/usr/src/", f"{root}/usr/src/"))
+    return build
+
+
+def test_debians_kernels_take_every_module(headers: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "kmods"
+    shutil.copytree(KMODS, copy, ignore=shutil.ignore_patterns("*.o", "*.ko", "*.mod*", ".*"))
+    done = subprocess.run(
+        ["make", "-j2", "-C", str(headers), f"M={copy}", "W=1", "modules"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout
+    assert "warning" not in done.stdout.lower()
+    assert sorted(path.stem for path in copy.glob("*/*.ko")) == MODULES
