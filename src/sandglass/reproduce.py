@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -27,7 +28,8 @@ def targets(wanted: str | None) -> list[str]:
         return [paper]
     known = list(grid.figures(paper).figures)
     if figure not in known:
-        raise UsageError(f"{paper} has no figure {figure!r}{nearest(figure, known)}")
+        two_digits = re.sub(r"\d+", lambda number: number[0].zfill(2), figure)
+        raise UsageError(f"{paper} has no figure {figure!r}{nearest(two_digits, known)}")
     return [f"results/{paper}/{figure}.html"]
 
 
