@@ -93,19 +93,9 @@ def largest(
 
 
 def tail_order(table: pl.DataFrame, control: str, queue: str) -> float | None:
-    """Spearman's correlation of the tail, 95th percentile less median, with beta.
-
-    The mean over the RTTs.
-    """
-    tails = (
-        _of(table, control, queue)
-        .group_by("rtt_ms", "beta")
-        .agg(
-            tail=pl.col("delay_ms").filter(pl.col("percentile") == 95).first()
-            - pl.col("delay_ms").filter(pl.col("percentile") == 50).first()
-        )
-    )
-    ranks = tails.group_by("rtt_ms").agg(rho=pl.corr("beta", "tail", method="spearman"))
+    """Spearman's correlation of the 95th percentile with beta, mean over the RTTs."""
+    tails = _of(table, control, queue).filter(pl.col("percentile") == 95)
+    ranks = tails.group_by("rtt_ms").agg(rho=pl.corr("beta", "delay_ms", method="spearman"))
     return scalar(ranks["rho"].mean())
 
 

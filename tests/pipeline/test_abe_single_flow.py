@@ -241,7 +241,7 @@ def test_sojourn_metrics() -> None:
     assert sojourn.added(DELAYS, "NewReno", "PIE", 100, 0.6, 90) is None
     assert sojourn.largest(DELAYS, "NewReno", "PIE", 90, 0.85) == 12
     assert sojourn.largest(DELAYS, "NewReno", "PIE", 50, 1) == 9
-    # Tails of 6, 9, 0 ms: the order of the last is wrong.
+    # 95th percentiles of 10, 15, 9 ms: the last is out of order.
     assert sojourn.tail_order(DELAYS, "NewReno", "PIE") == pytest.approx(-0.5)
     assert sojourn.tail_order(DELAYS, "NewReno", "CoDel") is None
 
