@@ -88,6 +88,7 @@ int main(int argc, char *argv[])
 		"HOME=/tmp", "LANG=C.UTF-8", "TERM=xterm-256color", "USER=root",
 		"PYTHONDONTWRITEBYTECODE=1", "PYTHONHASHSEED=0",
 		"PYTHONPYCACHEPREFIX=/run/sandglass/pycache",
+		"TC_LIB_DIR=/run/sandglass/lab/lib/tc",
 		NULL
 	};
 	const struct rlimit files = { 65536, 65536 };

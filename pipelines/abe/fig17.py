@@ -23,13 +23,17 @@ QUEUES = {"fig17-codel": "CoDel", "fig17-pie": "PIE"}
 
 
 def table(runs: Sequence[traces.Run]) -> pl.DataFrame:
-    """One row per queue, beta_ecn and 10 ms while the flow lasts.
+    """One row per queue, beta_ecn and 10 ms while the flow lasts; of seeds after the first only
+    the first row and those with reductions.
 
     `queue_packets` is the longest queue and `cwnd_packets` the last window of the 10 ms;
     `cuts`, `cut_from` and `cut_to` the window reductions: how many, the window before, and the
     ssthresh that it is reduced to.
     """
-    return pl.concat([_over_time(run) for run in runs])
+    first = min(run.field("seed") for run in runs)
+    return pl.concat([_over_time(run) for run in runs]).filter(
+        (pl.col("seed") == first) | (pl.col("time_s") == 0) | (pl.col("cuts") > 0)
+    )
 
 
 def reductions(acks: pl.DataFrame) -> pl.DataFrame:
@@ -71,6 +75,7 @@ def _over_time(run: traces.Run) -> pl.DataFrame:
         .select(
             queue=pl.lit(QUEUES[str(run.axes["experiment"])]),
             beta_ecn=pl.lit(run.axes["beta_ecn"], pl.Int64) / 100,
+            seed=pl.lit(run.field("seed"), pl.Int64),
             time_s=pl.col("start_ns") / 1e9,
             queue_packets="largest",
             cwnd_packets=pl.col("cwnd_packets").forward_fill(),
@@ -84,9 +89,10 @@ def _over_time(run: traces.Run) -> pl.DataFrame:
 
 
 def plot(table: pl.DataFrame) -> ggplot:
-    """Window above, queue below, a panel per AQM; dotted: the BDP."""
+    """Window above, queue below, a panel per AQM, of the first seed; dotted: the BDP."""
     kinds = {"cwnd_packets": "cwnd", "queue_packets": "queue"}
-    long = table.with_columns(pl.col("beta_ecn").cast(pl.String)).unpivot(
+    first = table.filter(pl.col("seed") == pl.col("seed").min())
+    long = first.with_columns(pl.col("beta_ecn").cast(pl.String)).unpivot(
         list(kinds), index=["queue", "beta_ecn", "time_s"], variable_name="what"
     )
     long = long.with_columns(pl.col("what").replace_strict(kinds)).drop_nulls("value")
@@ -109,28 +115,66 @@ def bdp(table: pl.DataFrame) -> float | None:
 
 
 def cuts(table: pl.DataFrame, queue: str, beta: float) -> float | None:
-    """How often the window is reduced."""
-    return scalar(_of(table, queue, beta)["cuts"].sum())
+    """How often the window is reduced, median over the seeds."""
+    return scalar(_flows(table, queue, beta)["cuts"].median())
 
 
 def cut_from(table: pl.DataFrame, queue: str, beta: float) -> float | None:
-    """The window before the first reduction, in packets."""
-    return scalar(_of(table, queue, beta)["cut_from"].drop_nulls().head(1).max())
+    """The window before the first reduction, in packets, median over the seeds."""
+    return scalar(_flows(table, queue, beta)["cut_from"].median())
 
 
 def cut_to(table: pl.DataFrame, queue: str, beta: float) -> float | None:
-    """The window after the last reduction, in packets."""
-    return scalar(_of(table, queue, beta)["cut_to"].drop_nulls().tail(1).max())
+    """The window after the last reduction, in packets, median over the seeds."""
+    return scalar(_flows(table, queue, beta)["cut_to"].median())
 
 
 def sooner_ms(table: pl.DataFrame, queue: str, beta: float, than: float) -> float | None:
-    """How much sooner the flow completes with one beta_ecn than with another, in ms."""
-    one, other = (_of(table, queue, each)["fct_s"].mean() for each in (beta, than))
-    return None if one is None or other is None else scalar((other - one) * 1e3)  # type: ignore[operator]
+    """How much sooner the flow completes with one beta_ecn than with another, in ms, median."""
+    return scalar(_sooner(table, queue, beta, than)["sooner_ms"].median())
 
 
-METRICS = (bdp, cuts, cut_from, cut_to, sooner_ms)
+def chance(
+    table: pl.DataFrame,
+    queue: str,
+    beta: float,
+    what: str,
+    value: float,
+    than: float | None = None,
+) -> float | None:
+    """How usual a value is among the seeds, in percent: twice the smaller of the shares of seeds
+    with at most and with at least this value (a two-sided test of one run against many).
+
+    `what` is 'cuts', 'cut_from', 'cut_to', or, with `than`, 'sooner_ms'.
+    """
+    found = (
+        _flows(table, queue, beta) if than is None else _sooner(table, queue, beta, than)
+    )[what]
+    if not len(found):
+        return None
+    below, above = (found <= value).mean(), (found >= value).mean()
+    return scalar(min(100.0, 200 * min(below, above)))  # type: ignore[type-var, operator]
 
 
-def _of(table: pl.DataFrame, queue: str, beta: float) -> pl.DataFrame:
-    return table.filter((pl.col("queue") == queue) & ((pl.col("beta_ecn") - beta).abs() < 1e-9))
+METRICS = (bdp, cuts, cut_from, cut_to, sooner_ms, chance)
+
+
+def _flows(table: pl.DataFrame, queue: str, beta: float) -> pl.DataFrame:
+    """One row per seed."""
+    return (
+        table.filter((pl.col("queue") == queue) & ((pl.col("beta_ecn") - beta).abs() < 1e-9))
+        .group_by("seed", maintain_order=True)
+        .agg(
+            pl.col("cuts").sum(),
+            pl.col("cut_from").drop_nulls().first(),
+            pl.col("cut_to").drop_nulls().last(),
+            pl.col("fct_s").first(),
+        )
+    )
+
+
+def _sooner(table: pl.DataFrame, queue: str, beta: float, than: float) -> pl.DataFrame:
+    one, other = (_flows(table, queue, each) for each in (beta, than))
+    return one.join(other, on="seed", suffix="_than").select(
+        sooner_ms=(pl.col("fct_s_than") - pl.col("fct_s")) * 1e3
+    )

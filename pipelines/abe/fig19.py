@@ -17,9 +17,8 @@ SLOW_START_S = 10.0  # some doublings of all twenty flows, and what PIE takes to
 def table(runs: Sequence[traces.Run]) -> pl.DataFrame:
     """One row per part, beta_ecn and second.
 
-    `signalled_percent` is the share of arriving packets that PIE marked or dropped, which is how
-    its probability shows from outside: fq_pie does not report it. `delay_ms` is the mean sojourn
-    time.
+    `probability_percent` is the mean of PIE's drop or mark probability, `signalled_percent` the
+    share of arriving packets that it marked or dropped, `delay_ms` the mean sojourn time.
     """
     return pl.concat([_over_time(run) for run in runs])
 
@@ -28,6 +27,12 @@ def _over_time(run: traces.Run) -> pl.DataFrame:
     marked = (pl.col("ecn_out") == CE) & (pl.col("ecn_in") != CE)
     dropped = pl.col("drop_ns").is_not_null()
     last = run.field("flows.20")
+    probability = (
+        run.records("queues")
+        .filter((pl.col("direction") == "forward") & (pl.col("time_ns") >= 0))
+        .group_by(second=pl.col("time_ns") // SECOND_NS)
+        .agg(probability_percent=pl.col("prob").mean() * 100)
+    )
     return (
         traces.forward(run)
         .filter(pl.col("enqueue_ns") >= 0)
@@ -38,12 +43,14 @@ def _over_time(run: traces.Run) -> pl.DataFrame:
             drops=dropped.sum(),
             delay_ms=pl.col("sojourn_ns").mean() / 1e6,
         )
+        .join(probability, on="second", how="left")
         .sort("second")
         .collect()
         .select(
             part=pl.lit(PARTS[str(run.axes["experiment"])]),
             beta_ecn=pl.lit(run.axes["beta_ecn"], pl.Int64) / 100,
             time_s=pl.col("second"),
+            probability_percent="probability_percent",
             signalled_percent=(pl.col("marks") + pl.col("drops")) / pl.col("packets") * 100,
             drops_percent=pl.col("drops") / pl.col("packets") * 100,
             delay_ms="delay_ms",
@@ -54,7 +61,7 @@ def _over_time(run: traces.Run) -> pl.DataFrame:
 
 def plot(table: pl.DataFrame) -> ggplot:
     """Delay above, probability below, over time in means of five seconds."""
-    kinds = {"signalled_percent": "marked or dropped (%)", "delay_ms": "queueing delay (ms)"}
+    kinds = {"probability_percent": "probability (%)", "delay_ms": "queueing delay (ms)"}
     five = (
         table.with_columns(pl.col("beta_ecn").cast(pl.String), time_s=pl.col("time_s") // 5 * 5)
         .group_by("part", "beta_ecn", "time_s", maintain_order=True)
@@ -75,24 +82,24 @@ def plot(table: pl.DataFrame) -> ggplot:
 def seconds_above(
     table: pl.DataFrame, part: str, beta_above: float, percent: float
 ) -> float | None:
-    """The share of seconds with more signals than a bound, in percent; the least over beta_ecn."""
+    """The share of seconds with a higher probability than `percent`; the least over beta_ecn."""
     own = _steady(table, part).filter(pl.col("beta_ecn") > beta_above + 1e-9)
     shares = own.group_by("beta_ecn").agg(
-        share=(pl.col("signalled_percent") > percent).mean() * 100
+        share=(pl.col("probability_percent") > percent).mean() * 100
     )
     return scalar(shares["share"].min())
 
 
 def slow_start_peak(table: pl.DataFrame, part: str, beta: float) -> float | None:
-    """The largest share of signals in a second of the slow start, in percent."""
+    """The highest probability in a second of the slow start, in percent."""
     own = _of(table, part, beta).filter(pl.col("time_s") < SLOW_START_S)
-    return scalar(own["signalled_percent"].max())
+    return scalar(own["probability_percent"].max())
 
 
-def largest_mean_signalled(table: pl.DataFrame, part: str) -> float | None:
-    """The mean share of signals after slow start, in percent; the largest over beta_ecn."""
-    own = _steady(table, part).group_by("beta_ecn").agg(pl.col("signalled_percent").mean())
-    return scalar(own["signalled_percent"].max())
+def largest_mean_probability(table: pl.DataFrame, part: str) -> float | None:
+    """The mean probability after slow start, in percent; the largest over beta_ecn."""
+    own = _steady(table, part).group_by("beta_ecn").agg(pl.col("probability_percent").mean())
+    return scalar(own["probability_percent"].max())
 
 
 def high_delay(table: pl.DataFrame, part: str) -> float | None:
@@ -128,7 +135,7 @@ def drop_trend(table: pl.DataFrame, part: str) -> float | None:
 METRICS = (
     seconds_above,
     slow_start_peak,
-    largest_mean_signalled,
+    largest_mean_probability,
     high_delay,
     delay_trend,
     delay_increase,

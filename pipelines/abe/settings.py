@@ -5,7 +5,7 @@ from typing import NamedTuple
 from sandglass import models, units
 from sandglass.traces import Run
 
-QUEUES = {"codel": "CoDel", "fq_pie": "PIE", "pie": "PIE", "pfifo": "DropTail"}
+QUEUES = {"codel": "CoDel", "pie_draft": "PIE", "pfifo": "DropTail"}
 
 # A full packet of 1500 bytes carries 1448 bytes of payload (TCP with time stamps), and the shaper
 # counts its Ethernet header of 14 bytes too. An acknowledgement is the headers alone.

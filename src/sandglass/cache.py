@@ -28,6 +28,8 @@ class LabKernel:
     """The static program that the kernel starts as process 1."""
     modules: list[Path]
     """Out-of-tree modules (*.ko), in the order of their names, as modprobe -d expects them."""
+    tc: Path
+    """The directory of tc's plugins, its own and ours."""
     release: str
     """What `uname -r` says inside."""
     build: str
@@ -109,6 +111,7 @@ def lab_kernel() -> LabKernel:
         linux=home / "linux",
         init=guest / "init",
         modules=sorted(guest.glob(f"lib/modules/{info['release']}/*.ko")),
+        tc=guest / "lib" / "tc",
         release=info["release"],
         build=build,
         info=info,

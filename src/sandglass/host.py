@@ -5,6 +5,7 @@ the experiment. Interfaces and addresses live in network namespaces, which are
 removed at the end.
 """
 
+import contextlib
 import json
 import os
 import subprocess
@@ -58,9 +59,19 @@ def missing(plan: Plan) -> list[str]:
     return lacks
 
 
+def environment() -> dict[str, str]:
+    """Environment variables of the agent: tc finds plugins that set-up has built for the lab."""
+    own = {"PATH": cache.search_path(), "HOME": "/root", "LANG": "C.UTF-8"}
+    with contextlib.suppress(SandglassError):
+        own["TC_LIB_DIR"] = str(cache.lab_kernel().tc)
+    return own
+
+
 def _works(command: list[str]) -> bool:
     """Whether a command succeeds in a network namespace of its own."""
-    done = subprocess.run(["unshare", "--net", *command], capture_output=True, check=False)
+    done = subprocess.run(
+        ["unshare", "--net", *command], capture_output=True, check=False, env=environment()
+    )
     return done.returncode == 0
 
 
@@ -89,7 +100,7 @@ def run(plan: Plan, directory: Path, progress: Callable[[float, float], None] | 
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-            env={"PATH": cache.search_path(), "HOME": "/root", "LANG": "C.UTF-8"},
+            env=environment(),
         ) as process,
     ):
         assert process.stdout

@@ -79,6 +79,20 @@ QUEUE = np.dtype(
         ("xstats", "V64"),
     ]
 )
+# struct tc_pie_xstats; prob is a fraction of 2^64
+PIE_XSTATS = np.dtype(
+    [
+        ("prob", "<u8"),
+        ("delay_us", "<u4"),
+        ("avg_dq_rate", "<u4"),
+        ("dq_rate_estimating", "<u4"),
+        ("packets_in", "<u4"),
+        ("dropped", "<u4"),
+        ("overlimit", "<u4"),
+        ("maxq", "<u4"),
+        ("ecn_mark", "<u4"),
+    ]
+)
 XSTATS = {
     # struct tc_codel_xstats
     "codel": np.dtype(
@@ -109,20 +123,8 @@ XSTATS = {
             ("drop_overmemory", "<u4"),
         ]
     ),
-    # struct tc_pie_xstats; prob is a fraction of 2^64
-    "pie": np.dtype(
-        [
-            ("prob", "<u8"),
-            ("delay_us", "<u4"),
-            ("avg_dq_rate", "<u4"),
-            ("dq_rate_estimating", "<u4"),
-            ("packets_in", "<u4"),
-            ("dropped", "<u4"),
-            ("overlimit", "<u4"),
-            ("maxq", "<u4"),
-            ("ecn_mark", "<u4"),
-        ]
-    ),
+    "pie": PIE_XSTATS,
+    "pie_draft": PIE_XSTATS,
     # struct tc_fq_pie_xstats
     "fq_pie": np.dtype(
         [

@@ -50,7 +50,7 @@ class Run:
             raise SandglassError(
                 f"{path} is missing", f"the experiment has to record {name}: see its key 'record'"
             )
-        return pl.scan_parquet(path)
+        return pl.scan_parquet(path, glob=False)  # a list in its name has brackets
 
 
 @dataclass(frozen=True)

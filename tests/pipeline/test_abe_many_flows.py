@@ -128,18 +128,44 @@ def test_reductions_are_changes_of_ssthresh() -> None:
     assert fig17.reductions(acks).rows() == [(3, 200, 100), (5, 100, 50)]
 
 
+def test_fig17_asks_how_usual_the_reports_run_is() -> None:
+    rows = [
+        ("PIE", beta, seed, time, cuts, start, end, fct - beta)
+        for beta in (0.5, 0.9)
+        for seed in range(1, 11)
+        for time, cuts, start, end, fct in [
+            (0.0, 0, None, None, 3.0),
+            (1.0, 1, 200 + 10 * seed, 100, 3.0),
+            (1.5, 1, 100, 50 + seed, 3.0),
+        ]
+    ]
+    columns = ["queue", "beta_ecn", "seed", "time_s", "cuts", "cut_from", "cut_to", "fct_s"]
+    table = pl.DataFrame(rows, schema=columns, orient="row")
+    assert fig17.cuts(table, "PIE", 0.5) == 2
+    assert fig17.cut_from(table, "PIE", 0.5) == pytest.approx(255)
+    assert fig17.cut_to(table, "PIE", 0.9) == pytest.approx(55.5)
+    assert fig17.sooner_ms(table, "PIE", 0.9, 0.5) == pytest.approx(400)
+    # of ten seeds, one starts at 210 or less, and none at 300 can be exceeded
+    assert fig17.chance(table, "PIE", 0.5, "cut_from", 210) == pytest.approx(20)
+    assert fig17.chance(table, "PIE", 0.5, "cut_from", 250) == pytest.approx(100)
+    assert fig17.chance(table, "PIE", 0.5, "cut_from", 301) == 0
+    assert fig17.chance(table, "PIE", 0.9, "sooner_ms", 400.1, than=0.5) == 0
+    assert fig17.chance(table, "CoDel", 0.9, "cuts", 2) is None
+
+
 def test_fig19_metrics() -> None:
     rows = [
-        (part, beta, second, beta * 20 if second % 2 else 0.0, beta * part_delay, beta)
+        (part, beta, second, beta * 20 if second % 2 else 0.0, beta * part_delay, beta, beta)
         for part, part_delay in (("a", 20.0), ("b", 40.0))
         for beta in (0.5, 0.9)
         for second in range(30)
     ]
-    columns = ["part", "beta_ecn", "time_s", "signalled_percent", "delay_ms", "drops_percent"]
+    columns = ["part", "beta_ecn", "time_s", "probability_percent", "delay_ms"]
+    columns += ["drops_percent", "signalled_percent"]
     table = pl.DataFrame(rows, schema=columns, orient="row")
     assert fig19.seconds_above(table, "a", 0.7, 11) == pytest.approx(50)
     assert fig19.slow_start_peak(table, "a", 0.5) == pytest.approx(10)
-    assert fig19.largest_mean_signalled(table, "b") == pytest.approx(9)
+    assert fig19.largest_mean_probability(table, "b") == pytest.approx(9)
     assert fig19.high_delay(table, "a") == pytest.approx(18)
     assert fig19.delay_trend(table, "b") == pytest.approx(1)
     assert fig19.delay_increase(table, "b") == pytest.approx(1.8)

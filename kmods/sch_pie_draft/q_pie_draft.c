@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The qdisc pie_draft for tc. */
+#include <linux/pkt_sched.h>
+
+#include "../tc.h"
+#include "uapi.h"
+
+static const struct tc_option options[] = {
+	{ "target",	TC_TIME,	TCA_PIE_DRAFT_TARGET },
+	{ "limit",	TC_NUMBER,	TCA_PIE_DRAFT_LIMIT, "p" },
+	{ "tupdate",	TC_TIME,	TCA_PIE_DRAFT_TUPDATE },
+	{ "alpha",	TC_NUMBER,	TCA_PIE_DRAFT_ALPHA },
+	{ "beta",	TC_NUMBER,	TCA_PIE_DRAFT_BETA },
+	{ "max_burst",	TC_TIME,	TCA_PIE_DRAFT_MAX_BURST },
+	{ "mark_limit",	TC_NUMBER,	TCA_PIE_DRAFT_MARK_LIMIT, "%" },
+	{ "ecn",	TC_FLAG,	TCA_PIE_DRAFT_ECN },
+	{ "bytemode",	TC_FLAG,	TCA_PIE_DRAFT_BYTEMODE },
+	{ }
+};
+
+static int parse(const struct qdisc_util *util, int argc, char **argv, struct nlmsghdr *message,
+		 const char *device)
+{
+	return tc_parse(util->id, options, argc, argv, message);
+}
+
+static int print(const struct qdisc_util *util, FILE *file, struct rtattr *given)
+{
+	return tc_print(options, given);
+}
+
+static int print_statistics(const struct qdisc_util *util, FILE *file, struct rtattr *given)
+{
+	const struct tc_pie_xstats *stats = RTA_DATA(given);
+
+	if (!given || RTA_PAYLOAD(given) < sizeof(*stats))
+		return 0;
+	tc_print_fraction("prob", stats->prob / 18446744073709551616.0);
+	tc_print_time("delay", stats->delay);
+	tc_print_number("avg_dq_rate", stats->avg_dq_rate, "");
+	tc_print_line();
+	tc_print_number("pkts_in", stats->packets_in, "");
+	tc_print_number("overlimit", stats->overlimit, "");
+	tc_print_number("dropped", stats->dropped, "");
+	tc_print_number("maxq", stats->maxq, "");
+	tc_print_number("ecn_mark", stats->ecn_mark, "");
+	return 0;
+}
+
+struct qdisc_util pie_draft_qdisc_util = {
+	.id		= "pie_draft",
+	.parse_qopt	= parse,
+	.print_qopt	= print,
+	.print_xstats	= print_statistics,
+};

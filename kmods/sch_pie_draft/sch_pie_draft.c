@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * pie_draft - the qdisc PIE as Linux had it before RFC 8033
+ *
+ * Signals at enqueue, FIFO, mark or drop. Two settings that were constants of
+ * that Linux are options here: the burst allowance, and the probability above
+ * which a packet is dropped even if it could be marked.
+ */
+#include <linux/jiffies.h>
+#include <linux/ktime.h>
+#include <linux/minmax.h>
+#include <linux/module.h>
+#include <linux/random.h>
+#include <linux/skbuff.h>
+#include <linux/timer.h>
+#include <net/inet_ecn.h>
+#include <net/netlink.h>
+#include <net/pkt_sched.h>
+
+#include "pie.h"
+#include "uapi.h"
+
+#ifndef HAVE_TIMER_DELETE_SYNC
+#define timer_delete_sync del_timer_sync
+#endif
+
+/**
+ * struct pie_sched - private data of the qdisc
+ * @params:	of the algorithm
+ * @vars:	of the algorithm
+ * @stats:	counters; the other members are filled in when asked for
+ * @interval:	between two updates, in jiffies; 0 ends them
+ * @mark_limit:	probability above which signals are drops, in percent
+ * @ecn:	whether signals are marks where they can be
+ * @timer:	of the updates
+ * @sch:	the qdisc
+ */
+struct pie_sched {
+	struct pie_params	params;
+	struct pie_vars		vars;
+	struct tc_pie_xstats	stats;
+	u32			interval;
+	u32			mark_limit;
+	bool			ecn;
+	struct timer_list	timer;
+	struct Qdisc		*sch;
+};
+
+static bool may_mark(const struct pie_sched *q)
+{
+	return q->ecn && q->vars.prob <= PIE_CERTAIN / 100 * q->mark_limit;
+}
+
+static int pie_draft_enqueue(struct sk_buff *skb, struct Qdisc *sch, struct sk_buff **to_free)
+{
+	struct pie_sched *q = qdisc_priv(sch);
+	const u32 mtu = clamp_t(u32, psched_mtu(qdisc_dev(sch)), 1, 1 << 20);
+
+	if (unlikely(qdisc_qlen(sch) >= sch->limit)) {
+		q->stats.overlimit++;
+		q->stats.dropped++;
+		return qdisc_drop(skb, sch, to_free);
+	}
+	if (pie_signals(&q->params, &q->vars, sch->qstats.backlog, skb->len, mtu,
+			get_random_u32())) {
+		if (!may_mark(q) || !INET_ECN_set_ce(skb)) {
+			q->stats.dropped++;
+			return qdisc_drop(skb, sch, to_free);
+		}
+		q->stats.ecn_mark++;
+	}
+	q->stats.packets_in++;
+	q->stats.maxq = max_t(u32, q->stats.maxq, qdisc_qlen(sch));
+	return qdisc_enqueue_tail(skb, sch);
+}
+
+static struct sk_buff *pie_draft_dequeue(struct Qdisc *sch)
+{
+	struct pie_sched *q = qdisc_priv(sch);
+	struct sk_buff *skb = qdisc_dequeue_head(sch);
+
+	if (skb)
+		pie_departed(&q->vars, sch->qstats.backlog, skb->len, ktime_get_ns());
+	return skb;
+}
+
+static void pie_draft_timer(struct timer_list *timer)
+{
+	struct pie_sched *q = container_of(timer, struct pie_sched, timer);
+	spinlock_t *lock;	/* of the whole tree of qdiscs */
+
+	rcu_read_lock();
+	lock = qdisc_lock(qdisc_root_sleeping(q->sch));
+	spin_lock(lock);
+	pie_update(&q->params, &q->vars, q->sch->qstats.backlog);
+	if (q->interval)
+		mod_timer(&q->timer, jiffies + q->interval);
+	spin_unlock(lock);
+	rcu_read_unlock();
+}
+
+static const struct netlink_range_validation up_to_a_minute = { .max = 60 * USEC_PER_SEC };
+static const struct netlink_range_validation us_to_a_minute = { 1, 60 * USEC_PER_SEC };
+
+static const struct nla_policy pie_draft_policy[TCA_PIE_DRAFT_MAX + 1] = {
+	[TCA_PIE_DRAFT_TARGET]		= NLA_POLICY_FULL_RANGE(NLA_U32, &up_to_a_minute),
+	[TCA_PIE_DRAFT_LIMIT]		= NLA_POLICY_MIN(NLA_U32, 1),
+	[TCA_PIE_DRAFT_TUPDATE]		= NLA_POLICY_FULL_RANGE(NLA_U32, &us_to_a_minute),
+	[TCA_PIE_DRAFT_ALPHA]		= NLA_POLICY_MAX(NLA_U32, 512),
+	[TCA_PIE_DRAFT_BETA]		= NLA_POLICY_MAX(NLA_U32, 512),
+	[TCA_PIE_DRAFT_ECN]		= NLA_POLICY_MAX(NLA_U32, 1),
+	[TCA_PIE_DRAFT_BYTEMODE]	= NLA_POLICY_MAX(NLA_U32, 1),
+	[TCA_PIE_DRAFT_MAX_BURST]	= NLA_POLICY_FULL_RANGE(NLA_U32, &up_to_a_minute),
+	[TCA_PIE_DRAFT_MARK_LIMIT]	= NLA_POLICY_RANGE(NLA_U32, 1, 100),
+};
+
+static s64 us_to_ns(u32 us)
+{
+	return (s64)us * NSEC_PER_USEC;
+}
+
+static u32 ns_to_us(u64 ns)
+{
+	return div_u64(ns, NSEC_PER_USEC);
+}
+
+/* Updates come with the kernel's ticks, so tupdate is a whole number of them. */
+static void set_tupdate(struct pie_sched *q, u32 us)
+{
+	q->interval = max(1UL, usecs_to_jiffies(us));
+	q->params.tupdate = us_to_ns(jiffies_to_usecs(q->interval));
+}
+
+/* Packets that a shorter limit leaves no room for are dropped from the head. */
+static void drop_excess(struct Qdisc *sch)
+{
+	unsigned int packets = 0, bytes = 0;
+
+	while (sch->q.qlen > sch->limit) {
+		struct sk_buff *skb = __qdisc_dequeue_head(&sch->q);
+
+		if (!skb)
+			break;
+		packets++;
+		bytes += qdisc_pkt_len(skb);
+		qdisc_qstats_backlog_dec(sch, skb);
+		rtnl_qdisc_drop(skb, sch);
+	}
+	qdisc_tree_reduce_backlog(sch, packets, bytes);
+}
+
+static int pie_draft_change(struct Qdisc *sch, struct nlattr *opt, struct netlink_ext_ack *extack)
+{
+	struct nlattr *tb[TCA_PIE_DRAFT_MAX + 1];
+	struct pie_sched *q = qdisc_priv(sch);
+	int err;
+
+	err = nla_parse_nested(tb, TCA_PIE_DRAFT_MAX, opt, pie_draft_policy, extack);
+	if (err < 0)
+		return err;
+
+	sch_tree_lock(sch);
+	if (tb[TCA_PIE_DRAFT_TARGET])
+		q->params.target = us_to_ns(nla_get_u32(tb[TCA_PIE_DRAFT_TARGET]));
+	if (tb[TCA_PIE_DRAFT_LIMIT])
+		sch->limit = nla_get_u32(tb[TCA_PIE_DRAFT_LIMIT]);
+	if (tb[TCA_PIE_DRAFT_TUPDATE])
+		set_tupdate(q, nla_get_u32(tb[TCA_PIE_DRAFT_TUPDATE]));
+	if (tb[TCA_PIE_DRAFT_ALPHA])
+		q->params.alpha = nla_get_u32(tb[TCA_PIE_DRAFT_ALPHA]);
+	if (tb[TCA_PIE_DRAFT_BETA])
+		q->params.beta = nla_get_u32(tb[TCA_PIE_DRAFT_BETA]);
+	if (tb[TCA_PIE_DRAFT_ECN])
+		q->ecn = nla_get_u32(tb[TCA_PIE_DRAFT_ECN]);
+	if (tb[TCA_PIE_DRAFT_BYTEMODE])
+		q->params.bytemode = nla_get_u32(tb[TCA_PIE_DRAFT_BYTEMODE]);
+	if (tb[TCA_PIE_DRAFT_MAX_BURST])
+		q->params.max_burst = us_to_ns(nla_get_u32(tb[TCA_PIE_DRAFT_MAX_BURST]));
+	if (tb[TCA_PIE_DRAFT_MARK_LIMIT])
+		q->mark_limit = nla_get_u32(tb[TCA_PIE_DRAFT_MARK_LIMIT]);
+	drop_excess(sch);
+	sch_tree_unlock(sch);
+	return 0;
+}
+
+static int pie_draft_init(struct Qdisc *sch, struct nlattr *opt, struct netlink_ext_ack *extack)
+{
+	struct pie_sched *q = qdisc_priv(sch);
+	int err = 0;
+
+	q->params = (struct pie_params){
+		.target = us_to_ns(20 * USEC_PER_MSEC),
+		.max_burst = us_to_ns(100 * USEC_PER_MSEC),
+		.alpha = 2,
+		.beta = 20,
+	};
+	set_tupdate(q, 30 * USEC_PER_MSEC);
+	q->mark_limit = 10;
+	q->sch = sch;
+	sch->limit = 1000;
+	timer_setup(&q->timer, pie_draft_timer, 0);
+	if (opt)
+		err = pie_draft_change(sch, opt, extack);
+	if (err)
+		return err;
+	pie_restart(&q->params, &q->vars);
+	mod_timer(&q->timer, jiffies + HZ / 2);
+	return 0;
+}
+
+static void pie_draft_reset(struct Qdisc *sch)
+{
+	struct pie_sched *q = qdisc_priv(sch);
+
+	qdisc_reset_queue(sch);
+	pie_restart(&q->params, &q->vars);
+}
+
+static void pie_draft_destroy(struct Qdisc *sch)
+{
+	struct pie_sched *q = qdisc_priv(sch);
+
+	q->interval = 0;
+	timer_delete_sync(&q->timer);
+}
+
+static int pie_draft_dump(struct Qdisc *sch, struct sk_buff *skb)
+{
+	const struct pie_sched *q = qdisc_priv(sch);
+	struct nlattr *opts = nla_nest_start(skb, TCA_OPTIONS);
+
+	if (!opts)
+		return -EMSGSIZE;
+	if (nla_put_u32(skb, TCA_PIE_DRAFT_TARGET, ns_to_us(q->params.target)) ||
+	    nla_put_u32(skb, TCA_PIE_DRAFT_LIMIT, sch->limit) ||
+	    nla_put_u32(skb, TCA_PIE_DRAFT_TUPDATE, ns_to_us(q->params.tupdate)) ||
+	    nla_put_u32(skb, TCA_PIE_DRAFT_ALPHA, q->params.alpha) ||
+	    nla_put_u32(skb, TCA_PIE_DRAFT_BETA, q->params.beta) ||
+	    nla_put_u32(skb, TCA_PIE_DRAFT_ECN, q->ecn) ||
+	    nla_put_u32(skb, TCA_PIE_DRAFT_BYTEMODE, q->params.bytemode) ||
+	    nla_put_u32(skb, TCA_PIE_DRAFT_MAX_BURST, ns_to_us(q->params.max_burst)) ||
+	    nla_put_u32(skb, TCA_PIE_DRAFT_MARK_LIMIT, q->mark_limit)) {
+		nla_nest_cancel(skb, opts);
+		return -EMSGSIZE;
+	}
+	return nla_nest_end(skb, opts);
+}
+
+static int pie_draft_dump_stats(struct Qdisc *sch, struct gnet_dump *d)
+{
+	const struct pie_sched *q = qdisc_priv(sch);
+	struct tc_pie_xstats stats = q->stats;
+
+	stats.prob = div_u64(q->vars.prob << 27, PIE_CERTAIN >> 5) << 32; /* in 1/2^64 */
+	stats.delay = ns_to_us(q->vars.delay);
+	stats.dq_rate_estimating = 1;
+	stats.avg_dq_rate = min_t(u64, q->vars.rate, U32_MAX);
+	return gnet_stats_copy_app(d, &stats, sizeof(stats));
+}
+
+static struct Qdisc_ops pie_draft_ops __read_mostly = {
+	.id		= "pie_draft",
+	.priv_size	= sizeof(struct pie_sched),
+	.enqueue	= pie_draft_enqueue,
+	.dequeue	= pie_draft_dequeue,
+	.peek		= qdisc_peek_dequeued,
+	.init		= pie_draft_init,
+	.reset		= pie_draft_reset,
+	.destroy	= pie_draft_destroy,
+	.change		= pie_draft_change,
+	.dump		= pie_draft_dump,
+	.dump_stats	= pie_draft_dump_stats,
+	.owner		= THIS_MODULE,
+};
+
+static int __init pie_draft_module_init(void)
+{
+	return register_qdisc(&pie_draft_ops);
+}
+
+static void __exit pie_draft_module_exit(void)
+{
+	unregister_qdisc(&pie_draft_ops);
+}
+
+module_init(pie_draft_module_init);
+module_exit(pie_draft_module_exit);
+
+MODULE_DESCRIPTION("PIE before RFC 8033");
+MODULE_LICENSE("GPL");
+MODULE_ALIAS("net-sch-pie_draft");
