@@ -10,6 +10,7 @@ from sandglass.experiment import (
     Flent,
     Flow,
     HostSettings,
+    Http,
     Queue,
     TcpFlow,
 )
@@ -17,6 +18,7 @@ from sandglass.problems import KeyPath, Problem, nearest, where
 from sandglass.topology import TopologyFacts
 
 SECOND = 10**9
+TCP_CC = "net.ipv4.tcp_congestion_control"
 TCP_ECN = "net.ipv4.tcp_ecn"
 TCP_ECN_ASKS = ("1", "3", "4")  # values that request ECN: ip-sysctl.rst
 
@@ -29,6 +31,7 @@ def disagreements(parts: Mapping[str, Any], facts: TopologyFacts | None) -> Iter
     yield from _check_repeat(flows, parts)
     yield from _check_spread(parts["rtt"], parts["rtt_spread"], hosts)
     yield from _check_ecn(flows, hosts)
+    yield from _check_dctcp(flows, hosts)
     yield from _check_bottlenecks(parts, facts)
     if facts is not None:
         yield from _check_hosts(flows, hosts, facts)
@@ -99,12 +102,12 @@ def _check_ecn(
     for index, flow in enumerate(flows):
         if not isinstance(flow, TcpFlow):
             continue
-        before, ecn = first.setdefault(flow.src, (index, flow.ecn))
+        before, ecn = first.setdefault(flow.opener, (index, flow.ecn))
         if flow.ecn != ecn:
             yield (
                 ("flows", index, "ecn"),
-                f"is {units.shown(flow.ecn)}, but flows[{before}] from the same host {flow.src} "
-                f"has {units.shown(ecn)}; Linux keeps it per host (net.ipv4.tcp_ecn): "
+                f"is {units.shown(flow.ecn)}, but flows[{before}], opened by the same host "
+                f"{flow.opener}, has {units.shown(ecn)}; Linux keeps it per host ({TCP_ECN}): "
                 "give both the same, or use two hosts",
             )
     for name, settings in hosts.items():
@@ -117,6 +120,22 @@ def _check_ecn(
                     f"{value} contradicts ecn: {units.shown(ecn)} of flows[{index}]: "
                     "make them agree, or leave the sysctl out",
                 )
+
+
+def _check_dctcp(
+    flows: list[Flow | None], hosts: Mapping[str, HostSettings | None]
+) -> Iterable[Problem]:
+    """DCTCP is a protocol of both ends, and curl takes what its host has."""
+    for index, flow in enumerate(flows):
+        if not isinstance(flow, Http) or flow.cc != "dctcp":
+            continue
+        settings = hosts.get(flow.dst, HostSettings())
+        if settings is not None and settings.sysctls.get(TCP_CC) != "dctcp":
+            yield (
+                ("flows", index, "cc"),
+                "is dctcp, which the client needs too, and curl cannot choose: "
+                f"write {where(('hosts', flow.dst, 'sysctls'))}: {{{TCP_CC}: dctcp}}",
+            )
 
 
 def _check_bottlenecks(parts: Mapping[str, Any], facts: TopologyFacts | None) -> Iterable[Problem]:

@@ -15,6 +15,8 @@ from sandglass.errors import SandglassError
 
 ROOT = Path(__file__).resolve().parents[2]
 DEFAULT_SERIES = "6.12"
+UNPACKED = ("netperf", "nginx")
+"""Programs that set-up unpacks here, by the names of their packages."""
 SETUP_HINT = "run `./sandglass setup`"
 
 

@@ -51,7 +51,7 @@ def setup(
 ) -> None:
     """Install what is missing.
 
-    That is Debian packages, a Python environment, netperf and the lab kernel.
+    That is Debian packages, a Python environment, netperf, nginx and the lab kernel.
 
     Example: ./sandglass setup
     """

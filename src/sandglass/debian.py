@@ -1,7 +1,8 @@
 """Fetch single Debian packages without root and without touching the host's apt.
 
 The lab needs a few packages that a host's own apt cannot or should not install: a kernel's source,
-a newer suite's kernel, and netperf, which lies in bookworm's non-free and would start a daemon.
+a newer suite's kernel, nginx, which would start a daemon, and netperf, which would too and lies in
+bookworm's non-free.
 They are downloaded with a private apt configuration, derived from the host's own sources.
 """
 

@@ -40,7 +40,7 @@ class Finding:
 
 def examine() -> list[Finding]:
     """Everything Sandglass needs, in the order in which it is set up."""
-    return [*machine(), *packages(), python_packages(), netperf(), lab_kernel()]
+    return [*machine(), *packages(), python_packages(), *programs(), lab_kernel()]
 
 
 def report(findings: list[Finding]) -> bool:
@@ -138,15 +138,17 @@ def python_version(name: str) -> str | None:
         return None
 
 
-def netperf() -> Finding:
-    """The host's netperf, or the one that set-up unpacked."""
-    try:
-        path = cache.program("netperf")
-    except SandglassError as error:
-        return Finding("netperf", "", error.hint or "")
-    answer = subprocess.run([path, "-V"], capture_output=True, text=True, check=False).stdout
-    version = re.search(r"version (\S+)", answer)
-    return Finding("netperf", version[1] if version else str(path))
+def programs() -> Iterator[Finding]:
+    """The host's netperf and nginx, or those that set-up unpacked."""
+    for name in cache.UNPACKED:
+        try:
+            path = cache.program(name)
+        except SandglassError as error:
+            yield Finding(name, "", error.hint or "")
+            continue
+        done = subprocess.run([path, "-V"], capture_output=True, text=True, check=False)
+        version = re.search(r"version:? (?:nginx/)?(\S+)", done.stdout + done.stderr)
+        yield Finding(name, version[1] if version else str(path))
 
 
 def lab_kernel() -> Finding:

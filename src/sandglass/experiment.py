@@ -437,6 +437,11 @@ class Flow(Part):
     )
 
     @property
+    def opener(self) -> str:
+        """The host that opens the connection."""
+        return self.src
+
+    @property
     def options(self) -> dict[str, Any]:
         """The workload's own keys, in base units."""
         return {
@@ -467,8 +472,8 @@ class TcpFlow(Flow):
     )
     ecn: StrictBool = Field(
         default=False,
-        description="Whether the sender asks for ECN. Linux keeps it per host, so all flows from "
-        "one host must agree.",
+        description="Whether the host that opens the connection asks for ECN. Linux keeps it per "
+        "host, so all flows that one host opens must agree.",
         examples=[True],
     )
 
@@ -486,6 +491,25 @@ class Bulk(TcpFlow):
     size: Size | None = Field(
         default=None, description="How much it sends, instead of a duration.", examples=["2MB"]
     )
+
+
+class Http(TcpFlow):
+    """A file over HTTP: nginx serves it, curl fetches it."""
+
+    workload: Literal["http"] = Field(description="http: a file from nginx to curl.")
+    src: Host = Field(
+        alias="from", description="The host that sends the file: the server.", examples=["s1"]
+    )
+    dst: Host = Field(
+        alias="to",
+        description="The host that fetches the file, and so opens the connection.",
+        examples=["d1"],
+    )
+    size: Size = Field(description="Size of the file.", examples=["500kB"])
+
+    @property
+    def opener(self) -> str:
+        return self.dst
 
 
 class Udp(Flow):
@@ -534,7 +558,7 @@ class Custom(TcpFlow):
     model_config = ConfigDict(extra="allow", frozen=True, regex_engine="python-re")
 
     workload: Annotated[
-        StrictStr, Field(pattern=r"^(?!(bulk|udp|ping)$)[a-z][a-z0-9_]*$", examples=["web"])
+        StrictStr, Field(pattern=r"^(?!(bulk|http|udp|ping)$)[a-z][a-z0-9_]*$", examples=["web"])
     ] = Field(description="The name of a file in workloads/.")
     size: Size | None = Field(
         default=None, description="How much it sends, instead of a duration.", examples=["2MB"]
@@ -552,7 +576,7 @@ class Custom(TcpFlow):
         return self
 
 
-BUILT_IN: dict[str, type[Flow]] = {"bulk": Bulk, "udp": Udp, "ping": Ping}
+BUILT_IN: dict[str, type[Flow]] = {"bulk": Bulk, "http": Http, "udp": Udp, "ping": Ping}
 
 
 def flow_kind(workload: object) -> type[Flow]:
@@ -567,6 +591,7 @@ def _tag(value: Any) -> str:
 
 AnyFlow = Annotated[
     Annotated[Bulk, Tag("Bulk")]
+    | Annotated[Http, Tag("Http")]
     | Annotated[Udp, Tag("Udp")]
     | Annotated[Ping, Tag("Ping")]
     | Annotated[Flent, Tag("Flent")]

@@ -108,7 +108,7 @@ def _settings(experiment: Experiment, host: str) -> HostSettings:
 def _hosts(experiment: Experiment, facts: TopologyFacts, path_bytes: int) -> dict[str, Any]:
     own = {name: host.rtt for name, host in experiment.hosts.items() if host.rtt is not None}
     halves = half_rtts(facts.hosts, facts.partner, experiment.rtt, own)
-    asks = {flow.src for flow in experiment.flows if isinstance(flow, TcpFlow) and flow.ecn}
+    asks = {flow.opener for flow in experiment.flows if isinstance(flow, TcpFlow) and flow.ecn}
     # Linux caps a connection's window by its buffers. A window grows to twice path and queue
     # before slow start notices a loss, and a packet occupies up to four times its size in a
     # buffer (truesize): 8 * (BDP + queue) leaves the window to the congestion control alone.

@@ -100,7 +100,7 @@ def flows(
     for flow, result in zip(plan["flows"], found, strict=True):
         seconds = (result["end_ns"] - result["start_ns"]) / 1e9
         received = result["bytes"]
-        fct = result.get("fct_ns")
+        fct, ttfb = result.get("fct_ns"), result.get("ttfb_ns")
         table.append(
             {
                 "id": flow["id"],
@@ -115,6 +115,7 @@ def flows(
                 "bytes": received,
                 "goodput_mbit": None if received is None else received * 8 / seconds / 1e6,
                 "fct_s": None if fct is None else fct / 1e9,
+                "ttfb_s": None if ttfb is None else ttfb / 1e9,
                 "retransmits": result.get("retransmits"),
                 "rtos": result.get("rtos"),
                 "delivered_ce": result.get("delivered_ce"),
@@ -147,6 +148,7 @@ def flow_table(rows: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
                         "end_s",
                         "bytes",
                         "fct_s",
+                        "ttfb_s",
                         "goodput_mbit",
                         "retransmits",
                         "rtos",
@@ -168,6 +170,7 @@ def flow_table(rows: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
             "end_s": pl.Float64,
             "bytes": pl.Int64,
             "fct_s": pl.Float64,
+            "ttfb_s": pl.Float64,
             "goodput_mbit": pl.Float64,
             "retransmits": pl.Int64,
             "rtos": pl.Int64,

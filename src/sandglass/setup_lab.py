@@ -1,4 +1,4 @@
-"""Set up what experiments need beyond packages and Python: the lab kernel, and netperf."""
+"""Set up what experiments need beyond packages and Python: the lab kernel, netperf and nginx."""
 
 import shutil
 import subprocess
@@ -37,16 +37,18 @@ def run(*command: str | Path) -> None:
 
 
 def programs() -> None:
-    """Unpack netperf into the cache unless the host has it.
+    """Unpack netperf and nginx into the cache unless the host has them.
 
-    Not installed as a package: bookworm keeps it in non-free, and its package starts a daemon.
+    Not installed as packages: both start a daemon, and bookworm keeps netperf in non-free.
     """
-    if shutil.which("netperf", path=cache.search_path()):
+    if all(shutil.which(name, path=cache.search_path()) for name in cache.UNPACKED):
         return
-    deb = debian.fetch("netperf")
     with tempfile.TemporaryDirectory(dir=cache.directory()) as scratch:
         unpacked = Path(scratch) / "programs"
-        debian.unpack(deb, unpacked)
+        for name in cache.UNPACKED:
+            debian.unpack(debian.fetch(name), unpacked)
+        # The lab searches one directory of what is unpacked.
+        (unpacked / "usr" / "bin" / "nginx").symlink_to("../sbin/nginx")
         target = cache.directory() / "programs"
         if target.exists():
             shutil.rmtree(target)

@@ -55,6 +55,7 @@ def rich(lab: Lab) -> Run:
             bulk("s2", "d2", ecn=True, size="100kB"),
             flow("udp", rate="100kbit", duration="2s"),
             flow("ping", duration="2s"),
+            flow("http", "s2", "d2", size="100kB"),
             queue={"kind": "codel", "ecn": True},
             pairs=2,
             duration="5s",

@@ -2,6 +2,7 @@
 result."""
 
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -17,7 +18,7 @@ from tests.lab.experiments import Mapped, bulk, dumbbell, flow, written
 
 pytestmark = pytest.mark.lab
 NEEDS_ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount a file system")
-NETPERF = "/usr/bin/netperf"
+DEBIAN_S = "/usr/sbin:/usr/bin"  # directories of programs
 BROKEN_WORKLOAD = """
 def check(flow, lab):
     pass
@@ -133,29 +134,36 @@ def test_a_topology_whose_hosts_do_not_reach_each_other(sandglass: Cli, tmp_path
     check_failed(done, out, "b")
 
 
-def test_missing_netperf_is_named(sandglass: Cli, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("program", "needs_it"),
+    [
+        ("netperf", flow("flent:tcp_upload")),
+        ("nginx", flow("http", size="1MB")),
+    ],
+)
+def test_a_missing_program_is_named(tmp_path: Path, program: str, needs_it: Mapped) -> None:
     """With a cache that has the kernel, and no programs."""
-    if Path(NETPERF).exists():
-        pytest.skip("netperf is installed on this machine")
+    if shutil.which(program, path=DEBIAN_S):
+        pytest.skip(f"{program} is installed on this machine")
     empty = tmp_path / "cache"
     empty.mkdir()
     (empty / "kernels").symlink_to(cache.directory() / "kernels")
     (empty / "programs").mkdir()
-    source = written(short(flow("flent:tcp_upload"), duration="12s"), tmp_path / "e.yaml")
+    source = written(short(needs_it, duration="12s"), tmp_path / "e.yaml")
     # Not through the command line, which would set it up.
-    program = (
+    code = (
         "import sys; from pathlib import Path; from sandglass import runs, spec\n"
         "from sandglass.terminal import guarded\n"
         "guarded(lambda: runs.run(spec.load(sys.argv[1]), None, Path(sys.argv[2])))"
     )
     done = subprocess.run(
-        [sys.executable, "-c", program, str(source), str(tmp_path / "out")],
+        [sys.executable, "-c", code, str(source), str(tmp_path / "out")],
         env=os.environ | {"SANDGLASS_CACHE": str(empty), "PYTHONPATH": str(cache.ROOT / "src")},
         capture_output=True,
         text=True,
         check=False,
     )
-    check_failed(done, tmp_path / "out", "netperf", "setup")
+    check_failed(done, tmp_path / "out", program, "setup")
 
 
 @pytest.fixture

@@ -252,6 +252,16 @@ def test_several_bottlenecks() -> None:
 # --- Flows and hosts ------------------------------------------------------------------------------
 
 
+def test_who_opens_the_connection_asks_for_ecn() -> None:
+    """The sender of a bulk flow, and the client of an HTTP server."""
+    flows = (
+        "[{workload: bulk, from: s1, to: d1, ecn: true}, "
+        "{workload: http, from: s2, to: d2, size: 1MB, ecn: true}]"
+    )
+    hosts = planned(pairs="2", flows=flows)["hosts"]
+    assert {name for name, host in hosts.items() if host["ecn"]} == {"s1", "d2"}
+
+
 def test_flows_are_numbered_from_1_and_repeated() -> None:
     flows = planned(
         flows="[{workload: bulk, from: s1, to: d1, count: 3}, "

@@ -31,6 +31,7 @@ SIOCETHTOOL = 0x8946  # <linux/sockios.h>
 # ETHTOOL_S* commands of <linux/ethtool.h>. Segmentation and its inverse would
 # make the qdiscs see packets larger than the link carries.
 OFFLOADS_OFF = {"tso": 0x1F, "gso": 0x24, "gro": 0x2C}
+SYS_PIDFD_GETFD = 438  # <asm-generic/unistd.h>
 UNKNOWN_QDISC = r"\[Unknown qdisc, optlen=\d+\]"
 
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -78,6 +79,25 @@ def monotonic_to_realtime_ns() -> int:
         return after - before, realtime - (before + after) // 2
 
     return min(tried() for _ in range(CLOCK_TRIES))[1]
+
+
+# Processes
+
+
+def sockets_of(process: int) -> list[socket.socket]:
+    """The sockets that another process has open, as sockets of our own.
+
+    They are the same sockets, and stay open when that process closes them.
+    """
+    files = f"/proc/{process}/fd"
+    numbers = [n for n in os.listdir(files) if os.readlink(f"{files}/{n}").startswith("socket:")]
+    there = os.pidfd_open(process)
+    try:
+        copies = [_libc.syscall(SYS_PIDFD_GETFD, there, int(number), 0) for number in numbers]
+    finally:
+        os.close(there)
+    _check(min(copies, default=0) < 0, f"cannot take the sockets of process {process}")
+    return [socket.socket(fileno=copy) for copy in copies]
 
 
 # Namespaces
