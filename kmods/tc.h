@@ -117,6 +117,15 @@ static inline void tc_print_time(const char *name, __u32 us)
 	print_color_string(TC_ANY_OUTPUT, TC_NO_COLOR, NULL, "%s", text);
 }
 
+/* Text names only what is set. */
+static inline void tc_print_flag(const char *name, bool set)
+{
+	if (is_json_context())
+		print_color_bool(TC_ANY_OUTPUT, TC_NO_COLOR, name, NULL, set);
+	else if (set)
+		print_color_string(TC_ANY_OUTPUT, TC_NO_COLOR, NULL, "%s ", name);
+}
+
 /* Statistics go on in a new line, as those of tc's own qdiscs. */
 static inline void tc_print_line(void)
 {
@@ -210,15 +219,12 @@ static inline int tc_print(const struct tc_option *options, struct rtattr *given
 		if (!attribute || RTA_PAYLOAD(attribute) < sizeof(value))
 			continue;
 		memcpy(&value, RTA_DATA(attribute), sizeof(value));
-		if (options->type == TC_TIME) {
+		if (options->type == TC_TIME)
 			tc_print_time(options->name, value);
-		} else if (options->type == TC_NUMBER) {
+		else if (options->type == TC_FLAG)
+			tc_print_flag(options->name, value);
+		else
 			tc_print_number(options->name, value, options->unit ? options->unit : "");
-		} else if (is_json_context()) {
-			print_color_bool(TC_ANY_OUTPUT, TC_NO_COLOR, options->name, NULL, value);
-		} else if (value) {
-			print_color_string(TC_ANY_OUTPUT, TC_NO_COLOR, NULL, "%s ", options->name);
-		}
 	}
 	return 0;
 }

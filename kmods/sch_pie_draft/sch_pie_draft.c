@@ -99,8 +99,9 @@ static void pie_draft_timer(struct timer_list *timer)
 	rcu_read_unlock();
 }
 
-static const struct netlink_range_validation up_to_a_minute = { .max = 60 * USEC_PER_SEC };
-static const struct netlink_range_validation us_to_a_minute = { 1, 60 * USEC_PER_SEC };
+/* Linux 6.1 takes no pointers to constants here. */
+static struct netlink_range_validation up_to_a_minute = { .max = 60 * USEC_PER_SEC };
+static struct netlink_range_validation us_to_a_minute = { 1, 60 * USEC_PER_SEC };
 
 static const struct nla_policy pie_draft_policy[TCA_PIE_DRAFT_MAX + 1] = {
 	[TCA_PIE_DRAFT_TARGET]		= NLA_POLICY_FULL_RANGE(NLA_U32, &up_to_a_minute),

@@ -147,9 +147,9 @@ def chance(
 
     `what` is 'cuts', 'cut_from', 'cut_to', or, with `than`, 'sooner_ms'.
     """
-    found = (
-        _flows(table, queue, beta) if than is None else _sooner(table, queue, beta, than)
-    )[what]
+    found = (_flows(table, queue, beta) if than is None else _sooner(table, queue, beta, than))[
+        what
+    ]
     if not len(found):
         return None
     below, above = (found <= value).mean(), (found >= value).mean()
