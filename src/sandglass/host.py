@@ -12,7 +12,7 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
-from sandglass import cache
+from sandglass import cache, qdiscs
 from sandglass.errors import SandglassError
 from sandglass.experiment import CONGESTION_CONTROLS
 from sandglass.plan import Plan
@@ -26,8 +26,10 @@ LEAST_OPTIONS = {
 ALWAYS = ("htb", "netem")
 
 
-def kernel_option(kind: str) -> str:
-    """The kernel's configuration option for a qdisc: CONFIG_NET_SCH_PIE for pie."""
+def needed_for(kind: str) -> str:
+    """What brings a qdisc: CONFIG_NET_SCH_PIE for pie, or a module of kmods/."""
+    if kind in qdiscs.modules("sch_"):
+        return f"the module sch_{kind}"
     fifos = ("pfifo", "bfifo", "pfifo_head_drop")
     return "CONFIG_NET_SCHED" if kind in fifos else f"CONFIG_NET_SCH_{kind.upper()}"
 
@@ -45,7 +47,7 @@ def missing(plan: Plan) -> list[str]:
     for kind in sorted(kinds | set(ALWAYS)):
         options = LEAST_OPTIONS.get(kind, [])
         if not _works(["tc", "qdisc", "add", "dev", "lo", "root", kind, *options]):
-            lacks.append(kernel_option(kind))
+            lacks.append(needed_for(kind))
     available = Path("/proc/sys/net/ipv4/tcp_available_congestion_control").read_text().split()
     for flow in plan["flows"]:
         cc = flow["cc"]

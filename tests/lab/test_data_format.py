@@ -18,6 +18,7 @@ KINDS: dict[str, Mapped] = {
     "codel": {"kind": "codel"},
     "fq_codel": {"kind": "fq_codel"},
     "pie": {"kind": "pie"},
+    "pie_draft": {"kind": "pie_draft"},
     "fq_pie": {"kind": "fq_pie"},
     "red": {"kind": "red"} | RED,
 }

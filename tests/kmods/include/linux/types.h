@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What kmods/tcp_abe/arithmetic.h needs of the kernel's headers, for a program. */
+/* What the arithmetic of kmods/ needs of the kernel's headers, for a program. */
+#include <stdbool.h>
 #include <stdint.h>
 
 typedef uint8_t u8;
 typedef uint32_t u32;
 typedef uint64_t u64;
+typedef int64_t s64;
 
 #define U32_MAX UINT32_MAX
