@@ -14,7 +14,7 @@ ROOT = Path(workflow.basedir)
 sys.path.insert(0, str(ROOT / "src"))
 os.environ["PYTHONPATH"] = str(ROOT / "src")
 
-from sandglass import cache, grid, verdicts
+from sandglass import cache, grid
 from sandglass.errors import SandglassError
 
 

@@ -66,27 +66,12 @@ def outputs(paper: str) -> list[str]:
         for kind in ("svg", "png", "csv")
     ]
     return [
-        f"results/{paper}/{name}" for name in [*figures, "verdicts.csv", "report.html"]
+        f"results/{paper}/{name}"
+        for name in [*figures, "verdicts.csv", "runs.csv", "report.html"]
     ]
 
 
 LAB = lab()
-
-
-onsuccess:
-    for paper in PAPERS:
-        judged = [
-            Path(f"results/{paper}/{figure}.verdicts.csv")
-            for figure in FIGURES[paper]
-        ]
-        found = [
-            verdict
-            for path in judged
-            if path.exists()
-            for verdict in verdicts.read(path)
-        ]
-        if found:
-            print(verdicts.summary(found))
 
 
 wildcard_constraints:
@@ -179,6 +164,28 @@ rule collect:
         "{STEP} collect {wildcards.paper} >{log:q} 2>&1"
 
 
+rule list_runs:
+    input:
+        lambda wildcards: sorted(
+            {
+                str(point.directory(wildcards.paper))
+                for figure in FIGURES[wildcards.paper]
+                for point in POINTS[wildcards.paper, figure]
+            }
+        ),
+        modules=sources("grid", "traces"),
+    output:
+        "results/{paper}/runs.csv",
+    log:
+        "results/logs/{paper}/runs.log",
+    params:
+        profile=PROFILE,
+    message:
+        "Runs of {wildcards.paper}"
+    shell:
+        "{STEP} runs {wildcards.paper} {params.profile} >{log:q} 2>&1"
+
+
 rule report_figure:
     input:
         rules.plot.output,
@@ -205,6 +212,7 @@ rule report:
             figure=FIGURES[wildcards.paper],
         ),
         verdicts=rules.collect.output,
+        runs=rules.list_runs.output,
         about=pipeline("{paper}/figures.yaml"),
         template=ROOT / "pipelines/report.html.jinja",
         modules=sources("report"),

@@ -156,7 +156,10 @@ def reproduce(
 
     targets = reproduction.targets(target)
     setup_lab.lab()
-    raise typer.Exit(reproduction.snakemake(targets, profile.value, cores))
+    status = reproduction.snakemake(targets, profile.value, cores)
+    if status == 0:
+        print(reproduction.judged(target))
+    raise typer.Exit(status)
 
 
 @app.command()

@@ -4,6 +4,7 @@
     python -m sandglass.pipeline plot abe fig03            table    -> fig03.svg, fig03.png
     python -m sandglass.pipeline judge abe fig03           table    -> fig03.verdicts.csv
     python -m sandglass.pipeline collect abe               verdicts -> verdicts.csv
+    python -m sandglass.pipeline runs abe quick            runs     -> runs.csv
     python -m sandglass.pipeline report abe [FIGURE]       all      -> report.html or FIGURE.html
 
 All read and write below results/ in the working directory.
@@ -121,6 +122,17 @@ def collect(paper: Paper) -> None:
     verdicts.frame(found).write_csv(output(paper, "verdicts.csv"))
 
 
+@app.command("runs")
+def list_runs(paper: Paper, profile: str) -> None:
+    """List all runs behind a paper's figures, with their digests and times."""
+    found = [
+        point
+        for figure in grid.figures(paper).figures
+        for point in grid.points(paper, figure, profile)
+    ]
+    traces.listing(paper, found).write_csv(output(paper, "runs.csv"))
+
+
 @app.command("report")
 def write_report(
     paper: Paper, figure: Annotated[str | None, typer.Argument(help="Only this figure.")] = None
@@ -138,7 +150,8 @@ def write_report(
         )
         for name in shown
     ]
-    page = report.page(about, sections)
+    runs = None if figure else pl.read_csv(output(paper, "runs.csv"), infer_schema_length=None)
+    page = report.page(about, sections, runs)
     output(paper, f"{figure or 'report'}.html").write_text(page)
 
 

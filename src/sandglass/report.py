@@ -3,6 +3,7 @@
 import base64
 from dataclasses import dataclass
 
+import polars as pl
 from jinja2 import Environment, StrictUndefined
 from markdown_it import MarkdownIt
 
@@ -24,14 +25,21 @@ class Section:
     verdicts: list[Verdict]
 
 
-def page(paper: Figures, sections: list[Section]) -> str:
-    """The whole page. Everything but the explanations' markdown is escaped."""
+def page(paper: Figures, sections: list[Section], runs: pl.DataFrame | None) -> str:
+    """The whole page; with the list of all runs (`traces.listing`) it gives their total time.
+
+    Everything but the explanations' markdown is escaped.
+    """
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True)
     environment.filters["markdown"] = MarkdownIt("js-default").render
     environment.filters["data_uri"] = _data_uri
     environment.filters["count"] = _count
     template = environment.from_string(TEMPLATE.read_text())
-    return template.render(paper=paper, sections=sections)
+    total = None
+    if runs is not None:
+        virtual_s, wall_s = runs["virtual_s"].sum(), runs["wall_s"].sum()
+        total = {"runs": len(runs), "virtual_s": virtual_s, "wall_s": wall_s}
+    return template.render(paper=paper, sections=sections, total=total)
 
 
 def _data_uri(svg: bytes) -> str:

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from sandglass import cache, grid
+from sandglass import cache, grid, verdicts
 from sandglass.errors import SandglassError, UsageError
 from sandglass.problems import nearest
 from sandglass.terminal import INTERRUPTED
@@ -33,6 +33,18 @@ def targets(wanted: str | None) -> list[str]:
     return [f"results/{paper}/{figure}.html"]
 
 
+def judged(wanted: str | None) -> str:
+    """The verdicts of what has been reproduced, for the terminal, and where the page is."""
+    lines = []
+    for paper in grid.papers() if wanted is None else [wanted.partition("/")[0]]:
+        figure = (wanted or "").partition("/")[2]
+        name = f"{figure}.verdicts.csv" if figure else "verdicts.csv"
+        results = cache.ROOT / "results" / paper
+        lines.append(verdicts.summary(verdicts.read(results / name)))
+        lines.append(f"see results/{paper}/{figure or 'report'}.html")
+    return "\n".join(lines)
+
+
 def snakemake(targets: list[str], profile: str, cores: int | None) -> int:
     """Run Snakemake at the top of the repository; returns its exit status.
 
@@ -50,7 +62,14 @@ def snakemake(targets: list[str], profile: str, cores: int | None) -> int:
         # Snakemake's own lock stays behind when it is killed; ours ends with the last process
         # that holds it, so what was interrupted can go on.
         command = [sys.executable, "-m", "snakemake", "--nolock", "--keep-going"]
-        command += ["--rerun-incomplete", "--cores", str(cores or len(os.sched_getaffinity(0)))]
+        command += [
+            "--quiet",
+            "reason",
+            "host",
+            "--rerun-incomplete",
+            "--cores",
+            str(cores or len(os.sched_getaffinity(0))),
+        ]
         command += ["--config", f"profile={profile}", "--", *targets]
         environment = os.environ | {
             "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",

@@ -13,7 +13,7 @@ from typing import Any
 import polars as pl
 
 from sandglass.errors import SandglassError
-from sandglass.grid import Value
+from sandglass.grid import Point, Value
 from sandglass.units import parse_time
 
 FORMAT = 1
@@ -102,6 +102,37 @@ def tidy(runs: Sequence[Run], fields: Mapping[str, str]) -> pl.DataFrame:
     rows = [
         {**run.axes, **{name: run.field(path) for name, path in fields.items()}} for run in runs
     ]
+    return pl.DataFrame(rows, infer_schema_length=None)
+
+
+def listing(paper: str, points: Iterable[Point]) -> pl.DataFrame:
+    """One row per run of a paper, shared ones once: which, from what, and its main numbers.
+
+    Columns: experiment, settings, seed, kernel_release, kernel_build, digest, virtual_s, wall_s,
+    goodput_mbit (of all flows), utilisation, delay_median_ms, drops, marks (of the bottleneck,
+    forward; null where a lab held many repetitions, whose first one's goodput this is).
+    """
+    rows = []
+    for directory, point in sorted({point.directory(paper): point for point in points}.items()):
+        run = load(directory, {})
+        bottleneck = run.field("bottleneck") or {}
+        rows.append(
+            {
+                "experiment": point.experiment,
+                "settings": point.name,
+                "seed": run.field("seed"),
+                "kernel_release": run.field("kernel.release"),
+                "kernel_build": run.field("kernel.build"),
+                "digest": run.field("digest"),
+                "virtual_s": run.field("virtual_s"),
+                "wall_s": run.field("wall_s"),
+                "goodput_mbit": sum(flow.get("goodput_mbit") or 0 for flow in run.field("flows")),
+                "utilisation": bottleneck.get("utilisation"),
+                "delay_median_ms": bottleneck.get("queue_delay_ms", {}).get("median"),
+                "drops": bottleneck.get("drops"),
+                "marks": bottleneck.get("marks"),
+            }
+        )
     return pl.DataFrame(rows, infer_schema_length=None)
 
 
