@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sandglass import traces
+from sandglass import grid, traces
 from sandglass.errors import SandglassError
-from tests.pipeline.synthetic import document, packets, run, write
+from tests.pipeline.synthetic import FIGURES, document, packets, run, write, write_profile
 
 
 def lengths(rows: list[tuple[int, int | None, int | None]]) -> list[tuple[int, int]]:
@@ -212,3 +212,22 @@ def test_first_in_a_row() -> None:
     assert traces.first_in_a_row(events, 10)["time_ns"].to_list() == [5, 7, 10]
     assert traces.first_in_a_row(events, 3)["time_ns"].to_list() == [5, 7]
     assert traces.first_in_a_row(events.clear(), 3).is_empty()
+
+
+def test_records_of_a_run_whose_name_has_brackets(tmp_path: Path) -> None:
+    """A list among a run's settings stands in its directory's name."""
+    directory = tmp_path / "record=[acks, goodput]"
+    write(directory, document(), packets([(0, 1, None)]))
+    assert len(traces.load(directory, {}).records("packets").collect()) == 1
+
+
+def test_listing_has_shared_runs_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_profile(tmp_path, "smoke")
+    points = [p for figure in FIGURES for p in grid.points("abe", figure, "smoke")]
+    listed = traces.listing("abe", [*points, *points])
+    assert len(listed) == len(points) == len(listed.unique(["experiment", "settings"]))
+    row = listed.filter(pl.col("experiment") == "fig05").row(0, named=True)
+    assert row["goodput_mbit"] == 9.0
+    assert (row["utilisation"], row["delay_median_ms"], row["drops"]) == (0.95, 5.0, 3)
+    assert (row["virtual_s"], row["wall_s"]) == (90.0, 2.0)

@@ -1,0 +1,105 @@
+"""The smoke profile against the results kept in results/reference/."""
+
+import subprocess
+
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+from sandglass import cache
+from sandglass.cache import ROOT
+
+REFERENCE = ROOT / "results" / "reference" / "abe"
+KEY = ["experiment", "settings"]
+# How far another lab build (compiler, kernel's minor version, Debian's programs) may be from the
+# reference: shares of the value, and what a small value may differ by. The runs of the smoke
+# profile are short, so that a single mark at another packet shows.
+BOUNDS = {
+    "goodput_mbit": (0.15, 0.2),
+    "utilisation": (0.15, 0.02),
+    "delay_median_ms": (0.5, 5.0),
+}
+
+
+def departures(found: pl.DataFrame, kept: pl.DataFrame) -> list[str]:
+    """The runs that differ from those kept: by a byte where the lab build is the same, else by
+    more than BOUNDS."""
+    both = kept.join(found, on=KEY, how="full", suffix="_found", coalesce=True)
+    wrong = []
+    for run in both.iter_rows(named=True):
+        name = f"{run['experiment']} at {run['settings']}"
+        if run["digest"] is None or run["digest_found"] is None:
+            wrong.append(f"{name}: {'not kept' if run['digest'] is None else 'not run'}")
+        elif run["kernel_build"] == run["kernel_build_found"]:
+            if run["digest"] != run["digest_found"]:
+                wrong.append(f"{name}: digest {run['digest_found']}, kept {run['digest']}")
+        else:
+            wrong += [
+                f"{name}: {column} {run[f'{column}_found']}, kept {run[column]}"
+                for column, (share, least) in BOUNDS.items()
+                if run[column] is not None
+                and abs(run[f"{column}_found"] - run[column]) > max(share * run[column], least)
+            ]
+    return wrong
+
+
+@pytest.fixture
+def kept() -> pl.DataFrame:
+    return pl.read_csv(REFERENCE / "smoke-runs.csv", infer_schema_length=None)
+
+
+@pytest.mark.lab
+def test_smoke_is_as_it_was(kept: pl.DataFrame) -> None:
+    """Every run of all figures; on the same lab build the tables are the same to the last digit."""
+    done = subprocess.run(
+        [ROOT / "sandglass", "reproduce", "abe", "--profile", "smoke"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    found = pl.read_csv(ROOT / "results" / "abe" / "runs.csv", infer_schema_length=None)
+    assert departures(found, kept) == []
+    if kept["kernel_build"][0] == cache.lab_kernel().build:
+        assert_frame_equal(found.drop("wall_s"), kept.drop("wall_s"))
+
+
+def test_a_byte_counts_on_the_same_build(kept: pl.DataFrame) -> None:
+    changed = kept.with_columns(
+        digest=pl.when(pl.int_range(pl.len()) == 3)
+        .then(pl.lit("another"))
+        .otherwise(pl.col("digest"))
+    )
+    (line,) = departures(changed, kept)
+    assert "digest another" in line
+    assert departures(kept, kept) == []
+
+
+def test_bounds_count_on_another(kept: pl.DataFrame) -> None:
+    other = kept.with_columns(kernel_build=pl.lit("another"), digest=pl.lit("another"))
+    assert departures(other, kept) == []
+    assert departures(other.with_columns(pl.col("goodput_mbit") * 1.1 + 0.1), kept) == []
+    slower = departures(other.with_columns(pl.col("goodput_mbit") * 0.5), kept)
+    assert len(slower) == (kept["goodput_mbit"] > 0.4).sum()
+    late = departures(other.with_columns(pl.col("delay_median_ms") * 3 + 6), kept)
+    assert len(late) == kept["delay_median_ms"].count()
+
+
+def test_a_run_too_few_or_too_many(kept: pl.DataFrame) -> None:
+    assert departures(kept.head(-1), kept)[0].endswith("not run")
+    assert departures(kept, kept.head(-1))[0].endswith("not kept")
+
+
+def test_the_papers_reference_is_whole() -> None:
+    """Table, figure and origin of every figure, from the paper profile and one lab build."""
+    origins = [pl.read_json(path) for path in sorted(REFERENCE.glob("fig*.json"))]
+    assert {origin["profile"][0] for origin in origins} == {"paper"}
+    assert len({(o["kernel_release"][0], o["kernel_build"][0]) for o in origins}) == 1
+    names = {origin["figure"][0] for origin in origins}
+    assert names == {f"fig{number:02}" for number in range(2, 20)}
+    assert all((REFERENCE / f"{name}.{kind}").exists() for name in names for kind in ("csv", "svg"))
+    judged = pl.read_csv(REFERENCE / "verdicts.csv", infer_schema_length=None)
+    assert set(judged["figure"]) == names
+    assert not (judged["verdict"] == "not judged").any()
+    unexplained = judged.filter((pl.col("verdict") == "fail") & pl.col("explanation").is_null())
+    assert unexplained["claim"].to_list() == []
