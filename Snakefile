@@ -7,6 +7,7 @@
 # figures and profiles that contain it.
 
 import os
+import re
 import sys
 from pathlib import Path
 

@@ -12,6 +12,9 @@ RUNS = {
     str(p.directory(paper)): p for (paper, _), points in POINTS.items() for p in points
 }
 
+MODULES = cache.modules()
+NAMES = {name: cache.module_names(sources) for name, sources in MODULES.items()}
+
 PYTHON = sys.executable
 STEP = f"{PYTHON} -m sandglass.pipeline"
 
@@ -22,7 +25,7 @@ def sources(*names: str) -> list[Path]:
 
 
 def lab() -> str:
-    """What decides a run besides its experiment: the lab kernel, the agent, nets and workloads.
+    """What decides every run besides its experiment: kernel, recorder, agent, nets and workloads.
 
     A run is repeated when it changes. Without a kernel it says so; the run itself then fails.
     """
@@ -30,6 +33,7 @@ def lab() -> str:
         kernel = cache.lab_kernel().build
     except SandglassError:
         kernel = "not built"
+    recorder = cache.fingerprint(MODULES["recorder"])
     inside = [
         path
         for folder in ("src/sandglass/agent", "topologies", "workloads")
@@ -38,7 +42,17 @@ def lab() -> str:
     outside = sources(
         "experiment", "lab", "plan", "qdiscs", "records", "results", "runs", "units"
     )
-    return cache.fingerprint([*inside, *outside], kernel)
+    return cache.fingerprint([*inside, *outside], kernel, recorder)
+
+
+def modules_of(run: grid.Point, paper: str) -> list[str]:
+    """Builds of the out-of-tree modules that a run names in its experiment or its settings."""
+    named = grid.experiment_file(paper, run.experiment).read_text() + run.name
+    return [
+        cache.fingerprint(sources)
+        for name, sources in MODULES.items()
+        if any(re.search(rf"\b{called}\b", named) for called in NAMES[name])
+    ]
 
 
 def pipeline(name: str):
@@ -89,6 +103,7 @@ rule run:
     params:
         overrides=lambda wildcards, output: RUNS[output[0]].arguments(),
         lab=LAB,
+        modules=lambda wildcards, output: modules_of(RUNS[output[0]], wildcards.paper),
     message:
         "Run {wildcards.experiment} at {wildcards.point}"
     shell:

@@ -21,8 +21,6 @@
 
 #define PIE_CERTAIN		128000000000LL
 #define PIE_SECOND		1000000000LL
-/* The departure rate is measured over this many bytes, about seven packets. */
-#define PIE_RATE_SAMPLE		10000
 /* Above this delay the probability grows by 2 % more each time. */
 #define PIE_HIGH_DELAY		(PIE_SECOND / 4)
 /* Longer delays count as this, so that no product overflows. */
@@ -35,6 +33,7 @@
  * @max_burst:	how long a queue may stand before signals begin
  * @alpha:	weight of the distance to the target, in 1/16 per second
  * @beta:	weight of the change of delay, in 1/16 per second
+ * @rate_sample: the departure rate is measured over so many bytes, while more are queued
  * @bytemode:	whether small packets are signalled less often
  */
 struct pie_params {
@@ -43,6 +42,7 @@ struct pie_params {
 	s64	max_burst;
 	u32	alpha;
 	u32	beta;
+	u32	rate_sample;
 	bool	bytemode;
 };
 
@@ -108,16 +108,18 @@ static inline bool pie_signals(const struct pie_params *params, const struct pie
 
 /**
  * pie_departed() - measure the departure rate when a packet leaves
+ * @params:	settings
  * @vars:	state
  * @backlog:	what it leaves behind, in bytes
  * @size:	of the packet, in bytes
  * @now:	in ns
  */
-static inline void pie_departed(struct pie_vars *vars, u32 backlog, u32 size, u64 now)
+static inline void pie_departed(const struct pie_params *params, struct pie_vars *vars,
+				u32 backlog, u32 size, u64 now)
 {
 	u64 elapsed, rate;
 
-	if (backlog >= PIE_RATE_SAMPLE && !vars->sampling) {
+	if (backlog >= params->rate_sample && !vars->sampling) {
 		vars->sampling = true;
 		vars->sample_start = now;
 		vars->sampled = 0;
@@ -126,12 +128,12 @@ static inline void pie_departed(struct pie_vars *vars, u32 backlog, u32 size, u6
 		return;
 	vars->sampled += size;
 	elapsed = now - vars->sample_start;
-	if (vars->sampled < PIE_RATE_SAMPLE || !elapsed)
+	if (vars->sampled < params->rate_sample || !elapsed)
 		return;
 
 	rate = div64_u64(vars->sampled * PIE_SECOND, elapsed);
 	vars->rate = vars->rate ? (7 * vars->rate + rate) / 8 : rate;
-	vars->sampling = backlog >= PIE_RATE_SAMPLE;
+	vars->sampling = backlog >= params->rate_sample;
 	vars->sample_start = now;
 	vars->sampled = 0;
 }

@@ -13,6 +13,7 @@ static const struct tc_option options[] = {
 	{ "beta",	TC_NUMBER,	TCA_PIE_DRAFT_BETA },
 	{ "max_burst",	TC_TIME,	TCA_PIE_DRAFT_MAX_BURST },
 	{ "mark_limit",	TC_NUMBER,	TCA_PIE_DRAFT_MARK_LIMIT, "%" },
+	{ "rate_sample", TC_NUMBER,	TCA_PIE_DRAFT_RATE_SAMPLE, "b" },
 	{ "ecn",	TC_FLAG,	TCA_PIE_DRAFT_ECN },
 	{ "bytemode",	TC_FLAG,	TCA_PIE_DRAFT_BYTEMODE },
 	{ }

@@ -80,7 +80,7 @@ static struct sk_buff *pie_draft_dequeue(struct Qdisc *sch)
 	struct sk_buff *skb = qdisc_dequeue_head(sch);
 
 	if (skb)
-		pie_departed(&q->vars, sch->qstats.backlog, skb->len, ktime_get_ns());
+		pie_departed(&q->params, &q->vars, sch->qstats.backlog, skb->len, ktime_get_ns());
 	return skb;
 }
 
@@ -113,6 +113,7 @@ static const struct nla_policy pie_draft_policy[TCA_PIE_DRAFT_MAX + 1] = {
 	[TCA_PIE_DRAFT_BYTEMODE]	= NLA_POLICY_MAX(NLA_U32, 1),
 	[TCA_PIE_DRAFT_MAX_BURST]	= NLA_POLICY_FULL_RANGE(NLA_U32, &up_to_a_minute),
 	[TCA_PIE_DRAFT_MARK_LIMIT]	= NLA_POLICY_RANGE(NLA_U32, 1, 100),
+	[TCA_PIE_DRAFT_RATE_SAMPLE]	= NLA_POLICY_MIN(NLA_U32, 1),
 };
 
 static s64 us_to_ns(u32 us)
@@ -179,6 +180,8 @@ static int pie_draft_change(struct Qdisc *sch, struct nlattr *opt, struct netlin
 		q->params.max_burst = us_to_ns(nla_get_u32(tb[TCA_PIE_DRAFT_MAX_BURST]));
 	if (tb[TCA_PIE_DRAFT_MARK_LIMIT])
 		q->mark_limit = nla_get_u32(tb[TCA_PIE_DRAFT_MARK_LIMIT]);
+	if (tb[TCA_PIE_DRAFT_RATE_SAMPLE])
+		q->params.rate_sample = nla_get_u32(tb[TCA_PIE_DRAFT_RATE_SAMPLE]);
 	drop_excess(sch);
 	sch_tree_unlock(sch);
 	return 0;
@@ -194,6 +197,7 @@ static int pie_draft_init(struct Qdisc *sch, struct nlattr *opt, struct netlink_
 		.max_burst = us_to_ns(100 * USEC_PER_MSEC),
 		.alpha = 2,
 		.beta = 20,
+		.rate_sample = 10000,
 	};
 	set_tupdate(q, 30 * USEC_PER_MSEC);
 	q->mark_limit = 10;
@@ -240,7 +244,8 @@ static int pie_draft_dump(struct Qdisc *sch, struct sk_buff *skb)
 	    nla_put_u32(skb, TCA_PIE_DRAFT_ECN, q->ecn) ||
 	    nla_put_u32(skb, TCA_PIE_DRAFT_BYTEMODE, q->params.bytemode) ||
 	    nla_put_u32(skb, TCA_PIE_DRAFT_MAX_BURST, ns_to_us(q->params.max_burst)) ||
-	    nla_put_u32(skb, TCA_PIE_DRAFT_MARK_LIMIT, q->mark_limit)) {
+	    nla_put_u32(skb, TCA_PIE_DRAFT_MARK_LIMIT, q->mark_limit) ||
+	    nla_put_u32(skb, TCA_PIE_DRAFT_RATE_SAMPLE, q->params.rate_sample)) {
 		nla_nest_cancel(skb, opts);
 		return -EMSGSIZE;
 	}

@@ -14,6 +14,7 @@ enum {
 	TCA_PIE_DRAFT_BYTEMODE,		/* u32, 0 or 1 */
 	TCA_PIE_DRAFT_MAX_BURST,	/* u32, us */
 	TCA_PIE_DRAFT_MARK_LIMIT,	/* u32, percent */
+	TCA_PIE_DRAFT_RATE_SAMPLE,	/* u32, bytes */
 	__TCA_PIE_DRAFT_MAX
 };
 

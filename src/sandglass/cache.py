@@ -6,6 +6,7 @@ Nothing here needs more than the standard library, so that `kernel/build` runs o
 import hashlib
 import json
 import os
+import re
 import shutil
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -35,7 +36,9 @@ class LabKernel:
     release: str
     """What `uname -r` says inside."""
     build: str
-    """12 hex digits over source version, configuration, patches, modules and init."""
+    """12 hex digits over source version, configuration, patches and init."""
+    module_builds: dict[str, str]
+    """12 hex digits over the sources of each module, by its name."""
     info: dict[str, str | list[str]]
     """build.json: source, compiler, config hash, patches."""
 
@@ -64,6 +67,25 @@ def module_sources() -> list[Path]:
     kept = {"Kbuild", "Makefile"}
     found = (path for path in kmods.rglob("*") if path.suffix in {".c", ".h"} or path.name in kept)
     return sorted(path for path in found if not path.name.endswith(".mod.c"))
+
+
+def modules() -> dict[str, list[Path]]:
+    """The out-of-tree modules by name, each with all that it is built from."""
+    common = sorted((ROOT / "kmods").glob("*.h"))
+    return {
+        folder.name: [path for path in module_sources() if path.is_relative_to(folder)] + common
+        for folder in sorted((ROOT / "kmods").iterdir())
+        if (folder / "Kbuild").is_file()
+    }
+
+
+def module_names(sources: Iterable[Path]) -> set[str]:
+    """What an experiment may call a module by: its aliases, with and without 'tcp_' or 'sch_'."""
+    sources = list(sources)
+    found = {sources[0].parent.name}
+    for source in sources:
+        found.update(re.findall(r'^MODULE_ALIAS\("(\w+)"\);', source.read_text(), re.M))
+    return found | {name.removeprefix("tcp_").removeprefix("sch_") for name in found}
 
 
 def fingerprint(files: Iterable[Path], *more: str) -> str:
@@ -104,8 +126,7 @@ def lab_kernel() -> LabKernel:
     home = built_kernel(kernel)
     if home is None:
         raise SandglassError(f"the lab kernel (Linux {kernel}) is not built yet", SETUP_HINT)
-    build = guest_key(home)
-    guest = home / build
+    guest = home / guest_key(home)
     if not guest.is_dir():
         raise SandglassError("the lab kernel's modules and init are not built yet", SETUP_HINT)
     info = json.loads((home / "build.json").read_text())
@@ -115,7 +136,8 @@ def lab_kernel() -> LabKernel:
         modules=sorted(guest.glob(f"lib/modules/{info['release']}/*.ko")),
         tc=guest / "lib" / "tc",
         release=info["release"],
-        build=build,
+        build=fingerprint([ROOT / "kernel" / "init.c"], home.name),
+        module_builds={name: fingerprint(sources) for name, sources in modules().items()},
         info=info,
     )
 

@@ -256,7 +256,11 @@ def _evaluate(experiment: Experiment, plan: Plan, directory: Path, backend: str)
         "digest": digest.hexdigest(),
     }
     if backend == "lab":
-        content["kernel"]["build"] = cache.lab_kernel().build
+        kernel = cache.lab_kernel()
+        content["kernel"]["build"] = kernel.build
+        content["kernel"]["modules"] = {
+            name: kernel.module_builds[name] for name in observed["modules"]
+        }
     return content
 
 

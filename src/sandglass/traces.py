@@ -62,6 +62,8 @@ class Provenance:
     profile: str
     kernel_release: str
     kernel_build: str
+    modules: dict[str, str]
+    """Builds of the out-of-tree modules by name."""
     seeds: list[int]
     runs: int
     durations: list[str]
@@ -108,9 +110,10 @@ def tidy(runs: Sequence[Run], fields: Mapping[str, str]) -> pl.DataFrame:
 def listing(paper: str, points: Iterable[Point]) -> pl.DataFrame:
     """One row per run of a paper, shared ones once: which, from what, and its main numbers.
 
-    Columns: experiment, settings, seed, kernel_release, kernel_build, digest, virtual_s, wall_s,
-    goodput_mbit (of all flows), utilisation, delay_median_ms, drops, marks (of the bottleneck,
-    forward; null where a lab held many repetitions, whose first one's goodput this is).
+    Columns: experiment, settings, seed, kernel_release, kernel_build, modules (name and build),
+    digest, virtual_s, wall_s, goodput_mbit (of all flows), utilisation, delay_median_ms, drops,
+    marks (of the bottleneck, forward; null where a lab held many repetitions, whose first one's
+    goodput this is).
     """
     rows = []
     for directory, point in sorted({point.directory(paper): point for point in points}.items()):
@@ -123,6 +126,7 @@ def listing(paper: str, points: Iterable[Point]) -> pl.DataFrame:
                 "seed": run.field("seed"),
                 "kernel_release": run.field("kernel.release"),
                 "kernel_build": run.field("kernel.build"),
+                "modules": " ".join(f"{name}:{build}" for name, build in _modules(run).items()),
                 "digest": run.field("digest"),
                 "virtual_s": run.field("virtual_s"),
                 "wall_s": run.field("wall_s"),
@@ -139,8 +143,16 @@ def listing(paper: str, points: Iterable[Point]) -> pl.DataFrame:
 def provenance(runs: Sequence[Run], paper: str, figure: str, profile: str) -> Provenance:
     """What all runs of a figure have in common, and one digest over all of theirs.
 
-    Raises SandglassError when the runs come from different lab kernels.
+    Raises SandglassError when the runs come from different lab kernels or builds of a module.
     """
+    modules: dict[str, str] = {}
+    for run in runs:
+        for name, build in _modules(run).items():
+            if modules.setdefault(name, build) != build:
+                raise SandglassError(
+                    f"the runs of {figure} come from several builds of the module {name}",
+                    "run the pipeline again: it repeats the runs of another build",
+                )
     kernels = {(run.field("kernel.release"), run.field("kernel.build")) for run in runs}
     if len(kernels) != 1:
         raise SandglassError(
@@ -154,6 +166,7 @@ def provenance(runs: Sequence[Run], paper: str, figure: str, profile: str) -> Pr
         profile=profile,
         kernel_release=release,
         kernel_build=build,
+        modules=dict(sorted(modules.items())),
         seeds=sorted({run.field("seed") for run in runs}),
         runs=len(runs),
         durations=sorted({run.field("experiment.duration") for run in runs}, key=parse_time),
@@ -161,6 +174,10 @@ def provenance(runs: Sequence[Run], paper: str, figure: str, profile: str) -> Pr
         virtual_s=sum(run.field("virtual_s") for run in runs),
         wall_s=sum(run.field("wall_s") for run in runs),
     )
+
+
+def _modules(run: Run) -> dict[str, str]:
+    return dict(run.field("kernel.modules"))
 
 
 def combined_digest(digests: Iterable[str]) -> str:

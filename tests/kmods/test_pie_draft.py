@@ -29,6 +29,7 @@ class Params(ctypes.Structure):
         ("max_burst", ctypes.c_int64),
         ("alpha", ctypes.c_uint32),
         ("beta", ctypes.c_uint32),
+        ("rate_sample", ctypes.c_uint32),
         ("bytemode", ctypes.c_bool),
     ]
 
@@ -94,6 +95,7 @@ params = st.builds(
     max_burst=times,
     alpha=st.integers(0, 512),
     beta=st.integers(0, 512),
+    rate_sample=st.just(RATE_SAMPLE),
     bytemode=st.just(False),
 )
 backlogs = st.one_of(st.just(0), st.integers(1, 3 * 10**6), st.integers(1, 2**32 - 1))
@@ -122,7 +124,7 @@ def test_probability_is_the_drafts(
 
 
 def test_a_quiet_queue_forgets_its_rate_and_allows_a_burst(library: ctypes.CDLL) -> None:
-    params = Params(20 * MS, 30 * MS, 100 * MS, 2, 20, False)
+    params = Params(20 * MS, 30 * MS, 100 * MS, 2, 20, RATE_SAMPLE, False)
     state = Vars(burst=0, rate=10**6)
     library.pie_update(ctypes.byref(params), ctypes.byref(state), 0)
     assert (state.rate, state.burst) == (0, 100 * MS)
@@ -141,10 +143,10 @@ def test_the_rate_is_measured(
 
     The first counts a packet more than intervals, as Linux did; each later one weighs an eighth.
     """
-    state = Vars()
+    params, state = Params(rate_sample=RATE_SAMPLE), Vars()
     for number in range(packets):
         now = ctypes.c_uint64(start + number * gap_ns)
-        library.pie_departed(ctypes.byref(state), RATE_SAMPLE, size, now)
+        library.pie_departed(ctypes.byref(params), ctypes.byref(state), RATE_SAMPLE, size, now)
     exact = Fraction(size * SECOND, gap_ns)
     first = max(-(-RATE_SAMPLE // size), 2)
     later = -(-RATE_SAMPLE // size)
@@ -162,7 +164,7 @@ def test_the_rate_is_measured(
 def test_signals_come_with_their_probability(
     library: ctypes.CDLL, prob: int, random: int, backlog: int
 ) -> None:
-    params = Params(20 * MS, 30 * MS, 100 * MS, 2, 20, False)
+    params = Params(20 * MS, 30 * MS, 100 * MS, 2, 20, RATE_SAMPLE, False)
     state = Vars(burst=0, delay=20 * MS, prob=prob)
 
     def signals() -> bool:
@@ -181,7 +183,7 @@ def test_signals_come_with_their_probability(
 
 @pytest.mark.parametrize("size", [100, 700, 1400])
 def test_byte_mode_spares_small_packets(library: ctypes.CDLL, size: int) -> None:
-    params = Params(20 * MS, 30 * MS, 100 * MS, 2, 20, True)
+    params = Params(20 * MS, 30 * MS, 100 * MS, 2, 20, RATE_SAMPLE, True)
     state = Vars(burst=0, delay=20 * MS, prob=CERTAIN // 2)
     limit = 2**32 * size // 1400 // 2
     answers = [

@@ -40,7 +40,11 @@ def document(**changes: Any) -> dict[str, Any]:
             "bottleneck": {"rate": "10mbit", "queue": {"kind": "pfifo"}},
         },
         "seed": 1,
-        "kernel": {"release": "6.12.0-made-up", "build": "0123456789ab"},
+        "kernel": {
+            "release": "6.12.0-made-up",
+            "build": "0123456789ab",
+            "modules": {"recorder": "cd"},
+        },
         "flows": [{"id": 1, "goodput_mbit": 9.0}],
         "bottleneck": {
             "utilisation": 0.95,

@@ -18,6 +18,7 @@ SOURCE = Provenance(
     profile="quick",
     kernel_release="6.12.117",
     kernel_build="0123456789ab",
+    modules={"recorder": "cdef"},
     seeds=[1],
     runs=38,
     durations=["90s"],

@@ -147,10 +147,22 @@ def test_provenance(tmp_path: Path) -> None:
 
 
 def test_runs_of_different_kernels_make_no_figure(tmp_path: Path) -> None:
-    other = {"release": "7.2.0", "build": "ba9876543210"}
+    other = {"release": "7.2.0", "build": "ba9876543210", "modules": {}}
     runs = [run(tmp_path, {}), run(tmp_path, {}, kernel=other)]
     with pytest.raises(SandglassError, match="2 lab kernels"):
         traces.provenance(runs, "abe", "fig03", "quick")
+
+
+def test_runs_may_use_different_modules_but_one_build_of_each(tmp_path: Path) -> None:
+    def with_modules(**modules: str) -> traces.Run:
+        kernel = document()["kernel"] | {"modules": modules}
+        return run(tmp_path, {}, kernel=kernel)
+
+    runs = [with_modules(tcp_abe="a"), with_modules(sch_pie_draft="b", tcp_abe="a")]
+    source = traces.provenance(runs, "abe", "fig03", "quick")
+    assert source.modules == {"sch_pie_draft": "b", "tcp_abe": "a"}
+    with pytest.raises(SandglassError, match="builds of the module tcp_abe"):
+        traces.provenance([*runs, with_modules(tcp_abe="c")], "abe", "fig03", "quick")
 
 
 # A queue and what its counters said at eight times.

@@ -107,7 +107,7 @@ def run(plan: Plan, directory: str, backend: str, module_base: str | None) -> di
         name: importlib.import_module(f"workloads.{name}")
         for name in sorted({flow["workload"].partition(":")[0] for flow in plan["flows"]})
     }
-    modules.load(plan, module_base)
+    added = modules.load(plan, module_base)
     network = Network(plan, os.path.join(directory, "topology.py"))
     if plan["record"]:
         recorder.watch(network)
@@ -144,6 +144,7 @@ def run(plan: Plan, directory: str, backend: str, module_base: str | None) -> di
     names = recorder.save(plan["record"], directory) if plan["record"] else {}
     return {
         "kernel": platform.release(),
+        "modules": added,
         "flows": results,
         "rtt_ns": rtts,
         "watches": recorder.queues_of(network),

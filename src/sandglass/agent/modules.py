@@ -15,8 +15,8 @@ CC_SYSCTL = "net.ipv4.tcp_congestion_control"
 ALLOWED_SYSCTL = "net.ipv4.tcp_allowed_congestion_control"
 
 
-def load(plan: Plan, base: str | None) -> None:
-    """Load the modules that the plan needs.
+def load(plan: Plan, base: str | None) -> list[str]:
+    """Load the modules that the plan needs; returns the names of those added to the kernel.
 
     Args:
         plan: the plan.
@@ -51,6 +51,7 @@ def load(plan: Plan, base: str | None) -> None:
             if not os.path.exists(kernel.sysctl_path(sysctl)):
                 # Such as net.ipv4.tcp_abe.beta_ecn.
                 wanted += sorted(set(sysctl.split(".")) & offered)
+    before = loaded()
     if wanted:
         # The host's own settings for its modules, such as a blacklist, are not the lab's.
         place = ["-C", "/dev/null", "-d", base] if base else []
@@ -59,6 +60,13 @@ def load(plan: Plan, base: str | None) -> None:
         # Without this, a namespace may not make it its default.
         allowed = kernel.read_sysctl(ALLOWED_SYSCTL, None).split()
         kernel.write_sysctl(ALLOWED_SYSCTL, " ".join([*allowed, *sorted(defaults)]), None)
+    return sorted(loaded() - before)
+
+
+def loaded() -> set[str]:
+    """The modules in the kernel."""
+    with open("/proc/modules") as lines:
+        return {line.split()[0] for line in lines}
 
 
 def congestion_controls(plan: Plan) -> list[tuple[str, str]]:
