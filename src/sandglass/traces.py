@@ -113,12 +113,13 @@ def listing(paper: str, points: Iterable[Point]) -> pl.DataFrame:
     Columns: experiment, settings, seed, kernel_release, kernel_build, modules (name and build),
     digest, virtual_s, wall_s, goodput_mbit (of all flows), utilisation, delay_median_ms, drops,
     marks (of the bottleneck, forward; null where a lab held many repetitions, whose first one's
-    goodput this is).
+    goodput this is, and the delay also without a record of packets).
     """
     rows = []
     for directory, point in sorted({point.directory(paper): point for point in points}.items()):
         run = load(directory, {})
         bottleneck = run.field("bottleneck") or {}
+        delay = bottleneck.get("queue_delay_ms") or {}
         rows.append(
             {
                 "experiment": point.experiment,
@@ -132,7 +133,7 @@ def listing(paper: str, points: Iterable[Point]) -> pl.DataFrame:
                 "wall_s": run.field("wall_s"),
                 "goodput_mbit": sum(flow.get("goodput_mbit") or 0 for flow in run.field("flows")),
                 "utilisation": bottleneck.get("utilisation"),
-                "delay_median_ms": bottleneck.get("queue_delay_ms", {}).get("median"),
+                "delay_median_ms": delay.get("median"),
                 "drops": bottleneck.get("drops"),
                 "marks": bottleneck.get("marks"),
             }

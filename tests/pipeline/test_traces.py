@@ -239,6 +239,13 @@ def test_listing_has_shared_runs_once(tmp_path: Path, monkeypatch: pytest.Monkey
     points = [p for figure in FIGURES for p in grid.points("abe", figure, "smoke")]
     listed = traces.listing("abe", [*points, *points])
     assert len(listed) == len(points) == len(listed.unique(["experiment", "settings"]))
+    unrecorded = document(bottleneck={"utilisation": 1.0, "queue_delay_ms": None})
+    repeated = document(bottleneck=None)
+    for point, content in zip(points, (unrecorded, repeated), strict=False):
+        (point.directory("abe") / "run.json").write_text(json.dumps(content))
+    bare = traces.listing("abe", points[:2]).sort("utilisation", nulls_last=True)
+    assert bare["delay_median_ms"].to_list() == [None, None]
+    assert bare["utilisation"].to_list() == [1.0, None]
     row = listed.filter(pl.col("experiment") == "fig05").row(0, named=True)
     assert row["goodput_mbit"] == 9.0
     assert (row["utilisation"], row["delay_median_ms"], row["drops"]) == (0.95, 5.0, 3)
