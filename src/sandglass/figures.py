@@ -55,11 +55,10 @@ def caption(text: str, redesign: list[str], source: Provenance) -> str:
     seeds = source.seeds
     shown = str(seeds[0]) if len(seeds) == 1 else f"{seeds[0]}..{seeds[-1]} ({len(seeds)} seeds)"
     ours = f" Re-design: {'; '.join(redesign)}." if redesign else ""
-    modules = "".join(f", {name} {build}" for name, build in source.modules.items())
     origin = (
         f"Profile {source.profile}, {source.runs} runs of {' and '.join(source.durations)}, "
         f"seed {shown}, "
-        f"Linux {source.kernel_release} (lab build {source.kernel_build}{modules}), "
+        f"Linux {source.kernel_release} (lab build {source.kernel_build}), "
         f"digest {source.digest[:16]}."
     )
     return "\n".join([textwrap.fill(text + ours, CAPTION_COLUMNS), origin])
