@@ -70,13 +70,17 @@ def module_sources() -> list[Path]:
 
 
 def modules() -> dict[str, list[Path]]:
-    """The out-of-tree modules by name, each with all that it is built from."""
-    common = sorted((ROOT / "kmods").glob("*.h"))
-    return {
-        folder.name: [path for path in module_sources() if path.is_relative_to(folder)] + common
-        for folder in sorted((ROOT / "kmods").iterdir())
-        if (folder / "Kbuild").is_file()
-    }
+    """The out-of-tree modules by name, each with all that it is built from.
+
+    That is its own directory, and the headers that it includes from kmods/ itself.
+    """
+    found = {}
+    for kbuild in sorted((ROOT / "kmods").glob("*/Kbuild")):
+        own = [path for path in module_sources() if path.is_relative_to(kbuild.parent)]
+        text = "".join(path.read_text() for path in own)
+        shared = set(re.findall(r'^#include "\.\./(\w+\.h)"', text, re.M))
+        found[kbuild.parent.name] = own + [ROOT / "kmods" / name for name in sorted(shared)]
+    return found
 
 
 def module_names(sources: Iterable[Path]) -> set[str]:

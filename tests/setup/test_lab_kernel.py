@@ -97,6 +97,25 @@ def test_the_kernel_built_last_is_used(sources: Path) -> None:
     assert cache.lab_kernel().linux.parent == first
 
 
+def test_a_module_is_what_it_is_built_from(sources: Path) -> None:
+    """Its own directory and the shared headers that it includes; other modules change nothing."""
+    kmods = sources / "kmods"
+    for name, text in (("sch_a", '#include "../shared.h"\n'), ("sch_b", "")):
+        (kmods / name).mkdir()
+        (kmods / name / "Kbuild").write_text(f"obj-m := {name}.o\n")
+        (kmods / name / f"{name}.c").write_text(text + 'MODULE_ALIAS("sch_other");\n')
+    (kmods / "shared.h").write_text("")
+
+    def builds() -> dict[str, str]:
+        return {name: cache.fingerprint(files) for name, files in cache.modules().items()}
+
+    before = builds()
+    (kmods / "shared.h").write_text("#define SHARED\n")
+    after = builds()
+    assert [name for name in before if before[name] != after[name]] == ["sch_a"]
+    assert cache.module_names(cache.modules()["sch_a"]) == {"sch_a", "a", "sch_other", "other"}
+
+
 def test_the_build_does_not_depend_on_where_the_repository_lies(
     sources: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
