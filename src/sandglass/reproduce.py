@@ -62,14 +62,10 @@ def snakemake(targets: list[str], profile: str, cores: int | None) -> int:
         # Snakemake's own lock stays behind when it is killed; ours ends with the last process
         # that holds it, so what was interrupted can go on.
         command = [sys.executable, "-m", "snakemake", "--nolock", "--keep-going"]
-        command += [
-            "--quiet",
-            "reason",
-            "host",
-            "--rerun-incomplete",
-            "--cores",
-            str(cores or len(os.sched_getaffinity(0))),
-        ]
+        command += ["--rerun-incomplete", "--quiet", "reason", "host"]
+        # The default scheduler solves an optimisation problem for each run; ours are all alike.
+        command += ["--scheduler", "greedy"]
+        command += ["--cores", str(cores or len(os.sched_getaffinity(0)))]
         command += ["--config", f"profile={profile}", "--", *targets]
         environment = os.environ | {
             "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
