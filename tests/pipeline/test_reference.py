@@ -92,7 +92,7 @@ def test_a_run_too_few_or_too_many(kept: pl.DataFrame) -> None:
 
 
 def test_the_papers_reference_holds_together() -> None:
-    """What is kept of a figure is all of it: table, figure, origin and verdicts, of one lab build."""
+    """What is kept of a figure is all of it: table, figure, origin, verdicts; of one lab build."""
     origins = [json.loads(path.read_text()) for path in sorted(REFERENCE.glob("fig*.json"))]
     assert {origin["profile"] for origin in origins} == {"paper"}
     assert len({(origin["kernel_release"], origin["kernel_build"]) for origin in origins}) == 1
