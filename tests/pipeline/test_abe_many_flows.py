@@ -30,6 +30,16 @@ def test_convergence_counts_bytes_from_the_entry_on() -> None:
     assert found == pytest.approx(steps * STEP_NS / 1e9)
 
 
+def test_the_default_is_not_compared_with_itself() -> None:
+    """70 % is a little more than 0.7 after a division."""
+    rows = [(0.7000000000000001, 1.0), (0.8, 0.5), (0.8, 0.9), (0.8, 2.0)]
+    table = pl.DataFrame(rows, schema=["beta_ecn", "ratio"], orient="row").with_columns(
+        default=pl.lit(0.7)
+    )
+    assert convergence.least_faster(table) == pytest.approx(2 / 3)
+    assert convergence.most_harmed(table, 0.1) == pytest.approx(1 / 3)
+
+
 def test_convergence_may_never_come() -> None:
     first = [(k * STEP_NS, 1000 * k) for k in range(50)]
     second = [(k * STEP_NS, k) for k in range(20, 50)]
