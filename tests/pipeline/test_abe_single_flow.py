@@ -272,7 +272,7 @@ def test_settings(tmp_path: Path) -> None:
     made = experiment(
         cubic,
         flows=[{"cc": "abe_cubic"}],
-        bottleneck={"rate": "10mbit", "queue": {"kind": "fq_pie", "limit": "0.5bdp"}},
+        bottleneck={"rate": "10mbit", "queue": {"kind": "pie_draft", "limit": "0.5bdp"}},
     )
     run = traces.Run(tmp_path, {}, document(experiment=made))
     assert settings.conditions(run) == {
