@@ -6,6 +6,7 @@
 # docs/pipeline.md says what stands where. Every grid point is a run of its own, shared by the
 # figures and profiles that contain it.
 
+import functools
 import os
 import re
 import sys

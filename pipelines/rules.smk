@@ -12,8 +12,11 @@ RUNS = {
     str(p.directory(paper)): p for (paper, _), points in POINTS.items() for p in points
 }
 
-MODULES = cache.modules()
-NAMES = {name: cache.module_names(sources) for name, sources in MODULES.items()}
+BUILDS = cache.module_builds()
+NAMES = {
+    name: re.compile(rf"\b({'|'.join(cache.module_names(sources))})\b")
+    for name, sources in cache.modules().items()
+}
 
 PYTHON = sys.executable
 STEP = f"{PYTHON} -m sandglass.pipeline"
@@ -33,7 +36,6 @@ def lab() -> str:
         kernel = cache.lab_kernel().build
     except SandglassError:
         kernel = "not built"
-    recorder = cache.fingerprint(MODULES["recorder"])
     inside = [
         path
         for folder in ("src/sandglass/agent", "topologies", "workloads")
@@ -42,17 +44,19 @@ def lab() -> str:
     outside = sources(
         "experiment", "lab", "plan", "qdiscs", "records", "results", "runs", "units"
     )
-    return cache.fingerprint([*inside, *outside], kernel, recorder)
+    return cache.fingerprint([*inside, *outside], kernel, BUILDS["recorder"])
 
 
 def modules_of(run: grid.Point, paper: str) -> list[str]:
     """Builds of the out-of-tree modules that a run names in its experiment or its settings."""
-    named = grid.experiment_file(paper, run.experiment).read_text() + run.name
-    return [
-        cache.fingerprint(sources)
-        for name, sources in MODULES.items()
-        if any(re.search(rf"\b{called}\b", named) for called in NAMES[name])
-    ]
+    named = experiment_text(paper, run.experiment) + run.name
+    return [BUILDS[name] for name, called in NAMES.items() if called.search(named)]
+
+
+@functools.cache
+def experiment_text(paper: str, experiment: str) -> str:
+    """An experiment file as it stands; a paper runs each some hundred times."""
+    return grid.experiment_file(paper, experiment).read_text()
 
 
 def pipeline(name: str):
@@ -181,13 +185,9 @@ rule collect:
 
 rule list_runs:
     input:
-        lambda wildcards: sorted(
-            {
-                str(point.directory(wildcards.paper))
-                for figure in FIGURES[wildcards.paper]
-                for point in POINTS[wildcards.paper, figure]
-            }
-        ),
+        lambda wildcards: [
+            run for run in RUNS if run.startswith(f"results/runs/{wildcards.paper}/")
+        ],
         modules=sources("grid", "traces"),
     output:
         "results/{paper}/runs.csv",

@@ -41,16 +41,10 @@ def reductions(acks: pl.DataFrame) -> pl.DataFrame:
 
     Every reduction sets ssthresh; until it does so for the first time, ssthresh is infinite (null).
     """
+    windows = acks.sort("time_ns").select("time_ns", cut_from=pl.col("cwnd_packets").shift(1))
     return (
-        acks.sort("time_ns")
-        .with_columns(
-            cut_from=pl.col("cwnd_packets").shift(1), before=pl.col("ssthresh_packets").shift(1)
-        )
-        .filter(
-            pl.col("ssthresh_packets").is_not_null()
-            & pl.col("ssthresh_packets").ne_missing(pl.col("before"))
-            & pl.col("cut_from").is_not_null()
-        )
+        traces.back_offs(acks.lazy())
+        .join(windows.drop_nulls(), on="time_ns", maintain_order="left")
         .select("time_ns", "cut_from", cut_to="ssthresh_packets")
     )
 

@@ -83,12 +83,21 @@ def modules() -> dict[str, list[Path]]:
     return found
 
 
+def module_builds() -> dict[str, str]:
+    """12 hex digits over the sources of each out-of-tree module, by its name."""
+    return {name: fingerprint(sources) for name, sources in modules().items()}
+
+
+def aliases(sources: Iterable[Path]) -> set[str]:
+    """The names that a module is loaded by besides its own."""
+    text = "".join(source.read_text() for source in sources)
+    return set(re.findall(r'^MODULE_ALIAS\("(\w+)"\);', text, re.M))
+
+
 def module_names(sources: Iterable[Path]) -> set[str]:
     """What an experiment may call a module by: its aliases, with and without 'tcp_' or 'sch_'."""
     sources = list(sources)
-    found = {sources[0].parent.name}
-    for source in sources:
-        found.update(re.findall(r'^MODULE_ALIAS\("(\w+)"\);', source.read_text(), re.M))
+    found = aliases(sources) | {sources[0].parent.name}
     return found | {name.removeprefix("tcp_").removeprefix("sch_") for name in found}
 
 
@@ -141,7 +150,7 @@ def lab_kernel() -> LabKernel:
         tc=guest / "lib" / "tc",
         release=info["release"],
         build=fingerprint([ROOT / "kernel" / "init.c"], home.name),
-        module_builds={name: fingerprint(sources) for name, sources in modules().items()},
+        module_builds=module_builds(),
         info=info,
     )
 

@@ -5,12 +5,11 @@ its own tc plugin judges them.
 """
 
 import difflib
-import re
 from dataclasses import dataclass
 from typing import Literal
 
 from sandglass import units
-from sandglass.cache import ROOT
+from sandglass.cache import ROOT, aliases
 from sandglass.units import QueueLength
 
 MODULES = ROOT / "kmods"
@@ -213,9 +212,8 @@ def modules(prefix: Literal["sch_", "tcp_"]) -> set[str]:
     """
     found: set[str] = set()
     for module in MODULES.glob(f"{prefix}*/"):
-        text = "".join(source.read_text() for source in sorted(module.glob("*.c")))
-        aliases = re.findall(rf'^MODULE_ALIAS\("{prefix}(\w+)"\);', text, re.M)
-        found.update(aliases or [module.name.removeprefix(prefix)])
+        named = {name for name in aliases(module.glob("*.c")) if name.startswith(prefix)}
+        found.update(name.removeprefix(prefix) for name in named or {module.name})
     return found
 
 
