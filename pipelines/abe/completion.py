@@ -3,8 +3,21 @@
 from collections.abc import Sequence
 
 import polars as pl
+from plotnine import (
+    aes,
+    facet_wrap,
+    geom_errorbar,
+    geom_hline,
+    geom_line,
+    geom_point,
+    ggplot,
+    labs,
+    scale_color_manual,
+    scale_linetype_manual,
+    scale_shape_manual,
+)
 
-from sandglass import traces
+from sandglass import figures, traces
 from sandglass.verdicts import scalar
 
 DEFAULT = 50  # stated (captions): the beta_ecn compared with, in percent
@@ -55,6 +68,38 @@ def completion_table(
         )
         .sort("queue", axis, "beta_ecn")
     )
+
+
+def drawn(
+    table: pl.DataFrame, x: str, line: str, *, x_name: str, line_name: str, bar_width: float
+) -> ggplot:
+    """Gain against the column `x`, a line per value of the column `line`, a panel per AQM.
+
+    Bars are two standard errors.
+    """
+    shown = table.with_columns(
+        low=pl.col("gain_percent") - 2 * pl.col("gain_error"),
+        high=pl.col("gain_percent") + 2 * pl.col("gain_error"),
+    )
+    figure: ggplot = (
+        ggplot(shown, aes(x, "gain_percent", color=line, shape=line, linetype=line))
+        + facet_wrap("queue")
+        + geom_hline(yintercept=0, linetype="dotted", color="#666666")
+        + geom_errorbar(aes(ymin="low", ymax="high"), width=bar_width, linetype="solid")
+        + geom_line()
+        + geom_point(size=2)
+        + scale_color_manual(figures.PALETTE)
+        + scale_shape_manual(figures.SHAPES)
+        + scale_linetype_manual(figures.LINES)
+        + labs(
+            x=x_name,
+            y="Reduction of FCT (%)",
+            color=line_name,
+            shape=line_name,
+            linetype=line_name,
+        )
+    )
+    return figure
 
 
 def least_gain(

@@ -3,22 +3,10 @@
 from collections.abc import Sequence
 
 import polars as pl
-from plotnine import (
-    aes,
-    facet_wrap,
-    geom_errorbar,
-    geom_hline,
-    geom_line,
-    geom_point,
-    ggplot,
-    labs,
-    scale_color_manual,
-    scale_linetype_manual,
-    scale_shape_manual,
-)
+from plotnine import ggplot
 
-from pipelines.abe.completion import completion_table, largest_effect, least_gain
-from sandglass import figures, traces, units
+from pipelines.abe.completion import completion_table, drawn, largest_effect, least_gain
+from sandglass import traces, units
 
 QUEUES = {"fig16-codel": "CoDel", "fig16-pie": "PIE"}
 
@@ -33,29 +21,11 @@ def table(runs: Sequence[traces.Run]) -> pl.DataFrame:
 def plot(table: pl.DataFrame) -> ggplot:
     """Gain against size, a line per beta_ecn, a panel per AQM; bars are two standard errors."""
     shown = table.filter(pl.col("beta_ecn") > 0.5).with_columns(
-        beta=pl.col("beta_ecn").cast(pl.String),
-        low=pl.col("gain_percent") - 2 * pl.col("gain_error"),
-        high=pl.col("gain_percent") + 2 * pl.col("gain_error"),
+        beta=pl.col("beta_ecn").cast(pl.String)
     )
-    drawn: ggplot = (
-        ggplot(shown, aes("size_kb", "gain_percent", color="beta", shape="beta", linetype="beta"))
-        + facet_wrap("queue")
-        + geom_hline(yintercept=0, linetype="dotted", color="#666666")
-        + geom_errorbar(aes(ymin="low", ymax="high"), width=20, linetype="solid")
-        + geom_line()
-        + geom_point(size=2)
-        + scale_color_manual(figures.PALETTE)
-        + scale_shape_manual(figures.SHAPES)
-        + scale_linetype_manual(figures.LINES)
-        + labs(
-            x="Flow size (kB)",
-            y="Reduction of FCT (%)",
-            color="beta_ecn",
-            shape="beta_ecn",
-            linetype="beta_ecn",
-        )
+    return drawn(
+        shown, "size_kb", "beta", x_name="Flow size (kB)", line_name="beta_ecn", bar_width=20
     )
-    return drawn
 
 
 def codel_over_pie(table: pl.DataFrame, below: float) -> float | None:

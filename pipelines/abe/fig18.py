@@ -3,22 +3,11 @@
 from collections.abc import Sequence
 
 import polars as pl
-from plotnine import (
-    aes,
-    facet_wrap,
-    geom_errorbar,
-    geom_hline,
-    geom_line,
-    geom_point,
-    ggplot,
-    labs,
-    scale_color_manual,
-    scale_linetype_manual,
-    scale_shape_manual,
-)
+from plotnine import ggplot
 
-from pipelines.abe.completion import completion_table, least_gain
-from sandglass import figures, traces, units
+from pipelines.abe import settings
+from pipelines.abe.completion import completion_table, drawn, least_gain
+from sandglass import traces, units
 from sandglass.verdicts import scalar
 
 QUEUES = {"fig18-codel": "CoDel", "fig18-pie": "PIE"}
@@ -32,31 +21,8 @@ def table(runs: Sequence[traces.Run]) -> pl.DataFrame:
 
 def plot(table: pl.DataFrame) -> ggplot:
     """Gain against beta_ecn, a line per RTT, a panel per AQM; bars are two standard errors."""
-    order = [f"{rtt:.0f} ms" for rtt in table["rtt_ms"].unique().sort()]
-    shown = table.with_columns(
-        rtt=(pl.col("rtt_ms").cast(pl.Int64).cast(pl.String) + " ms").cast(pl.Enum(order)),
-        low=pl.col("gain_percent") - 2 * pl.col("gain_error"),
-        high=pl.col("gain_percent") + 2 * pl.col("gain_error"),
-    )
-    drawn: ggplot = (
-        ggplot(shown, aes("beta_ecn", "gain_percent", color="rtt", shape="rtt", linetype="rtt"))
-        + facet_wrap("queue")
-        + geom_hline(yintercept=0, linetype="dotted", color="#666666")
-        + geom_errorbar(aes(ymin="low", ymax="high"), width=0.01, linetype="solid")
-        + geom_line()
-        + geom_point(size=2)
-        + scale_color_manual(figures.PALETTE)
-        + scale_shape_manual(figures.SHAPES)
-        + scale_linetype_manual(figures.LINES)
-        + labs(
-            x="beta_ecn",
-            y="Reduction of FCT (%)",
-            color="Base RTT",
-            shape="Base RTT",
-            linetype="Base RTT",
-        )
-    )
-    return drawn
+    shown = table.with_columns(rtt=settings.rtt_label(table))
+    return drawn(shown, "beta_ecn", "rtt", x_name="beta_ecn", line_name="Base RTT", bar_width=0.01)
 
 
 def saturation(table: pl.DataFrame, queue: str, beta: float) -> float | None:

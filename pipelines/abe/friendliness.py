@@ -15,6 +15,7 @@ from plotnine import (
     scale_shape_manual,
 )
 
+from pipelines.abe import settings
 from sandglass import figures, traces, units
 from sandglass.verdicts import scalar
 
@@ -77,11 +78,8 @@ def _sawteeth(run: traces.Run) -> float | None:
 
 def drawn(table: pl.DataFrame, queue: str) -> ggplot:
     """Lines through the means, dots at the medians, a line per RTT; crosses are single tests."""
-    own = table.filter(pl.col("queue") == queue).with_columns(
-        rtt=pl.col("rtt_ms").cast(pl.Int64).cast(pl.String) + " ms"
-    )
-    order = [f"{rtt:.0f} ms" for rtt in own["rtt_ms"].unique().sort()]
-    own = own.with_columns(pl.col("rtt").cast(pl.Enum(order)))
+    own = table.filter(pl.col("queue") == queue)
+    own = own.with_columns(rtt=settings.rtt_label(own))
     means = own.group_by("rtt", "beta_ecn", maintain_order=True).agg(
         mean=pl.col("ratio").mean(), median=pl.col("ratio").median()
     )

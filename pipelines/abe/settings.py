@@ -2,6 +2,8 @@
 
 from typing import NamedTuple
 
+import polars as pl
+
 from sandglass import models, units
 from sandglass.traces import Run
 
@@ -75,6 +77,12 @@ def conditions(run: Run) -> dict[str, str | float]:
         "rtt_ms": rtt_ns(run) / 1e6,
         "beta": beta_ecn(run),
     }
+
+
+def rtt_label(table: pl.DataFrame) -> pl.Expr:
+    """The column `rtt_ms` as a legend shows it, such as '20 ms', in the order of its values."""
+    order = [f"{rtt:.0f} ms" for rtt in table["rtt_ms"].unique().sort()]
+    return (pl.col("rtt_ms").cast(pl.Int64).cast(pl.String) + " ms").cast(pl.Enum(order))
 
 
 def limit_packets(run: Run) -> int:
