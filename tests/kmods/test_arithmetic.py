@@ -1,18 +1,15 @@
 """The arithmetic of kmods/tcp_abe, compiled into a library, against exact numbers."""
 
 import ctypes
-import subprocess
 from collections.abc import Callable
 from fractions import Fraction
-from pathlib import Path
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from sandglass import cache
+from tests.kmods.userspace import compiled
 
-HERE = Path(__file__).parent
 ONE = 1024
 C = Fraction(410, 1024)  # CUBIC's constant as Linux has it
 U32, U64 = ctypes.c_uint32, ctypes.c_uint64
@@ -38,17 +35,7 @@ Library = dict[str, Function]
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Library:
-    path = tmp_path_factory.mktemp("arithmetic") / "arithmetic.so"
-    include = [f"-I{HERE / 'include'}", f"-I{cache.ROOT / 'kmods' / 'tcp_abe'}"]
-    source = str(HERE / "arithmetic.c")
-    checks = ["-Wall", "-Wextra", "-Werror", "-Wno-missing-prototypes"]
-    # a shift or an index out of range, or a division by zero, must end the test
-    checks += ["-fsanitize=undefined", "-fsanitize-undefined-trap-on-error"]
-    subprocess.run(
-        ["/usr/bin/cc", "-shared", "-fPIC", "-O2", *checks, *include, "-o", str(path), source],
-        check=True,
-    )
-    loaded = ctypes.CDLL(str(path))
+    loaded = compiled("arithmetic", "tcp_abe", tmp_path_factory.mktemp("arithmetic"))
     functions: Library = {}
     for name, arguments in ARGUMENTS.items():
         function = getattr(loaded, name)

@@ -1,21 +1,18 @@
 """PIE of 2014: its arithmetic against the draft's rules, and the qdisc in a lab."""
 
 import ctypes
-import subprocess
 from dataclasses import dataclass
 from fractions import Fraction
-from pathlib import Path
 
 import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sandglass import cache
 from sandglass.errors import SandglassError
+from tests.kmods.userspace import compiled
 from tests.lab.experiments import Lab, bulk, dumbbell
 
-HERE = Path(__file__).parent
 CERTAIN = 128 * 10**9
 MS, SECOND = 10**6, 10**9
 RATE_SAMPLE = 10000
@@ -48,14 +45,7 @@ class Vars(ctypes.Structure):
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
-    path = tmp_path_factory.mktemp("pie_draft") / "pie_draft.so"
-    include = [f"-I{HERE / 'include'}", f"-I{cache.ROOT / 'kmods' / 'sch_pie_draft'}"]
-    checks = ["-Wall", "-Wextra", "-Werror", "-Wno-missing-prototypes"]
-    checks += ["-fsanitize=undefined", "-fsanitize-undefined-trap-on-error"]
-    source = str(HERE / "pie_draft.c")
-    command = ["/usr/bin/cc", "-shared", "-fPIC", "-O2", *checks, *include, "-o", str(path)]
-    subprocess.run([*command, source], check=True)
-    loaded = ctypes.CDLL(str(path))
+    loaded = compiled("pie_draft", "sch_pie_draft", tmp_path_factory.mktemp("pie_draft"))
     loaded.pie_signals.restype = ctypes.c_bool
     return loaded
 
