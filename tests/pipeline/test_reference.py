@@ -7,9 +7,12 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
+from sandglass import grid
 from sandglass.cache import ROOT
 
 REFERENCE = ROOT / "results" / "reference" / "abe"
+# Its long runs, some 15 minutes of two cores, have not been done in the paper profile.
+NOT_YET = {"fig04"}
 KEY = ["experiment", "settings"]
 BUILD = ["kernel_build", "modules"]
 # How far another lab build (compiler, kernel's minor version, Debian's programs) may be from the
@@ -97,8 +100,11 @@ def test_the_papers_reference_holds_together() -> None:
     assert {origin["profile"] for origin in origins} == {"paper"}
     assert len({(origin["kernel_release"], origin["kernel_build"]) for origin in origins}) == 1
     names = {origin["figure"] for origin in origins}
+    assert names == set(grid.figures("abe").figures) - NOT_YET
     for suffix in ("csv", "svg"):
         assert {path.stem for path in REFERENCE.glob(f"fig*.{suffix}")} == names
     judged = pl.read_csv(REFERENCE / "verdicts.csv", infer_schema_length=None)
     assert set(judged["figure"]) == names
     assert not (judged["verdict"] == "not judged").any()
+    unexplained = judged.filter((pl.col("verdict") == "fail") & pl.col("explanation").is_null())
+    assert unexplained["claim"].to_list() == []
