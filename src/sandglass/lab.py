@@ -164,9 +164,13 @@ def _start(
         *arguments,
     ]
 
+    parent = os.getpid()
+
     def in_child() -> None:
-        os.sched_setaffinity(0, {processor})
         _libc.prctl(PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != parent:  # it died before it could be told
+            os._exit(1)
+        os.sched_setaffinity(0, {processor})
         doors.open()
 
     return subprocess.Popen(
