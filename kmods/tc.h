@@ -53,6 +53,7 @@ int addattr32(struct nlmsghdr *message, int size, int type, __u32 value);
 int parse_rtattr(struct rtattr *table[], int most, struct rtattr *first, int size);
 int get_u32(__u32 *value, const char *word, int base);
 int get_time(unsigned int *us, const char *word);
+int get_rate64(__u64 *bytes_per_s, const char *word);
 int print_color_uint(int output, int color, const char *key, const char *format,
 		     unsigned int value);
 int print_color_float(int output, int color, const char *key, const char *format, double value);
@@ -65,6 +66,7 @@ bool is_json_context(void);
 enum tc_type {
 	TC_NUMBER,
 	TC_TIME,	/* in us */
+	TC_RATE,	/* in bytes/s */
 	TC_FLAG,	/* NAME or noNAME */
 };
 
@@ -73,7 +75,7 @@ enum tc_type {
  * @name:	on the command line and in JSON
  * @type:	how it is written
  * @attribute:	its netlink attribute
- * @unit:	printed behind a number, or NULL
+ * @unit:	printed behind a number, where it may also be written; or NULL
  */
 struct tc_option {
 	const char	*name;
@@ -117,6 +119,31 @@ static inline void tc_print_time(const char *name, __u32 us)
 	print_color_string(TC_ANY_OUTPUT, TC_NO_COLOR, NULL, "%s", text);
 }
 
+/* Bytes per second in JSON, in text bits per second, as in tc. */
+static inline void tc_print_rate_of(const char *name, __u32 bytes_per_s)
+{
+	double bits = bytes_per_s * 8.0;
+	const char *unit = "";
+	char text[64];
+
+	if (is_json_context()) {
+		print_color_uint(TC_ANY_OUTPUT, TC_NO_COLOR, name, NULL, bytes_per_s);
+		return;
+	}
+	if (bits >= 1e9) {
+		bits /= 1e9;
+		unit = "G";
+	} else if (bits >= 1e6) {
+		bits /= 1e6;
+		unit = "M";
+	} else if (bits >= 1e3) {
+		bits /= 1e3;
+		unit = "K";
+	}
+	snprintf(text, sizeof(text), "%s %g%sbit ", name, bits, unit);
+	print_color_string(TC_ANY_OUTPUT, TC_NO_COLOR, NULL, "%s", text);
+}
+
 /* Text names only what is set. */
 static inline void tc_print_flag(const char *name, bool set)
 {
@@ -156,12 +183,48 @@ static inline void tc_usage(const char *kind, const struct tc_option *options)
 		static const char * const forms[] = {
 			[TC_NUMBER] = " [ %s NUMBER ]",
 			[TC_TIME] = " [ %s TIME ]",
+			[TC_RATE] = " [ %s RATE ]",
 			[TC_FLAG] = " [ %s | no%s ]",
 		};
 
 		fprintf(stderr, forms[options->type], options->name, options->name);
 	}
 	fprintf(stderr, "\n");
+}
+
+/* A number, with the option's unit or without; returns 0, or -1. */
+static inline int tc_read_number(const struct tc_option *option, const char *word, __u32 *value)
+{
+	size_t unit = option->unit ? strlen(option->unit) : 0, length = strlen(word);
+	char number[32];
+
+	if (unit && length > unit && !strcmp(word + length - unit, option->unit))
+		length -= unit;
+	if (length >= sizeof(number))
+		return -1;
+	memcpy(number, word, length);
+	number[length] = '\0';
+	return get_u32(value, number, 0);
+}
+
+static inline int tc_read_rate(const char *word, __u32 *bytes_per_s)
+{
+	__u64 rate;
+
+	if (get_rate64(&rate, word) || rate > ~0U)
+		return -1;
+	*bytes_per_s = rate;
+	return 0;
+}
+
+/* The value of an option that is no flag; returns 0, or -1. */
+static inline int tc_read(const struct tc_option *option, const char *word, __u32 *value)
+{
+	if (option->type == TC_TIME)
+		return get_time(value, word);
+	if (option->type == TC_RATE)
+		return tc_read_rate(word, value);
+	return tc_read_number(option, word, value);
 }
 
 /* Put what the command line says into `message`; returns 0, or -1 after a message. */
@@ -191,10 +254,15 @@ static inline int tc_parse(const char *kind, const struct tc_option *options, in
 				return -1;
 			}
 			argv++;
-			if (option->type == TC_TIME ? get_time(&value, *argv) :
-						      get_u32(&value, *argv, 0)) {
+			if (tc_read(option, *argv, &value)) {
+				static const char * const kinds[] = {
+					[TC_NUMBER] = "number",
+					[TC_TIME] = "time",
+					[TC_RATE] = "rate",
+				};
+
 				fprintf(stderr, "%s: \"%s\" is no %s for \"%s\"\n", kind, *argv,
-					option->type == TC_TIME ? "time" : "number", word);
+					kinds[option->type], word);
 				return -1;
 			}
 		}
@@ -221,6 +289,8 @@ static inline int tc_print(const struct tc_option *options, struct rtattr *given
 		memcpy(&value, RTA_DATA(attribute), sizeof(value));
 		if (options->type == TC_TIME)
 			tc_print_time(options->name, value);
+		else if (options->type == TC_RATE)
+			tc_print_rate_of(options->name, value);
 		else if (options->type == TC_FLAG)
 			tc_print_flag(options->name, value);
 		else
