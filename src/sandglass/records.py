@@ -125,6 +125,19 @@ XSTATS = {
     ),
     "pie": PIE_XSTATS,
     "pie_draft": PIE_XSTATS,
+    # struct tc_predict_xstats of kmods/sch_predict/uapi.h
+    "predict": np.dtype(
+        [
+            ("detections", "<u4"),
+            ("doubling_us", "<u4"),
+            ("load", "<u4"),
+            ("rate", "<u4"),
+            ("ecn_mark", "<u4"),
+            ("early", "<u4"),
+            ("standing", "<u4"),
+            ("overlimit", "<u4"),
+        ]
+    ),
     # struct tc_fq_pie_xstats
     "fq_pie": np.dtype(
         [

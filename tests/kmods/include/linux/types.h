@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* What the arithmetic of kmods/ needs of the kernel's headers, for a program. */
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 typedef uint8_t u8;
 typedef uint32_t u32;
 typedef uint64_t u64;
+typedef int32_t s32;
 typedef int64_t s64;
 
 #define U32_MAX UINT32_MAX

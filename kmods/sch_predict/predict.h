@@ -1,0 +1,480 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Predict: the algorithm, without a queue
+ *
+ * Finds exponential load transients, such as slow start, in what arrives at a
+ * queue, measures how fast they double, and says when the load that is still to
+ * come will reach a target: Jarvinen, "Congestion Control and Active Queue
+ * Management During Flow Startup", 2019, section 3.4. The thesis publishes what
+ * Predict does and not how; the how is a re-design, explained in
+ * docs/predict.md.
+ *
+ * In slow start each packet that leaves the queue makes its sender send two, one
+ * round trip later. So over any interval the arrivals are a multiple g of the
+ * departures one round trip before, whether the link is idle in between or full.
+ * The round trip is not known: many lags are tried, log-spaced. A lag fits when
+ * the arrivals of the last two intervals of its length are the same multiple of
+ * the departures before each.
+ */
+#ifndef PREDICT_PREDICT_H
+#define PREDICT_PREDICT_H
+
+#include <linux/math64.h>
+#include <linux/minmax.h>
+#include <linux/types.h>
+
+#define PREDICT_SECOND		1000000000ULL
+/* History, in bins; the longest lag takes a quarter of it. */
+#define PREDICT_BINS		4096
+#define PREDICT_LONGEST_LAG	(PREDICT_BINS / 4)
+/* Lags are from 2 bins on, each about 1/11 longer than the one before. */
+#define PREDICT_LAGS		64
+/* A lag is tried so often while its length passes, and has to fit for a quarter of that. */
+#define PREDICT_TRIES		16
+#define PREDICT_FIT		4
+/* Shorter lags than so many full packets take on the link are noise. */
+#define PREDICT_GRAIN		4
+/* Growth is counted in 1/256; from one interval to the next it is between 1.3 and 3. */
+#define PREDICT_ONE		256
+#define PREDICT_LEAST_GROWTH	333
+#define PREDICT_MOST_GROWTH	768
+/* Two intervals grow alike when they differ by no more than a quarter. */
+#define PREDICT_ALIKE		4
+
+/**
+ * struct predict_bin - totals at the start of a bin
+ * @arrived:	bytes
+ * @departed:	bytes
+ */
+struct predict_bin {
+	u64	arrived;
+	u64	departed;
+};
+
+/**
+ * struct predict_lag - how well a lag fits
+ * @bins:	its length
+ * @due:	bin at whose start it is tried next
+ * @fitted:	for how long it has fitted, in bins
+ * @growth:	within it, in 1/PREDICT_ONE
+ */
+struct predict_lag {
+	u32	bins;
+	u32	due;
+	u32	fitted;
+	u32	growth;
+};
+
+/**
+ * struct predict_transient - the transient that is under way
+ * @lag:	time it takes to grow by @growth, in bins; 0 is none
+ * @growth:	in 1/PREDICT_ONE
+ * @until:	last bin for which this holds
+ * @enough:	arrivals within @lag which mean that the target will be reached, in bytes
+ */
+struct predict_transient {
+	u32	lag;
+	u32	growth;
+	u32	until;
+	u64	enough;
+};
+
+/**
+ * struct predict_link - what leaves the queue
+ * @rate:	mean departure rate while packets wait, in bytes/s; 0 is unknown
+ * @bytes:	departed in the measurement under way
+ * @ns:		that it took
+ * @last:	when the last packet left, in ns
+ * @last_size:	of that packet
+ * @waiting:	whether it left others behind
+ * @idle:	whether nothing has arrived since it left none
+ */
+struct predict_link {
+	u64	rate;
+	u64	bytes;
+	u64	ns;
+	u64	last;
+	u32	last_size;
+	bool	waiting;
+	bool	idle;
+};
+
+/**
+ * struct predict - all that Predict knows of its queue
+ * @history:	PREDICT_BINS bins; a bin's place is its number modulo their count
+ * @bin_ns:	length of a bin
+ * @target:	load that is to be reached and not exceeded, in percent of the link's rate
+ * @rate:	the link's rate in bytes/s, or 0 to measure it
+ * @mtu:	a full packet, in bytes
+ * @bin:	number of the current bin
+ * @bin_end:	when it ends, in ns
+ * @now:	totals up to now
+ * @resumed:	bin in which the last pause of the link ended
+ * @pause:	how long it was, in bins
+ * @link:	what leaves
+ * @lags:	all that are tried
+ * @transient:	what was found
+ * @detections:	transients so far
+ */
+struct predict {
+	struct predict_bin		*history;
+	u64				bin_ns;
+	u32				target;
+	u64				rate;
+	u32				mtu;
+	u32				bin;
+	u64				bin_end;
+	struct predict_bin		now;
+	u32				resumed;
+	u32				pause;
+	struct predict_link		link;
+	struct predict_lag		lags[PREDICT_LAGS];
+	struct predict_transient	transient;
+	u32				detections;
+};
+
+/**
+ * predict_restart() - forget all traffic
+ * @p:		with its settings and an allocated history
+ * @now:	in ns
+ */
+static inline void predict_restart(struct predict *p, u64 now)
+{
+	u32 bins = 2;
+	int i;
+
+	for (i = 0; i < PREDICT_BINS; i++)
+		p->history[i] = (struct predict_bin){ };
+	p->now = (struct predict_bin){ };
+	p->bin = 0;
+	p->bin_end = now + p->bin_ns;
+	p->resumed = 0;
+	p->pause = 0;
+	p->link = (struct predict_link){ .last = now };
+	p->transient = (struct predict_transient){ };
+	p->detections = 0;
+	for (i = 0; i < PREDICT_LAGS; i++) {
+		p->lags[i] = (struct predict_lag){ .bins = bins, .due = 1 };
+		bins += max_t(u32, 1, bins / 11);
+	}
+}
+
+/* The link's rate in bytes/s; 0 as long as it is not known. */
+static inline u64 predict_rate(const struct predict *p)
+{
+	return p->rate ? p->rate : p->link.rate;
+}
+
+/* What the link carries in so many bins, in bytes. */
+static inline u64 predict_capacity(const struct predict *p, u32 bins)
+{
+	return div_u64(predict_rate(p) * div_u64(bins * p->bin_ns, 1000), 1000000);
+}
+
+/**
+ * predict_log2() - binary logarithm of a growth
+ * @growth:	in 1/PREDICT_ONE, from PREDICT_ONE to 4 * PREDICT_ONE
+ *
+ * Squares and halves: each square tells one more binary digit.
+ *
+ * Return: the logarithm, in 1/65536, rounded down.
+ */
+static inline u32 predict_log2(u32 growth)
+{
+	u64 x = (u64)growth << 24;	/* in 1/2^32 */
+	u32 log = 0;
+	int i;
+
+	while (x >= 2ULL << 32) {
+		x >>= 1;
+		log += 1 << 16;
+	}
+	for (i = 15; i >= 0; i--) {
+		x = (x >> 1) * (x >> 1) >> 30;
+		if (x >= 2ULL << 32) {
+			x >>= 1;
+			log += 1 << i;
+		}
+	}
+	return log;
+}
+
+/* The time in which the load doubles, in bins. */
+static inline u32 predict_doubling(const struct predict_transient *transient)
+{
+	if (!transient->lag)
+		return 0;
+	return div_u64((u64)transient->lag << 16, predict_log2(transient->growth));
+}
+
+/*
+ * Totals at the start of a bin. Bins from @first on have not been written yet: nothing has arrived
+ * since.
+ */
+static inline struct predict_bin predict_totals(const struct predict *p, u32 bin, u32 first)
+{
+	if ((s32)(bin - first) >= 0)
+		return p->now;
+	return p->history[bin % PREDICT_BINS];
+}
+
+/* Whether y grew to x by no less and no more than slow start does. */
+static inline bool predict_grows(u64 x, u64 y)
+{
+	return x * PREDICT_ONE >= y * PREDICT_LEAST_GROWTH &&
+	       x * PREDICT_ONE <= y * PREDICT_MOST_GROWTH;
+}
+
+/**
+ * predict_fits() - whether the arrivals follow the departures of one lag before
+ * @p:		state
+ * @lag:	to try
+ * @at:		the bin at whose start it is tried
+ * @first:	first bin that is not in the history yet
+ *
+ * Within a pause of the link, and for as long as it lasted after its end, shorter lags show only
+ * the bursts of a round trip that is longer than they.
+ *
+ * Return: growth in 1/PREDICT_ONE, or 0 when it does not fit.
+ */
+static inline u32 predict_fits(const struct predict *p, const struct predict_lag *lag, u32 at,
+			       u32 first)
+{
+	const struct predict_bin t0 = predict_totals(p, at, first);
+	const struct predict_bin t1 = predict_totals(p, at - lag->bins, first);
+	const struct predict_bin t2 = predict_totals(p, at - 2 * lag->bins, first);
+	const struct predict_bin t3 = predict_totals(p, at - 3 * lag->bins, first);
+	u64 x0 = t0.arrived - t1.arrived, y0 = t1.departed - t2.departed;
+	u64 x1 = t1.arrived - t2.arrived, y1 = t2.departed - t3.departed;
+	u64 less, more;
+
+	while ((x0 | x1 | y0 | y1) >> 32) {	/* for the products */
+		x0 >>= 1;
+		x1 >>= 1;
+		y0 >>= 1;
+		y1 >>= 1;
+	}
+	if (lag->bins < p->pause && at - p->resumed < p->pause)
+		return 0;
+	if (predict_capacity(p, lag->bins) < PREDICT_GRAIN * p->mtu)
+		return 0;
+	if (t2.departed - t3.departed < 2 * p->mtu)
+		return 0;
+	if (!predict_grows(x0, y0) || !predict_grows(x1, y1))
+		return 0;
+	less = min_t(u64, x0 * y1, x1 * y0);
+	more = max_t(u64, x0 * y1, x1 * y0);
+	if (more - less > more / PREDICT_ALIKE)
+		return 0;
+	return div64_u64((x0 + x1) * PREDICT_ONE, y0 + y1);
+}
+
+/* Try a lag at all bins up to @last for which it is due. */
+static inline void predict_try(const struct predict *p, struct predict_lag *lag, u32 first,
+			       u32 last)
+{
+	const u32 step = max_t(u32, 1, lag->bins / PREDICT_TRIES);
+
+	for (; (s32)(last - lag->due) >= 0; lag->due += step) {
+		if (lag->due - first > 4 * lag->bins) {	/* it sees nothing but a pause */
+			lag->fitted = 0;
+			lag->due = last + step;
+			return;
+		}
+		lag->growth = predict_fits(p, lag, lag->due, first);
+		lag->fitted = lag->growth ? min_t(u32, lag->fitted + step, 64 * lag->bins) : 0;
+	}
+}
+
+/* The lag that has fitted for most of its own lengths, if any has for long enough. */
+static inline const struct predict_lag *predict_best(const struct predict *p)
+{
+	const struct predict_lag *best = NULL;
+	int i;
+
+	for (i = 0; i < PREDICT_LAGS; i++) {
+		const struct predict_lag *lag = &p->lags[i];
+
+		if (lag->bins > PREDICT_LONGEST_LAG)
+			break;
+		if (lag->fitted * PREDICT_FIT < lag->bins || lag->fitted < 2)
+			continue;
+		if (!best || lag->fitted * best->bins > best->fitted * lag->bins)
+			best = lag;
+	}
+	return best;
+}
+
+/**
+ * predict_enough() - arrivals that announce the target
+ * @p:		settings and rate
+ * @lag:	interval in which they arrive, in bins
+ * @growth:	from one such interval to the next, in 1/PREDICT_ONE
+ *
+ * An exponential that has brought A within the last interval brings A g / (g - 1) in the next
+ * doubling time, interval / log2 g: the feedback time of slow start. The target is what the link
+ * carries in that time.
+ *
+ * Return: A in bytes.
+ */
+static inline u64 predict_enough(const struct predict *p, u32 lag, u32 growth)
+{
+	const u64 share = div_u64((u64)(growth - PREDICT_ONE) << 16, growth);
+
+	return div_u64(div_u64(predict_capacity(p, lag) * p->target, 100) * share,
+		       predict_log2(growth));
+}
+
+/* Look for a transient at the start of a bin. */
+static inline void predict_look(struct predict *p)
+{
+	const struct predict_lag *best = predict_best(p);
+
+	if (best) {
+		p->detections += !p->transient.lag;
+		p->transient = (struct predict_transient){
+			.lag = best->bins,
+			.growth = best->growth,
+			.until = p->bin + max_t(u32, 1, best->bins / PREDICT_FIT),
+			.enough = predict_enough(p, best->bins, best->growth),
+		};
+	} else if ((s32)(p->bin - p->transient.until) > 0) {
+		p->transient.lag = 0;
+	}
+}
+
+/* Go on to the bin that @now is in. */
+static inline void predict_advance(struct predict *p, u64 now)
+{
+	const u32 first = p->bin + 1;
+	u32 last, bin;
+	int i;
+
+	if (now < p->bin_end)
+		return;
+	last = p->bin + 1 + div64_u64(now - p->bin_end, p->bin_ns);
+	for (i = 0; i < PREDICT_LAGS; i++)
+		predict_try(p, &p->lags[i], first, last);
+	bin = last - first < PREDICT_BINS ? first : last - PREDICT_BINS + 1;
+	for (; (s32)(last - bin) >= 0; bin++)
+		p->history[bin % PREDICT_BINS] = p->now;
+	p->bin_end += (u64)(last - p->bin) * p->bin_ns;
+	p->bin = last;
+	predict_look(p);
+}
+
+/* A pause has ended: remember it, unless a longer one still hides what is shorter. */
+static inline void predict_resume(struct predict *p, u64 now)
+{
+	const u64 rate = predict_rate(p);
+	const u64 sending = rate ? div64_u64(p->link.last_size * PREDICT_SECOND, rate) : 0;
+	u64 bins = 0;
+
+	if (now > p->link.last + sending)
+		bins = div64_u64(now - p->link.last - sending, p->bin_ns);
+	if (bins < 2 || (bins < p->pause && p->bin - p->resumed < p->pause))
+		return;
+	/* What was before a longer one is forgotten, and it says nothing of round trips. */
+	p->pause = bins > PREDICT_LONGEST_LAG ? 0 : bins;
+	p->resumed = p->bin;
+}
+
+/**
+ * predict_arrived() - count a packet that arrives
+ * @p:		state
+ * @now:	in ns
+ * @size:	of the packet, in bytes
+ */
+static inline void predict_arrived(struct predict *p, u64 now, u32 size)
+{
+	predict_advance(p, now);
+	if (p->link.idle)
+		predict_resume(p, now);
+	p->link.idle = false;
+	p->now.arrived += size;
+}
+
+/**
+ * predict_departed() - count a packet that leaves, and measure the link's rate
+ * @p:		state
+ * @now:	in ns
+ * @size:	of the packet, in bytes
+ * @waiting:	whether others are left behind
+ */
+static inline void predict_departed(struct predict *p, u64 now, u32 size, bool waiting)
+{
+	struct predict_link *link = &p->link;
+
+	predict_advance(p, now);
+	p->now.departed += size;
+	if (link->waiting) {
+		link->bytes += link->last_size;
+		link->ns += now - link->last;
+	}
+	if (link->bytes >= PREDICT_GRAIN * p->mtu && link->ns >= p->bin_ns) {
+		const u64 rate = div64_u64(link->bytes * PREDICT_SECOND, link->ns);
+
+		link->rate = link->rate ? (3 * link->rate + rate) / 4 : rate;
+		link->bytes = 0;
+		link->ns = 0;
+	}
+	link->last = now;
+	link->last_size = size;
+	link->waiting = waiting;
+	link->idle = !waiting;
+}
+
+/**
+ * predict_signals() - whether the load that is to come reaches the target
+ * @p:		state, after predict_arrived()
+ *
+ * Return: true when each flow of the transient is to be signalled.
+ */
+static inline bool predict_signals(const struct predict *p)
+{
+	const struct predict_transient *transient = &p->transient;
+
+	if (!transient->lag)
+		return false;
+	return p->now.arrived - predict_totals(p, p->bin - transient->lag, p->bin + 1).arrived >=
+	       transient->enough;
+}
+
+/**
+ * predict_load() - the load of the next doubling time
+ * @p:		state
+ *
+ * Return: in percent of what the link carries, or 0 without a transient.
+ */
+static inline u32 predict_load(const struct predict *p)
+{
+	const struct predict_transient *transient = &p->transient;
+	u64 arrived;
+
+	if (!transient->lag || !transient->enough)
+		return 0;
+	arrived = p->now.arrived -
+		  predict_totals(p, p->bin - transient->lag, p->bin + 1).arrived;
+	return min_t(u64, div64_u64(arrived * p->target, transient->enough), U32_MAX);
+}
+
+/**
+ * predict_feedback() - until when the answer to a signal will be seen, at the latest
+ * @p:		state
+ * @backlog:	the queue, in bytes
+ *
+ * The round trip is the lag. On a link that is full each lag fits; then it is no longer than the
+ * link has been full, or there would have been a pause. The queue comes on top.
+ *
+ * Return: in bins from now.
+ */
+static inline u32 predict_feedback(const struct predict *p, u32 backlog)
+{
+	const u64 rate = predict_rate(p);
+	const u32 full = min_t(u32, p->bin - p->resumed, PREDICT_LONGEST_LAG);
+	u64 queue = rate ? div64_u64(backlog * PREDICT_SECOND, rate) : 0;
+
+	queue = min_t(u64, div64_u64(queue, p->bin_ns), PREDICT_BINS);
+	return max_t(u32, p->transient.lag, full) + queue + 1;
+}
+#endif

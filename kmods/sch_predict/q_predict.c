@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The qdisc predict for tc. */
+#include <linux/pkt_sched.h>
+
+#include "../tc.h"
+#include "uapi.h"
+
+static const struct tc_option options[] = {
+	{ "limit",	TC_NUMBER,	TCA_PREDICT_LIMIT, "p" },
+	{ "target",	TC_NUMBER,	TCA_PREDICT_TARGET, "%" },
+	{ "rate",	TC_RATE,	TCA_PREDICT_RATE },
+	{ "bin",	TC_TIME,	TCA_PREDICT_BIN },
+	{ "ecn",	TC_FLAG,	TCA_PREDICT_ECN },
+	{ "standing",	TC_FLAG,	TCA_PREDICT_STANDING },
+	{ }
+};
+
+static int parse(const struct qdisc_util *util, int argc, char **argv, struct nlmsghdr *message,
+		 const char *device)
+{
+	return tc_parse(util->id, options, argc, argv, message);
+}
+
+static int print(const struct qdisc_util *util, FILE *file, struct rtattr *given)
+{
+	return tc_print(options, given);
+}
+
+static int print_statistics(const struct qdisc_util *util, FILE *file, struct rtattr *given)
+{
+	const struct tc_predict_xstats *stats = RTA_DATA(given);
+
+	if (!given || RTA_PAYLOAD(given) < sizeof(*stats))
+		return 0;
+	tc_print_number("detections", stats->detections, "");
+	tc_print_time("doubling", stats->doubling);
+	tc_print_number("load", stats->load, "%");
+	tc_print_rate_of("rate", stats->rate);
+	tc_print_line();
+	tc_print_number("ecn_mark", stats->ecn_mark, "");
+	tc_print_number("early", stats->early, "");
+	tc_print_number("standing", stats->standing, "");
+	tc_print_number("overlimit", stats->overlimit, "");
+	return 0;
+}
+
+struct qdisc_util predict_qdisc_util = {
+	.id		= "predict",
+	.parse_qopt	= parse,
+	.print_qopt	= print,
+	.print_xstats	= print_statistics,
+};

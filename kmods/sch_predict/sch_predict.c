@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * predict - a FIFO that signals exponential load transients before they overload it
+ *
+ * Signals at enqueue, to each flow once in a transient; a packet that cannot be
+ * marked is dropped. What stands in the queue without a transient is left to
+ * CoDel if wanted.
+ */
+#include <linux/ktime.h>
+#include <linux/minmax.h>
+#include <linux/module.h>
+#include <linux/skbuff.h>
+#include <linux/slab.h>
+#include <net/codel.h>
+#include <net/codel_impl.h>
+#include <net/codel_qdisc.h>
+#include <net/inet_ecn.h>
+#include <net/netlink.h>
+#include <net/pkt_sched.h>
+
+#include "flows.h"
+#include "predict.h"
+#include "uapi.h"
+
+/**
+ * struct predict_sched - private data of the qdisc
+ * @predict:	the algorithm
+ * @flows:	that have been signalled
+ * @ecn:	whether signals are marks where they can be
+ * @standing:	whether CoDel acts on standing queues
+ * @params:	of CoDel
+ * @vars:	of CoDel
+ * @codel:	statistics of CoDel
+ * @marks:	packets marked for a transient
+ * @drops:	packets dropped for a transient
+ * @standing_drops: packets that CoDel dropped
+ * @overlimit:	packets dropped for want of room
+ */
+struct predict_sched {
+	struct predict		predict;
+	struct predict_flows	flows;
+	bool			ecn;
+	bool			standing;
+	struct codel_params	params;
+	struct codel_vars	vars;
+	struct codel_stats	codel;
+	u32			marks;
+	u32			drops;
+	u32			standing_drops;
+	u32			overlimit;
+};
+
+/* Whether this packet is to carry a signal. Small ones make no load, and are hard to spare. */
+static bool signals(struct predict_sched *q, const struct Qdisc *sch, struct sk_buff *skb)
+{
+	struct predict *p = &q->predict;
+
+	if (!predict_signals(p) || skb->len < p->mtu / 4)
+		return false;
+	/*
+	 * The answer takes one feedback time; until the last flow has answered and three intervals
+	 * tell of it, the transient seems to go on.
+	 */
+	return predict_claim(&q->flows, skb_get_hash(skb), p->bin,
+			     4 * predict_feedback(p, sch->qstats.backlog));
+}
+
+static int predict_enqueue(struct sk_buff *skb, struct Qdisc *sch, struct sk_buff **to_free)
+{
+	struct predict_sched *q = qdisc_priv(sch);
+
+	predict_arrived(&q->predict, ktime_get_ns(), qdisc_pkt_len(skb));
+	if (unlikely(qdisc_qlen(sch) >= sch->limit)) {
+		q->overlimit++;
+		return qdisc_drop(skb, sch, to_free);
+	}
+	if (signals(q, sch, skb)) {
+		if (!q->ecn || !INET_ECN_set_ce(skb)) {
+			q->drops++;
+			return qdisc_drop(skb, sch, to_free);
+		}
+		q->marks++;
+	}
+	codel_set_enqueue_time(skb);
+	return qdisc_enqueue_tail(skb, sch);
+}
+
+static struct sk_buff *take(struct codel_vars *vars, void *ctx)
+{
+	struct Qdisc *sch = ctx;
+	struct sk_buff *skb = __qdisc_dequeue_head(&sch->q);
+
+	if (skb)
+		qdisc_qstats_backlog_dec(sch, skb);
+	return skb;
+}
+
+static void drop(struct sk_buff *skb, void *ctx)
+{
+	struct Qdisc *sch = ctx;
+	struct predict_sched *q = qdisc_priv(sch);
+
+	q->standing_drops++;
+	kfree_skb(skb);
+	qdisc_qstats_drop(sch);
+}
+
+/* The next packet; CoDel sees it but for the time of a transient. */
+static struct sk_buff *next_packet(struct Qdisc *sch)
+{
+	struct predict_sched *q = qdisc_priv(sch);
+	struct sk_buff *skb;
+
+	if (!q->standing || q->predict.transient.lag)
+		return take(NULL, sch);
+	skb = codel_dequeue(sch, &sch->qstats.backlog, &q->params, &q->vars, &q->codel,
+			    qdisc_pkt_len, codel_get_enqueue_time, drop, take);
+	if (q->codel.drop_count) {
+		qdisc_tree_reduce_backlog(sch, q->codel.drop_count, q->codel.drop_len);
+		q->codel.drop_count = 0;
+		q->codel.drop_len = 0;
+	}
+	return skb;
+}
+
+static struct sk_buff *predict_dequeue(struct Qdisc *sch)
+{
+	struct predict_sched *q = qdisc_priv(sch);
+	struct sk_buff *skb = next_packet(sch);
+
+	if (skb) {
+		qdisc_bstats_update(sch, skb);
+		predict_departed(&q->predict, ktime_get_ns(), qdisc_pkt_len(skb),
+				 qdisc_qlen(sch));
+	}
+	return skb;
+}
+
+static void restart(struct Qdisc *sch)
+{
+	struct predict_sched *q = qdisc_priv(sch);
+
+	q->predict.mtu = clamp_t(u32, psched_mtu(qdisc_dev(sch)), 64, 1 << 16);
+	q->params.mtu = q->predict.mtu;
+	predict_restart(&q->predict, ktime_get_ns());
+	memset(&q->flows, 0, sizeof(q->flows));
+	codel_vars_init(&q->vars);
+	codel_stats_init(&q->codel);
+}
+
+/* Linux 6.1 takes no pointers to constants here. */
+static struct netlink_range_validation us_to_a_second = { 100, USEC_PER_SEC };
+
+static const struct nla_policy predict_policy[TCA_PREDICT_MAX + 1] = {
+	[TCA_PREDICT_LIMIT]	= NLA_POLICY_MIN(NLA_U32, 1),
+	[TCA_PREDICT_TARGET]	= NLA_POLICY_RANGE(NLA_U32, 1, 1000),
+	[TCA_PREDICT_RATE]	= { .type = NLA_U32 },
+	[TCA_PREDICT_BIN]	= NLA_POLICY_FULL_RANGE(NLA_U32, &us_to_a_second),
+	[TCA_PREDICT_ECN]	= NLA_POLICY_MAX(NLA_U32, 1),
+	[TCA_PREDICT_STANDING]	= NLA_POLICY_MAX(NLA_U32, 1),
+};
+
+/* Packets that a shorter limit leaves no room for are dropped from the head. */
+static void drop_excess(struct Qdisc *sch)
+{
+	unsigned int packets = 0, bytes = 0;
+
+	while (sch->q.qlen > sch->limit) {
+		struct sk_buff *skb = take(NULL, sch);
+
+		if (!skb)
+			break;
+		packets++;
+		bytes += qdisc_pkt_len(skb);
+		rtnl_qdisc_drop(skb, sch);
+	}
+	qdisc_tree_reduce_backlog(sch, packets, bytes);
+}
+
+static int predict_change(struct Qdisc *sch, struct nlattr *opt, struct netlink_ext_ack *extack)
+{
+	struct nlattr *tb[TCA_PREDICT_MAX + 1];
+	struct predict_sched *q = qdisc_priv(sch);
+	struct predict *p = &q->predict;
+	u64 bin_ns = p->bin_ns;
+	int err;
+
+	err = nla_parse_nested(tb, TCA_PREDICT_MAX, opt, predict_policy, extack);
+	if (err < 0)
+		return err;
+
+	sch_tree_lock(sch);
+	if (tb[TCA_PREDICT_LIMIT])
+		sch->limit = nla_get_u32(tb[TCA_PREDICT_LIMIT]);
+	if (tb[TCA_PREDICT_TARGET])
+		p->target = nla_get_u32(tb[TCA_PREDICT_TARGET]);
+	if (tb[TCA_PREDICT_RATE])
+		p->rate = nla_get_u32(tb[TCA_PREDICT_RATE]);
+	if (tb[TCA_PREDICT_BIN])
+		p->bin_ns = (u64)nla_get_u32(tb[TCA_PREDICT_BIN]) * NSEC_PER_USEC;
+	if (tb[TCA_PREDICT_ECN])
+		q->ecn = nla_get_u32(tb[TCA_PREDICT_ECN]);
+	if (tb[TCA_PREDICT_STANDING])
+		q->standing = nla_get_u32(tb[TCA_PREDICT_STANDING]);
+	q->params.ecn = q->ecn;
+	if (p->bin_ns != bin_ns)	/* the history counts in bins */
+		restart(sch);
+	drop_excess(sch);
+	sch_tree_unlock(sch);
+	return 0;
+}
+
+static int predict_init(struct Qdisc *sch, struct nlattr *opt, struct netlink_ext_ack *extack)
+{
+	struct predict_sched *q = qdisc_priv(sch);
+
+	sch->limit = 1000;
+	q->predict.bin_ns = NSEC_PER_MSEC;
+	q->predict.target = 100;
+	codel_params_init(&q->params);
+	q->predict.history = kvcalloc(PREDICT_BINS, sizeof(*q->predict.history), GFP_KERNEL);
+	if (!q->predict.history)
+		return -ENOMEM;
+	restart(sch);
+	return opt ? predict_change(sch, opt, extack) : 0;
+}
+
+static void predict_reset(struct Qdisc *sch)
+{
+	qdisc_reset_queue(sch);
+	restart(sch);
+}
+
+static void predict_destroy(struct Qdisc *sch)
+{
+	struct predict_sched *q = qdisc_priv(sch);
+
+	kvfree(q->predict.history);
+}
+
+static int predict_dump(struct Qdisc *sch, struct sk_buff *skb)
+{
+	const struct predict_sched *q = qdisc_priv(sch);
+	const struct predict *p = &q->predict;
+	struct nlattr *opts = nla_nest_start(skb, TCA_OPTIONS);
+
+	if (!opts)
+		return -EMSGSIZE;
+	if (nla_put_u32(skb, TCA_PREDICT_LIMIT, sch->limit) ||
+	    nla_put_u32(skb, TCA_PREDICT_TARGET, p->target) ||
+	    nla_put_u32(skb, TCA_PREDICT_RATE, p->rate) ||
+	    nla_put_u32(skb, TCA_PREDICT_BIN, div_u64(p->bin_ns, NSEC_PER_USEC)) ||
+	    nla_put_u32(skb, TCA_PREDICT_ECN, q->ecn) ||
+	    nla_put_u32(skb, TCA_PREDICT_STANDING, q->standing)) {
+		nla_nest_cancel(skb, opts);
+		return -EMSGSIZE;
+	}
+	return nla_nest_end(skb, opts);
+}
+
+static int predict_dump_stats(struct Qdisc *sch, struct gnet_dump *d)
+{
+	const struct predict_sched *q = qdisc_priv(sch);
+	const struct predict *p = &q->predict;
+	const u64 doubling = predict_doubling(&p->transient) * p->bin_ns;
+	struct tc_predict_xstats stats = {
+		.detections	= p->detections,
+		.doubling	= div_u64(doubling, NSEC_PER_USEC),
+		.load		= predict_load(p),
+		.rate		= min_t(u64, predict_rate(p), U32_MAX),
+		.ecn_mark	= q->marks,
+		.early		= q->drops,
+		.standing	= q->codel.ecn_mark + q->standing_drops,
+		.overlimit	= q->overlimit,
+	};
+
+	return gnet_stats_copy_app(d, &stats, sizeof(stats));
+}
+
+static struct Qdisc_ops predict_ops __read_mostly = {
+	.id		= "predict",
+	.priv_size	= sizeof(struct predict_sched),
+	.enqueue	= predict_enqueue,
+	.dequeue	= predict_dequeue,
+	.peek		= qdisc_peek_dequeued,
+	.init		= predict_init,
+	.reset		= predict_reset,
+	.destroy	= predict_destroy,
+	.change		= predict_change,
+	.dump		= predict_dump,
+	.dump_stats	= predict_dump_stats,
+	.owner		= THIS_MODULE,
+};
+
+static int __init predict_module_init(void)
+{
+	return register_qdisc(&predict_ops);
+}
+
+static void __exit predict_module_exit(void)
+{
+	unregister_qdisc(&predict_ops);
+}
+
+module_init(predict_module_init);
+module_exit(predict_module_exit);
+
+MODULE_DESCRIPTION("Predict: AQM for exponential load transients");
+MODULE_LICENSE("GPL");
+MODULE_ALIAS("net-sch-predict");

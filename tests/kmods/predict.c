@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The functions of kmods/sch_predict as a library that Python can call. */
+#include <linux/types.h>
+
+#define inline
+#define static
+#include "predict.h"
+#include "flows.h"
