@@ -19,6 +19,7 @@ KINDS: dict[str, Mapped] = {
     "fq_codel": {"kind": "fq_codel"},
     "pie": {"kind": "pie"},
     "pie_draft": {"kind": "pie_draft"},
+    "pi2": {"kind": "pi2"},
     "fq_pie": {"kind": "fq_pie"},
     "red": {"kind": "red"} | RED,
 }
