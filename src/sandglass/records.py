@@ -124,6 +124,15 @@ XSTATS = {
             ("drop_overmemory", "<u4"),
         ]
     ),
+    # struct tc_sfq_codel_xstats
+    "sfq_codel": np.dtype(
+        [
+            ("maxpacket", "<u4"),
+            ("drop_overlimit", "<u4"),
+            ("ecn_mark", "<u4"),
+            ("flows_len", "<u4"),
+        ]
+    ),
     "pie": PIE_XSTATS,
     "pie_draft": PIE_XSTATS,
     # struct tc_pi2_xstats; both probabilities are fractions of 2^64
