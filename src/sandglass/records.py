@@ -1,7 +1,8 @@
 """The recorder's binary records as tables. Columns and units: docs/data-format.md.
 
 The layouts are those of kmods/recorder/recorder.c and of the xstats structures
-of <linux/pkt_sched.h>; all are little-endian, addresses and ports big-endian.
+of <linux/pkt_sched.h> and of the modules' uapi.h; all are little-endian, addresses and ports
+big-endian.
 """
 
 from collections.abc import Mapping, Sequence
@@ -123,6 +124,15 @@ XSTATS = {
             ("drop_overmemory", "<u4"),
         ]
     ),
+    # struct tc_sfq_codel_xstats
+    "sfq_codel": np.dtype(
+        [
+            ("maxpacket", "<u4"),
+            ("drop_overlimit", "<u4"),
+            ("ecn_mark", "<u4"),
+            ("flows_len", "<u4"),
+        ]
+    ),
     "pie": PIE_XSTATS,
     "pie_draft": PIE_XSTATS,
     # struct tc_predict_xstats of kmods/sch_predict/uapi.h
@@ -136,6 +146,17 @@ XSTATS = {
             ("early", "<u4"),
             ("standing", "<u4"),
             ("overlimit", "<u4"),
+    # struct tc_pi2_xstats; both probabilities are fractions of 2^64
+    "pi2": np.dtype(
+        [
+            ("prob", "<u8"),
+            ("pseudo_prob", "<u8"),
+            ("delay_us", "<u4"),
+            ("packets_in", "<u4"),
+            ("dropped", "<u4"),
+            ("overlimit", "<u4"),
+            ("maxq", "<u4"),
+            ("ecn_mark", "<u4"),
         ]
     ),
     # struct tc_fq_pie_xstats
@@ -376,8 +397,9 @@ def queues(records: Records, names: Names) -> pl.DataFrame:
             raw = np.ascontiguousarray(mine["xstats"]).view(np.uint8).reshape(len(mine), -1)
             own = np.ascontiguousarray(raw[:, : layout.itemsize]).view(layout)[:, 0]
             frame = frame.with_columns(**_plain(own, layout.names or ()))
-            if "prob" in frame.columns:
-                frame = frame.with_columns(pl.col("prob").cast(pl.Float64) / 2.0**64)
+            frame = frame.with_columns(
+                pl.col("^(pseudo_)?prob$").cast(pl.Float64) / 2.0**64,
+            )
         parts.append(frame)
     frame = pl.concat(parts, how="diagonal").sort("time_ns", maintain_order=True)
     first = ["time_ns", "bottleneck", "direction"]

@@ -17,9 +17,11 @@ RED = {"limit": "200kB", "min": "20kB", "max": "80kB", "avpkt": 1000}
 KINDS: dict[str, Mapped] = {
     "codel": {"kind": "codel"},
     "fq_codel": {"kind": "fq_codel"},
+    "sfq_codel": {"kind": "sfq_codel"},
     "pie": {"kind": "pie"},
     "pie_draft": {"kind": "pie_draft"},
     "predict": {"kind": "predict"},
+    "pi2": {"kind": "pi2"},
     "fq_pie": {"kind": "fq_pie"},
     "red": {"kind": "red"} | RED,
 }

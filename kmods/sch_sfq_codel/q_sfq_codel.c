@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The qdisc sfq_codel for tc. */
+#include "../tc.h"
+#include "uapi.h"
+
+static const struct tc_option options[] = {
+	{ "limit",	TC_NUMBER,	TCA_SFQ_CODEL_LIMIT, "p" },
+	{ "flows",	TC_NUMBER,	TCA_SFQ_CODEL_FLOWS },
+	{ "quantum",	TC_NUMBER,	TCA_SFQ_CODEL_QUANTUM, "b" },
+	{ "target",	TC_TIME,	TCA_SFQ_CODEL_TARGET },
+	{ "interval",	TC_TIME,	TCA_SFQ_CODEL_INTERVAL },
+	{ "ecn",	TC_FLAG,	TCA_SFQ_CODEL_ECN },
+	{ }
+};
+
+static int parse(const struct qdisc_util *util, int argc, char **argv, struct nlmsghdr *message,
+		 const char *device)
+{
+	return tc_parse(util->id, options, argc, argv, message);
+}
+
+static int print(const struct qdisc_util *util, FILE *file, struct rtattr *given)
+{
+	return tc_print(options, given);
+}
+
+static int print_statistics(const struct qdisc_util *util, FILE *file, struct rtattr *given)
+{
+	const struct tc_sfq_codel_xstats *stats = RTA_DATA(given);
+
+	if (!given || RTA_PAYLOAD(given) < sizeof(*stats))
+		return 0;
+	tc_print_number("maxpacket", stats->maxpacket, "");
+	tc_print_number("drop_overlimit", stats->drop_overlimit, "");
+	tc_print_number("ecn_mark", stats->ecn_mark, "");
+	tc_print_number("flows_len", stats->flows_len, "");
+	return 0;
+}
+
+struct qdisc_util sfq_codel_qdisc_util = {
+	.id		= "sfq_codel",
+	.parse_qopt	= parse,
+	.print_qopt	= print,
+	.print_xstats	= print_statistics,
+};

@@ -1,0 +1,358 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * sfq_codel - the qdisc SFQ-CoDel: stochastic fair queueing, CoDel on each queue
+ *
+ * A hash puts each flow into one of many queues, which take turns by plain
+ * deficit round robin: fq_codel without its list of new flows, so that a queue
+ * that has just got its first packet waits for all others. CoDel is mainline's.
+ */
+#include <linux/ktime.h>
+#include <linux/list.h>
+#include <linux/minmax.h>
+#include <linux/mm.h>
+#include <linux/module.h>
+#include <linux/random.h>
+#include <linux/siphash.h>
+#include <linux/skbuff.h>
+#include <net/codel.h>
+#include <net/codel_impl.h>
+#include <net/codel_qdisc.h>
+#include <net/netlink.h>
+#include <net/pkt_sched.h>
+
+#include "drr.h"
+#include "uapi.h"
+
+/**
+ * struct flow_queue - the packets of the flows that share a hash value
+ * @drr:	its turns
+ * @packets:	in order of arrival
+ * @backlog:	their size in bytes
+ * @codel:	state of its CoDel
+ */
+struct flow_queue {
+	struct drr_queue	drr;
+	struct qdisc_skb_head	packets;
+	u32			backlog;
+	struct codel_vars	codel;
+};
+
+/**
+ * struct sfq_codel_sched - private data of the qdisc
+ * @queues:	all of them
+ * @flows:	how many they are
+ * @perturbation: key of the hash, drawn when the qdisc is made
+ * @drr:	the round of those with packets
+ * @codel:	settings of every CoDel
+ * @codel_stats: sums over every CoDel
+ * @drop_overlimit: packets dropped for want of room
+ */
+struct sfq_codel_sched {
+	struct flow_queue	*queues;
+	u32			flows;
+	siphash_key_t		perturbation;
+	struct drr		drr;
+	struct codel_params	codel;
+	struct codel_stats	codel_stats;
+	u32			drop_overlimit;
+};
+
+static struct flow_queue *queue_of(const struct sfq_codel_sched *q, const struct sk_buff *skb)
+{
+	return &q->queues[reciprocal_scale(skb_get_hash_perturb(skb, &q->perturbation),
+					   q->flows)];
+}
+
+static struct sk_buff *take_head(struct Qdisc *sch, struct flow_queue *queue)
+{
+	struct sk_buff *skb = __qdisc_dequeue_head(&queue->packets);
+
+	if (skb) {
+		queue->backlog -= qdisc_pkt_len(skb);
+		sch->q.qlen--;
+		qdisc_qstats_backlog_dec(sch, skb);
+	}
+	return skb;
+}
+
+/* Drop the head of the queue with most bytes: its sender learns of it soonest. */
+static bool make_room(struct Qdisc *sch, struct sk_buff **to_free)
+{
+	struct sfq_codel_sched *q = qdisc_priv(sch);
+	struct flow_queue *queue, *longest = NULL;
+	struct sk_buff *skb;
+	unsigned int size;
+
+	list_for_each_entry(queue, &q->drr.round, drr.place)
+		if (queue->backlog > (longest ? longest->backlog : 0))
+			longest = queue;
+	if (!longest)	/* all there is has been peeked at */
+		return false;
+	skb = take_head(sch, longest);
+	size = qdisc_pkt_len(skb);
+	q->drop_overlimit++;
+	qdisc_drop(skb, sch, to_free);
+	qdisc_tree_reduce_backlog(sch, 1, size);
+	return true;
+}
+
+static int sfq_codel_enqueue(struct sk_buff *skb, struct Qdisc *sch, struct sk_buff **to_free)
+{
+	struct sfq_codel_sched *q = qdisc_priv(sch);
+	struct flow_queue *queue = queue_of(q, skb);
+
+	while (sch->q.qlen >= sch->limit)
+		if (!make_room(sch, to_free))
+			return qdisc_drop(skb, sch, to_free);
+	codel_set_enqueue_time(skb);
+	__qdisc_enqueue_tail(skb, &queue->packets);
+	queue->backlog += qdisc_pkt_len(skb);
+	sch->q.qlen++;
+	qdisc_qstats_backlog_inc(sch, skb);
+	drr_join(&q->drr, &queue->drr);
+	return NET_XMIT_SUCCESS;
+}
+
+/* For CoDel. */
+
+static struct sk_buff *codel_take(struct codel_vars *vars, void *sch)
+{
+	return take_head(sch, container_of(vars, struct flow_queue, codel));
+}
+
+static void codel_drop(struct sk_buff *skb, void *sch)
+{
+	kfree_skb(skb);
+	qdisc_qstats_drop(sch);
+}
+
+static struct sk_buff *next_packet(struct Qdisc *sch)
+{
+	struct sfq_codel_sched *q = qdisc_priv(sch);
+	struct drr_queue *turn;
+
+	while ((turn = drr_turn(&q->drr))) {
+		struct flow_queue *queue = container_of(turn, struct flow_queue, drr);
+		/* The backlog that CoDel leaves alone is the whole qdisc's, as in fq_codel. */
+		struct sk_buff *skb = codel_dequeue(sch, &sch->qstats.backlog, &q->codel,
+						    &queue->codel, &q->codel_stats,
+						    qdisc_pkt_len, codel_get_enqueue_time,
+						    codel_drop, codel_take);
+
+		if (skb) {
+			drr_sent(turn, qdisc_pkt_len(skb));
+			qdisc_bstats_update(sch, skb);
+			return skb;
+		}
+		drr_leave(&q->drr, turn);
+	}
+	return NULL;
+}
+
+/* Tell the qdiscs above what CoDel has dropped. */
+static void report_drops(struct Qdisc *sch)
+{
+	struct sfq_codel_sched *q = qdisc_priv(sch);
+
+	if (!q->codel_stats.drop_count)
+		return;
+	qdisc_tree_reduce_backlog(sch, q->codel_stats.drop_count, q->codel_stats.drop_len);
+	q->codel_stats.drop_count = 0;
+	q->codel_stats.drop_len = 0;
+}
+
+static struct sk_buff *sfq_codel_dequeue(struct Qdisc *sch)
+{
+	struct sk_buff *skb = next_packet(sch);
+
+	report_drops(sch);
+	return skb;
+}
+
+/* Drops are reported when the packet counts again: to the qdiscs above it never left. */
+static struct sk_buff *sfq_codel_peek(struct Qdisc *sch)
+{
+	struct sk_buff *skb = skb_peek(&sch->gso_skb);
+
+	if (skb)
+		return skb;
+	skb = next_packet(sch);
+	if (skb) {
+		__skb_queue_head(&sch->gso_skb, skb);
+		qdisc_qstats_backlog_inc(sch, skb);
+		sch->q.qlen++;
+	}
+	report_drops(sch);
+	return skb;
+}
+
+/*
+ * Linux 6.1 takes no pointers to constants here. CoDel's clock ticks every
+ * 1024 ns: an interval below 2 us would be none.
+ */
+static struct netlink_range_validation flows_range = { 1, 65536 };
+static struct netlink_range_validation quantum_range = { 256, 1 << 20 };
+static struct netlink_range_validation target_range = { .max = 60 * USEC_PER_SEC };
+static struct netlink_range_validation interval_range = { 2, 60 * USEC_PER_SEC };
+
+static const struct nla_policy sfq_codel_policy[TCA_SFQ_CODEL_MAX + 1] = {
+	[TCA_SFQ_CODEL_LIMIT]		= NLA_POLICY_MIN(NLA_U32, 1),
+	[TCA_SFQ_CODEL_FLOWS]		= NLA_POLICY_FULL_RANGE(NLA_U32, &flows_range),
+	[TCA_SFQ_CODEL_QUANTUM]		= NLA_POLICY_FULL_RANGE(NLA_U32, &quantum_range),
+	[TCA_SFQ_CODEL_TARGET]		= NLA_POLICY_FULL_RANGE(NLA_U32, &target_range),
+	[TCA_SFQ_CODEL_INTERVAL]	= NLA_POLICY_FULL_RANGE(NLA_U32, &interval_range),
+	[TCA_SFQ_CODEL_ECN]		= NLA_POLICY_MAX(NLA_U32, 1),
+};
+
+static codel_time_t us_to_codel(u32 us)
+{
+	return ((u64)us * NSEC_PER_USEC) >> CODEL_SHIFT;
+}
+
+/* What a shorter limit leaves no room for is dropped when the next packet arrives. */
+static int sfq_codel_change(struct Qdisc *sch, struct nlattr *opt, struct netlink_ext_ack *extack)
+{
+	struct nlattr *tb[TCA_SFQ_CODEL_MAX + 1];
+	struct sfq_codel_sched *q = qdisc_priv(sch);
+	int err;
+
+	err = nla_parse_nested(tb, TCA_SFQ_CODEL_MAX, opt, sfq_codel_policy, extack);
+	if (err < 0)
+		return err;
+	if (tb[TCA_SFQ_CODEL_FLOWS] && q->queues) {
+		NL_SET_ERR_MSG_ATTR(extack, tb[TCA_SFQ_CODEL_FLOWS],
+				    "the number of queues cannot change");
+		return -EINVAL;
+	}
+
+	sch_tree_lock(sch);
+	if (tb[TCA_SFQ_CODEL_LIMIT])
+		sch->limit = nla_get_u32(tb[TCA_SFQ_CODEL_LIMIT]);
+	if (tb[TCA_SFQ_CODEL_FLOWS])
+		q->flows = nla_get_u32(tb[TCA_SFQ_CODEL_FLOWS]);
+	if (tb[TCA_SFQ_CODEL_QUANTUM])
+		q->drr.quantum = nla_get_u32(tb[TCA_SFQ_CODEL_QUANTUM]);
+	if (tb[TCA_SFQ_CODEL_TARGET])
+		q->codel.target = us_to_codel(nla_get_u32(tb[TCA_SFQ_CODEL_TARGET]));
+	if (tb[TCA_SFQ_CODEL_INTERVAL])
+		q->codel.interval = us_to_codel(nla_get_u32(tb[TCA_SFQ_CODEL_INTERVAL]));
+	if (tb[TCA_SFQ_CODEL_ECN])
+		q->codel.ecn = nla_get_u32(tb[TCA_SFQ_CODEL_ECN]);
+	sch_tree_unlock(sch);
+	return 0;
+}
+
+static void forget(struct sfq_codel_sched *q)
+{
+	u32 i;
+
+	drr_empty(&q->drr);
+	for (i = 0; i < q->flows; i++) {
+		struct flow_queue *queue = &q->queues[i];
+
+		drr_outside(&queue->drr);
+		__qdisc_reset_queue(&queue->packets);
+		queue->backlog = 0;
+		codel_vars_init(&queue->codel);
+	}
+}
+
+static int sfq_codel_init(struct Qdisc *sch, struct nlattr *opt, struct netlink_ext_ack *extack)
+{
+	struct sfq_codel_sched *q = qdisc_priv(sch);
+	const u32 mtu = psched_mtu(qdisc_dev(sch));
+	int err = 0;
+
+	sch->limit = 10240;
+	q->flows = 1024;
+	q->drr.quantum = clamp_t(u32, mtu, 256, 1 << 20);
+	codel_params_init(&q->codel);
+	codel_stats_init(&q->codel_stats);
+	q->codel.mtu = mtu;
+	get_random_bytes(&q->perturbation, sizeof(q->perturbation));
+	if (opt)
+		err = sfq_codel_change(sch, opt, extack);
+	if (err)
+		return err;
+	q->queues = kvcalloc(q->flows, sizeof(*q->queues), GFP_KERNEL);
+	if (!q->queues)
+		return -ENOMEM;
+	forget(q);
+	return 0;
+}
+
+static void sfq_codel_reset(struct Qdisc *sch)
+{
+	forget(qdisc_priv(sch));
+}
+
+static void sfq_codel_destroy(struct Qdisc *sch)
+{
+	struct sfq_codel_sched *q = qdisc_priv(sch);
+
+	kvfree(q->queues);
+}
+
+static int sfq_codel_dump(struct Qdisc *sch, struct sk_buff *skb)
+{
+	const struct sfq_codel_sched *q = qdisc_priv(sch);
+	struct nlattr *opts = nla_nest_start(skb, TCA_OPTIONS);
+
+	if (!opts)
+		return -EMSGSIZE;
+	if (nla_put_u32(skb, TCA_SFQ_CODEL_LIMIT, sch->limit) ||
+	    nla_put_u32(skb, TCA_SFQ_CODEL_FLOWS, q->flows) ||
+	    nla_put_u32(skb, TCA_SFQ_CODEL_QUANTUM, q->drr.quantum) ||
+	    nla_put_u32(skb, TCA_SFQ_CODEL_TARGET, codel_time_to_us(q->codel.target)) ||
+	    nla_put_u32(skb, TCA_SFQ_CODEL_INTERVAL, codel_time_to_us(q->codel.interval)) ||
+	    nla_put_u32(skb, TCA_SFQ_CODEL_ECN, q->codel.ecn)) {
+		nla_nest_cancel(skb, opts);
+		return -EMSGSIZE;
+	}
+	return nla_nest_end(skb, opts);
+}
+
+static int sfq_codel_dump_stats(struct Qdisc *sch, struct gnet_dump *d)
+{
+	const struct sfq_codel_sched *q = qdisc_priv(sch);
+	struct tc_sfq_codel_xstats stats = {
+		.maxpacket	= q->codel_stats.maxpacket,
+		.drop_overlimit	= q->drop_overlimit,
+		.ecn_mark	= q->codel_stats.ecn_mark,
+		.flows_len	= q->drr.length,
+	};
+
+	return gnet_stats_copy_app(d, &stats, sizeof(stats));
+}
+
+static struct Qdisc_ops sfq_codel_ops __read_mostly = {
+	.id		= "sfq_codel",
+	.priv_size	= sizeof(struct sfq_codel_sched),
+	.enqueue	= sfq_codel_enqueue,
+	.dequeue	= sfq_codel_dequeue,
+	.peek		= sfq_codel_peek,
+	.init		= sfq_codel_init,
+	.reset		= sfq_codel_reset,
+	.destroy	= sfq_codel_destroy,
+	.change		= sfq_codel_change,
+	.dump		= sfq_codel_dump,
+	.dump_stats	= sfq_codel_dump_stats,
+	.owner		= THIS_MODULE,
+};
+
+static int __init sfq_codel_module_init(void)
+{
+	return register_qdisc(&sfq_codel_ops);
+}
+
+static void __exit sfq_codel_module_exit(void)
+{
+	unregister_qdisc(&sfq_codel_ops);
+}
+
+module_init(sfq_codel_module_init);
+module_exit(sfq_codel_module_exit);
+
+MODULE_DESCRIPTION("Stochastic fair queueing with CoDel on each queue");
+MODULE_LICENSE("GPL");
+MODULE_ALIAS("net-sch-sfq_codel");
