@@ -17,11 +17,13 @@ from pydantic import (
     Field,
     ModelWrapValidatorHandler,
     PlainSerializer,
+    PlainValidator,
     PrivateAttr,
     StrictBool,
     StrictInt,
     StrictStr,
     Tag,
+    TypeAdapter,
     ValidationError,
     WithJsonSchema,
     model_validator,
@@ -405,6 +407,86 @@ class HostSettings(Part):
     )
 
 
+class Lognormal(Part):
+    """A lognormal distribution of sizes; what falls outside of its bounds is moved to them."""
+
+    median: Size = Field(description="Half of the sizes are smaller.", examples=["30kB"])
+    sigma: Annotated[float, Field(strict=True, ge=0, le=10, allow_inf_nan=False)] = Field(
+        description="Standard deviation of the sizes' natural logarithm.", examples=[1.2]
+    )
+    least: Size = Field(
+        default=1,
+        description="Smaller sizes become this.",
+        examples=["1kB"],
+        json_schema_extra={"default": "1B"},
+    )
+    most: Size = Field(description="Larger sizes become this.", examples=["1MB"])
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Self:
+        if not self.least <= self.median <= self.most:
+            values = (self.least, self.median, self.most)
+            least, median, most = map(units.format_size, values)
+            text = f"{median} is not between least and most, {least} and {most}"
+            raise PartError([(("median",), text)])
+        return self
+
+
+class RandomSize(Part):
+    """A size that each flow draws for itself; the seed decides."""
+
+    lognormal: Lognormal = Field(
+        description="From a lognormal distribution.",
+        examples=[{"median": "30kB", "sigma": 1.2, "least": "1kB", "most": "1MB"}],
+    )
+
+
+def _one_or_random(value: object) -> Any:
+    return _read(RandomSize if isinstance(value, dict) else Size, value)
+
+
+def _one_or_more(value: object) -> Any:
+    return _read(SizeList if isinstance(value, list) else AnySize, value)
+
+
+def _read(kind: Any, value: object) -> Any:
+    """A value of one kind; only that kind's problems are told, not those of all that it may be."""
+    try:
+        return TypeAdapter(kind).validate_python(value)
+    except ValidationError as error:
+        raise PartError(explain(error, RandomSize)) from None
+
+
+def _size_as_written(size: int | list[int] | RandomSize) -> Any:
+    match size:
+        case int():
+            return units.format_size(size)
+        case list():
+            return [units.format_size(each) for each in size]
+    return size.model_dump(mode="json")
+
+
+SizeList = Annotated[list[Size], Field(min_length=1)]
+AnySize = Annotated[
+    int | RandomSize,
+    PlainValidator(_one_or_random, json_schema_input_type=Size | RandomSize),
+    PlainSerializer(_size_as_written),
+]
+Sizes = Annotated[
+    int | list[int] | RandomSize,
+    PlainValidator(_one_or_more, json_schema_input_type=Size | SizeList | RandomSize),
+    PlainSerializer(_size_as_written),
+]
+
+
+SENT = "How much it sends, instead of a duration; a list gives a flow for each of its sizes."
+SOME_SIZES = [
+    "500kB",
+    ["10kB", "100kB"],
+    {"lognormal": {"median": "30kB", "sigma": 1.2, "most": "1MB"}},
+]
+
+
 class Flow(Part):
     """One flow, or several alike."""
 
@@ -440,6 +522,12 @@ class Flow(Part):
     def opener(self) -> str:
         """The host that opens the connection."""
         return self.src
+
+    @property
+    def sizes(self) -> "list[int | RandomSize | None]":
+        """How much each of so many flows sends; None: as much as it can until its end."""
+        size: int | list[int] | RandomSize | None = getattr(self, "size", None)
+        return [*size] if isinstance(size, list) else [size]
 
     @property
     def options(self) -> dict[str, Any]:
@@ -488,9 +576,7 @@ class Bulk(TcpFlow):
     """Sends as fast as TCP allows (netperf), for a time or a number of bytes."""
 
     workload: Literal["bulk"] = Field(description="bulk: sends as fast as TCP allows.")
-    size: Size | None = Field(
-        default=None, description="How much it sends, instead of a duration.", examples=["2MB"]
-    )
+    size: Sizes | None = Field(default=None, description=SENT, examples=SOME_SIZES)
 
 
 class Http(TcpFlow):
@@ -505,7 +591,10 @@ class Http(TcpFlow):
         description="The host that fetches the file, and so opens the connection.",
         examples=["d1"],
     )
-    size: Size = Field(description="Size of the file.", examples=["500kB"])
+    size: Sizes = Field(
+        description="Size of the file; a list gives a flow for each of its sizes.",
+        examples=SOME_SIZES,
+    )
 
     @property
     def opener(self) -> str:
@@ -560,9 +649,7 @@ class Custom(TcpFlow):
     workload: Annotated[
         StrictStr, Field(pattern=r"^(?!(bulk|http|udp|ping)$)[a-z][a-z0-9_]*$", examples=["web"])
     ] = Field(description="The name of a file in workloads/.")
-    size: Size | None = Field(
-        default=None, description="How much it sends, instead of a duration.", examples=["2MB"]
-    )
+    size: Sizes | None = Field(default=None, description=SENT, examples=SOME_SIZES)
 
     @model_validator(mode="after")
     def _options_are_plain(self) -> Self:

@@ -135,8 +135,9 @@ class Repetition:
 
 
 def drawn(flow: Flow, seed: int, end_ns: int) -> Flow:
-    """A flow with its random start; one that lasts to the end of the experiment still does."""
+    """A flow with what it draws; one that lasts to the end of the experiment still does."""
     delay = draws.uniform(seed, f"start of flow {flow['id']}", flow["start_within_ns"])
     start_ns = flow["start_ns"] + delay
     duration_ns = flow["duration_ns"] and min(flow["duration_ns"], end_ns - start_ns)
-    return {**flow, "start_ns": start_ns, "duration_ns": duration_ns}
+    size = flow["size_bytes"] and draws.size(seed, f"size of flow {flow['id']}", flow["size_bytes"])
+    return {**flow, "start_ns": start_ns, "duration_ns": duration_ns, "size_bytes": size}
