@@ -42,6 +42,8 @@ CONGESTION_CONTROLS = frozenset(
 )
 RECORDS = ("packets", "acks", "queues", "goodput")
 DEFAULT_RECORDS = ("packets", "acks", "queues")
+LARGEST_UDP = 65507  # bytes of payload in an IPv4 packet
+RTP_HEADER = 12  # bytes, without contributing sources: RFC 3550, section 5.1
 
 # --- Values ---------------------------------------------------------------------------------------
 
@@ -608,7 +610,7 @@ class Udp(Flow):
     rate: Rate = Field(
         description="Sending rate; counts the UDP payload alone.", examples=["5mbit"]
     )
-    packet_size: Annotated[StrictInt, Field(ge=16, le=65507)] = Field(
+    packet_size: Annotated[StrictInt, Field(ge=16, le=LARGEST_UDP)] = Field(
         default=1472, description="UDP payload of a packet, in bytes.", examples=[172]
     )
     burst: Annotated[StrictInt, Field(ge=1, le=10000)] = Field(
@@ -619,6 +621,60 @@ class Udp(Flow):
         description="Whether the packets say that they can be marked, ECT(0).",
         examples=[True],
     )
+
+    def packets(self, time_ns: int) -> int:
+        """How many it sends in so long a time, but for the last."""
+        return self.rate * time_ns // 10**9 // 8 // self.packet_size
+
+
+class Media(Flow):
+    """An audio flow over UDP: packets of one size at a steady interval, as RTP carries them."""
+
+    workload: Literal["media"] = Field(description="media: audio at a constant bit rate.")
+    rate: Rate = Field(
+        default=16_000,
+        description="Bit rate of the audio, without headers.",
+        examples=["16kbit"],
+        json_schema_extra={"default": "16kbit"},
+    )
+    interval: Duration = Field(
+        default=units.parse_time("20ms"),
+        description="Time between two packets, and so what a packet holds.",
+        examples=["20ms"],
+        json_schema_extra={"default": "20ms"},
+    )
+    playout_delay: Duration = Field(
+        default=units.parse_time("150ms"),
+        description="A packet is played so long after it was sent; one that comes later is lost "
+        "to the listener. Up to 150 ms a conversation is hardly disturbed (ITU-T G.114).",
+        examples=["150ms"],
+        json_schema_extra={"default": "150ms"},
+    )
+
+    @property
+    def packet_size(self) -> int:
+        """UDP payload of a packet, in bytes: audio and the header of RTP."""
+        return self.rate * self.interval // (8 * 10**9) + RTP_HEADER
+
+    @property
+    def options(self) -> dict[str, Any]:
+        return super().options | {"packet_size": self.packet_size}
+
+    def packets(self, time_ns: int) -> int:
+        """How many it sends in so long a time, but for the last."""
+        return time_ns // self.interval
+
+    @model_validator(mode="after")
+    def _fills_packets(self) -> Self:
+        if self.rate * self.interval % (8 * 10**9) or not 16 <= self.packet_size <= LARGEST_UDP:
+            held = self.rate * self.interval / (8 * 10**9)
+            text = (
+                f"{units.format_time(self.interval)} at {units.format_rate(self.rate)} are "
+                f"{held:g} bytes of audio: choose rate and interval for a whole number "
+                f"from {16 - RTP_HEADER} to {LARGEST_UDP - RTP_HEADER}"
+            )
+            raise PartError([(("interval",), text)])
+        return self
 
 
 class Ping(Flow):
@@ -647,7 +703,8 @@ class Custom(TcpFlow):
     model_config = ConfigDict(extra="allow", frozen=True, regex_engine="python-re")
 
     workload: Annotated[
-        StrictStr, Field(pattern=r"^(?!(bulk|http|udp|ping)$)[a-z][a-z0-9_]*$", examples=["web"])
+        StrictStr,
+        Field(pattern=r"^(?!(bulk|http|udp|media|ping)$)[a-z][a-z0-9_]*$", examples=["web"]),
     ] = Field(description="The name of a file in workloads/.")
     size: Sizes | None = Field(default=None, description=SENT, examples=SOME_SIZES)
 
@@ -663,7 +720,13 @@ class Custom(TcpFlow):
         return self
 
 
-BUILT_IN: dict[str, type[Flow]] = {"bulk": Bulk, "http": Http, "udp": Udp, "ping": Ping}
+BUILT_IN: dict[str, type[Flow]] = {
+    "bulk": Bulk,
+    "http": Http,
+    "udp": Udp,
+    "media": Media,
+    "ping": Ping,
+}
 
 
 def flow_kind(workload: object) -> type[Flow]:
@@ -680,6 +743,7 @@ AnyFlow = Annotated[
     Annotated[Bulk, Tag("Bulk")]
     | Annotated[Http, Tag("Http")]
     | Annotated[Udp, Tag("Udp")]
+    | Annotated[Media, Tag("Media")]
     | Annotated[Ping, Tag("Ping")]
     | Annotated[Flent, Tag("Flent")]
     | Annotated[Custom, Tag("Custom")],

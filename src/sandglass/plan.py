@@ -8,6 +8,7 @@ from sandglass.experiment import (
     Experiment,
     Flow,
     HostSettings,
+    Media,
     Queue,
     RandomSize,
     TcpFlow,
@@ -268,9 +269,9 @@ def _memory_mb(
     bits = sum(_fastest(each) for each in bottlenecks.values()) * experiment.duration // 10**9
     packets = bits // 8 // packet_bytes
     for flow in experiment.flows:
-        if isinstance(flow, Udp):
+        if isinstance(flow, Udp | Media):
             lasts = flow.duration or experiment.duration - flow.start
-            packets += flow.count * flow.rate * lasts // 10**9 // 8 // flow.packet_size
+            packets += flow.count * flow.packets(lasts)
     recorded = streams(experiment.record)
     entries = packets * (2 * ("packets" in recorded) + ("acks" in recorded))
     flows = sum(flow.count * len(flow.sizes) for flow in experiment.flows)

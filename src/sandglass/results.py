@@ -25,13 +25,13 @@ def capacity_bits(
     return bits + rate_bps * (end - at) / 1e9
 
 
-def queue_delay_ms(sojourn_ns: npt.NDArray[np.int64]) -> dict[str, float | None]:
-    """Mean and quantiles of sojourn times, in ms; all None where no packet left the queue."""
-    if not len(sojourn_ns):
+def quantiles_ms(times_ns: npt.NDArray[np.int64]) -> dict[str, float | None]:
+    """Mean and quantiles of times, in ms; all None where there are none."""
+    if not len(times_ns):
         return dict.fromkeys(["mean", *QUANTILES])
-    values = np.percentile(sojourn_ns, list(QUANTILES.values())) / 1e6
+    values = np.percentile(times_ns, list(QUANTILES.values())) / 1e6
     return {
-        "mean": float(sojourn_ns.mean() / 1e6),
+        "mean": float(times_ns.mean() / 1e6),
         **dict(zip(QUANTILES, map(float, values), strict=True)),
     }
 
@@ -60,7 +60,7 @@ def bottleneck(
     }
     return {
         "utilisation": float(sent["size_bytes"].sum(dtype=np.int64) * 8 / capacity),
-        "queue_delay_ms": queue_delay_ms(sent["leave_ns"] - sent["enqueue_ns"]),
+        "queue_delay_ms": quantiles_ms(sent["leave_ns"] - sent["enqueue_ns"]),
         "packets": int(within.sum()),
         "drops": sum(reasons.values()),
         "drops_by_reason": reasons,
