@@ -71,7 +71,7 @@ def _check_repeat(flows: list[Flow | None], parts: Mapping[str, Any]) -> Iterabl
         recorded = ", ".join(parts["record"])
         yield ("record",), f"has {recorded}, but repetitions record flows alone: write record: []"
     for index, flow in enumerate(flows):
-        if flow is not None and getattr(flow, "size", None) is None:
+        if flow is not None and not flow.bounded:
             yield (
                 ("flows", index),
                 "has no size, but with repeat a flow must come to an end: give it a size",

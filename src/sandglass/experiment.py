@@ -42,6 +42,7 @@ CONGESTION_CONTROLS = frozenset(
 )
 RECORDS = ("packets", "acks", "queues", "goodput")
 DEFAULT_RECORDS = ("packets", "acks", "queues")
+HTML_HEAD, HTML_LINE = 100, 20  # bytes that hold the head of a page, and the name of an object
 LARGEST_UDP = 65507  # bytes of payload in an IPv4 packet
 RTP_HEADER = 12  # bytes, without contributing sources: RFC 3550, section 5.1
 
@@ -456,28 +457,33 @@ def _read(kind: Any, value: object) -> Any:
     try:
         return TypeAdapter(kind).validate_python(value)
     except ValidationError as error:
-        raise PartError(explain(error, RandomSize)) from None
+        raise PartError(explain(error, Part)) from None
 
 
-def _size_as_written(size: int | list[int] | RandomSize) -> Any:
-    match size:
+def _sizes_as_written(sizes: int | list[int] | Part) -> Any:
+    match sizes:
         case int():
-            return units.format_size(size)
+            return units.format_size(sizes)
         case list():
-            return [units.format_size(each) for each in size]
-    return size.model_dump(mode="json")
+            return [units.format_size(each) for each in sizes]
+    return sizes.model_dump(mode="json")
+
+
+def planned_size(size: "int | RandomSize") -> Any:
+    """A size as it stands in the plan: bytes, or the distribution to draw them from."""
+    return {"lognormal": dict(size.lognormal)} if isinstance(size, RandomSize) else size
 
 
 SizeList = Annotated[list[Size], Field(min_length=1)]
 AnySize = Annotated[
     int | RandomSize,
     PlainValidator(_one_or_random, json_schema_input_type=Size | RandomSize),
-    PlainSerializer(_size_as_written),
+    PlainSerializer(_sizes_as_written),
 ]
 Sizes = Annotated[
     int | list[int] | RandomSize,
     PlainValidator(_one_or_more, json_schema_input_type=Size | SizeList | RandomSize),
-    PlainSerializer(_size_as_written),
+    PlainSerializer(_sizes_as_written),
 ]
 
 
@@ -532,6 +538,11 @@ class Flow(Part):
         return [*size] if isinstance(size, list) else [size]
 
     @property
+    def bounded(self) -> bool:
+        """Whether it ends by itself, when it has sent what it has to."""
+        return self.sizes != [None]
+
+    @property
     def options(self) -> dict[str, Any]:
         """The workload's own keys, in base units."""
         return {
@@ -545,7 +556,7 @@ class Flow(Part):
         problems: list[Problem] = []
         if self.src == self.dst:
             problems.append((("to",), f"{self.dst} is also the sender: name another host"))
-        if self.duration is not None and getattr(self, "size", None) is not None:
+        if self.duration is not None and self.sizes != [None]:
             problems.append((("size",), "stands beside duration: give one of them"))
         if problems:
             raise PartError(problems)
@@ -581,26 +592,94 @@ class Bulk(TcpFlow):
     size: Sizes | None = Field(default=None, description=SENT, examples=SOME_SIZES)
 
 
-class Http(TcpFlow):
-    """A file over HTTP: nginx serves it, curl fetches it."""
+class WebFlow(TcpFlow):
+    """What nginx sends to a client that asks for it."""
 
-    workload: Literal["http"] = Field(description="http: a file from nginx to curl.")
-    src: Host = Field(
-        alias="from", description="The host that sends the file: the server.", examples=["s1"]
-    )
+    src: Host = Field(alias="from", description="The host that sends: the server.", examples=["s1"])
     dst: Host = Field(
         alias="to",
-        description="The host that fetches the file, and so opens the connection.",
+        description="The host that fetches, and so opens the connections.",
         examples=["d1"],
-    )
-    size: Sizes = Field(
-        description="Size of the file; a list gives a flow for each of its sizes.",
-        examples=SOME_SIZES,
     )
 
     @property
     def opener(self) -> str:
         return self.dst
+
+
+class Http(WebFlow):
+    """A file over HTTP: nginx serves it, curl fetches it."""
+
+    workload: Literal["http"] = Field(description="http: a file from nginx to curl.")
+    size: Sizes = Field(
+        description="Size of the file; a list gives a flow for each of its sizes.",
+        examples=SOME_SIZES,
+    )
+
+
+class ObjectSizes(Part):
+    """So many objects of a page, each with its size."""
+
+    count: Annotated[StrictInt, Field(ge=1, le=1000)] = Field(
+        description="How many objects.", examples=[40]
+    )
+    size: AnySize = Field(
+        description="The size of each; from a distribution each draws its own.",
+        examples=["12kB", {"lognormal": {"median": "12kB", "sigma": 1.2, "most": "1MB"}}],
+    )
+
+    @property
+    def each(self) -> list[int | RandomSize]:
+        """The size of each."""
+        return [self.size] * self.count
+
+
+def _list_or_alike(value: object) -> Any:
+    return _read(ObjectSizes if isinstance(value, dict) else SizeList, value)
+
+
+Objects = Annotated[
+    list[int] | ObjectSizes,
+    PlainValidator(_list_or_alike, json_schema_input_type=SizeList | ObjectSizes),
+    PlainSerializer(_sizes_as_written),
+]
+
+
+class Page(WebFlow):
+    """A web page: HTML and the objects that it names, fetched over six connections."""
+
+    workload: Literal["page"] = Field(description="page: a web page, from nginx.")
+    html: Size = Field(description="Size of the HTML.", examples=["30kB"])
+    objects: Objects = Field(
+        description="Sizes of the objects that the HTML names, in its order: a list, or how many "
+        "and of which size.",
+        examples=[["10kB", "100kB"], {"count": 40, "size": "12kB"}],
+    )
+
+    @property
+    def bounded(self) -> bool:
+        return True
+
+    @property
+    def options(self) -> dict[str, Any]:
+        each = self.objects.each if isinstance(self.objects, ObjectSizes) else self.objects
+        return {"html": self.html, "objects": [planned_size(size) for size in each]}
+
+    @model_validator(mode="after")
+    def _ends_when_it_is_loaded(self) -> Self:
+        problems: list[Problem] = []
+        if self.duration is not None:
+            problems.append((("duration",), "a page lasts until it is loaded: leave it out"))
+        least = HTML_HEAD + HTML_LINE * len(self.options["objects"])
+        if self.html < least:
+            text = (
+                f"{units.format_size(self.html)} is too small to name "
+                f"{len(self.options['objects'])} objects: write {units.format_size(least)} or more"
+            )
+            problems.append((("html",), text))
+        if problems:
+            raise PartError(problems)
+        return self
 
 
 class Udp(Flow):
@@ -704,7 +783,7 @@ class Custom(TcpFlow):
 
     workload: Annotated[
         StrictStr,
-        Field(pattern=r"^(?!(bulk|http|udp|media|ping)$)[a-z][a-z0-9_]*$", examples=["web"]),
+        Field(pattern=r"^(?!(bulk|http|page|udp|media|ping)$)[a-z][a-z0-9_]*$", examples=["web"]),
     ] = Field(description="The name of a file in workloads/.")
     size: Sizes | None = Field(default=None, description=SENT, examples=SOME_SIZES)
 
@@ -723,6 +802,7 @@ class Custom(TcpFlow):
 BUILT_IN: dict[str, type[Flow]] = {
     "bulk": Bulk,
     "http": Http,
+    "page": Page,
     "udp": Udp,
     "media": Media,
     "ping": Ping,
@@ -742,6 +822,7 @@ def _tag(value: Any) -> str:
 AnyFlow = Annotated[
     Annotated[Bulk, Tag("Bulk")]
     | Annotated[Http, Tag("Http")]
+    | Annotated[Page, Tag("Page")]
     | Annotated[Udp, Tag("Udp")]
     | Annotated[Media, Tag("Media")]
     | Annotated[Ping, Tag("Ping")]
@@ -833,9 +914,8 @@ class Experiment(Part):
     def filled(self) -> dict[str, Any]:
         """The experiment as a file would hold it, with units and with defaults filled in."""
         whole = self.model_dump(mode="json", by_alias=True, exclude_none=True)
-        for flow in whole["flows"]:
-            if "size" not in flow and "duration" not in flow:
-                left = self.duration - units.parse_time(flow["start"])
-                flow["duration"] = units.format_time(left)
+        for flow, written in zip(self.flows, whole["flows"], strict=True):
+            if flow.duration is None and not flow.bounded:
+                written["duration"] = units.format_time(self.duration - flow.start)
         head = {key: whole[key] for key in ("title", "topology")}
         return head | self.facts.params | {key: whole[key] for key in whole if key not in head}

@@ -13,6 +13,7 @@ from sandglass.experiment import (
     RandomSize,
     TcpFlow,
     Udp,
+    planned_size,
 )
 from sandglass.qdiscs import Link
 from sandglass.topology import TopologyFacts
@@ -198,13 +199,9 @@ def _flows(experiment: Experiment) -> list[dict[str, Any]]:
     ]
 
 
-def _size(size: int | RandomSize | None) -> Any:
-    return {"lognormal": dict(size.lognormal)} if isinstance(size, RandomSize) else size
-
-
 def _flow(number: int, flow: Flow, size: int | RandomSize | None, end: int) -> dict[str, Any]:
     lasts = flow.duration
-    if lasts is None and size is None:
+    if lasts is None and not flow.bounded:
         lasts = end - flow.start
     return {
         "id": number,
@@ -216,7 +213,7 @@ def _flow(number: int, flow: Flow, size: int | RandomSize | None, end: int) -> d
         "start_ns": flow.start,
         "start_within_ns": flow.start_within,
         "duration_ns": lasts,
-        "size_bytes": _size(size),
+        "size_bytes": size and planned_size(size),
         "options": flow.options,
     }
 

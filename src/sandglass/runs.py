@@ -227,6 +227,8 @@ def _evaluate(experiment: Experiment, plan: Plan, directory: Path, backend: str)
     results.flow_table([flow for each in flows for flow in each]).write_parquet(
         directory / "flows.parquet"
     )
+    for kind, parts in results.part_tables(plan, observed["flows"]).items():
+        parts.write_parquet(directory / f"{kind}.parquet")
 
     bottlenecks = _bottlenecks(plan, observed, met)
     (directory / "observed.json").unlink()

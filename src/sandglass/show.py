@@ -71,7 +71,7 @@ def flows(result: Mapping[str, Any]) -> Table:
             flow.get("cc") or "-",
             "yes" if flow.get("ecn") else "no",
             number(flow.get("goodput_mbit"), ".3f"),
-            number(flow.get("fct_s"), ".3f"),
+            number(flow.get("fct_s") or flow.get("plt_s"), ".3f"),
             number(flow.get("retransmits"), "d"),
             number(flow.get("rtos"), "d"),
         )

@@ -139,5 +139,20 @@ def drawn(flow: Flow, seed: int, end_ns: int) -> Flow:
     delay = draws.uniform(seed, f"start of flow {flow['id']}", flow["start_within_ns"])
     start_ns = flow["start_ns"] + delay
     duration_ns = flow["duration_ns"] and min(flow["duration_ns"], end_ns - start_ns)
-    size = flow["size_bytes"] and draws.size(seed, f"size of flow {flow['id']}", flow["size_bytes"])
-    return {**flow, "start_ns": start_ns, "duration_ns": duration_ns, "size_bytes": size}
+    of_flow = f"of flow {flow['id']}"
+    size = flow["size_bytes"] and draws.size(seed, f"size {of_flow}", flow["size_bytes"])
+    options = flow["options"]
+    if flow["workload"] == "page":
+        options = options | {
+            "objects": [
+                draws.size(seed, f"size of object {number} {of_flow}", each)
+                for number, each in enumerate(options["objects"], start=1)
+            ]
+        }
+    return {
+        **flow,
+        "start_ns": start_ns,
+        "duration_ns": duration_ns,
+        "size_bytes": size,
+        "options": options,
+    }
