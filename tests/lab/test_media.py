@@ -4,7 +4,9 @@ from typing import Any
 
 import polars as pl
 import pytest
+import yaml
 
+from sandglass.cache import ROOT
 from tests.lab.experiments import Lab, Mapped, bulk, dumbbell, flow
 
 pytestmark = pytest.mark.lab
@@ -61,6 +63,23 @@ def test_delay_is_propagation_and_the_queue_s(lab: Lab) -> None:
     serialisation_ns = (40 + RTP + HEADERS) * 8e9 / 10_000_000
     error = took - waited - HALF_RTT_NS - serialisation_ns
     assert (error.abs() < MICROSECOND).all()
+
+
+@pytest.mark.parametrize("initcwnd", [3, 10])
+def test_an_initial_window_queues_up_before_the_call(lab: Lab, initcwnd: int) -> None:
+    """examples/hspa.yaml with one web flow: at 2 Mb/s each packet of its window takes 6 ms."""
+    example = yaml.safe_load((ROOT / "examples" / "hspa.yaml").read_text())
+    example["hosts"]["s2"]["initcwnd"] = initcwnd
+    example["flows"][1]["count"] = 1
+    run = lab(example)
+    packets = run.table("media")
+    base_ns = min(packets["delay_ns"])
+    start_ns = run.content["flows"][1]["start_s"] * 1e9
+    # SYN and SYN-ACK take the first 100 ms; 100 ms later the next window is there.
+    first = packets.filter((pl.col("sent_ns") - start_ns).is_between(100e6, 195e6))
+    longest_ns = max(first["delay_ns"]) - base_ns
+    window_ns = initcwnd * 1514 * 8e9 / 2_000_000
+    assert window_ns - 20e6 < longest_ns < window_ns + 1e6
 
 
 def test_a_shorter_playout_delay_plays_less(lab: Lab) -> None:
