@@ -592,6 +592,25 @@ class Bulk(TcpFlow):
     size: Sizes | None = Field(default=None, description=SENT, examples=SOME_SIZES)
 
 
+class Restart(TcpFlow):
+    """Sends, falls silent, and sends again over the same connection."""
+
+    workload: Literal["restart"] = Field(
+        description="restart: sends several times over one connection, with pauses."
+    )
+    size: Sizes = Field(
+        description="How much it sends in each round; a list gives a flow for each of its sizes.",
+        examples=SOME_SIZES,
+    )
+    rounds: Annotated[StrictInt, Field(ge=2, le=1000)] = Field(
+        description="How often it sends.", examples=[3]
+    )
+    pause: Duration = Field(
+        description="Time from the end of a round at the receiver to the start of the next.",
+        examples=["1s"],
+    )
+
+
 class WebFlow(TcpFlow):
     """What nginx sends to a client that asks for it."""
 
@@ -783,7 +802,10 @@ class Custom(TcpFlow):
 
     workload: Annotated[
         StrictStr,
-        Field(pattern=r"^(?!(bulk|http|page|udp|media|ping)$)[a-z][a-z0-9_]*$", examples=["web"]),
+        Field(
+            pattern=r"^(?!(bulk|restart|http|page|udp|media|ping)$)[a-z][a-z0-9_]*$",
+            examples=["web"],
+        ),
     ] = Field(description="The name of a file in workloads/.")
     size: Sizes | None = Field(default=None, description=SENT, examples=SOME_SIZES)
 
@@ -801,6 +823,7 @@ class Custom(TcpFlow):
 
 BUILT_IN: dict[str, type[Flow]] = {
     "bulk": Bulk,
+    "restart": Restart,
     "http": Http,
     "page": Page,
     "udp": Udp,
@@ -821,6 +844,7 @@ def _tag(value: Any) -> str:
 
 AnyFlow = Annotated[
     Annotated[Bulk, Tag("Bulk")]
+    | Annotated[Restart, Tag("Restart")]
     | Annotated[Http, Tag("Http")]
     | Annotated[Page, Tag("Page")]
     | Annotated[Udp, Tag("Udp")]

@@ -192,6 +192,12 @@ PARTS = {
         "first_byte_ns": pl.Int64,
         "end_ns": pl.Int64,
     },
+    "rounds": {
+        "round": pl.UInt16,
+        "start_ns": pl.Int64,
+        "end_ns": pl.Int64,
+        "fct_ns": pl.Int64,
+    },
 }
 """What a flow may consist of, by the keys of its result, and the columns that tell of a part."""
 
