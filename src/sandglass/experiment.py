@@ -918,8 +918,8 @@ class Experiment(Part):
     repeat: Annotated[StrictInt, Field(ge=1, le=100_000)] = Field(
         default=1,
         description="Run it so many times, with the seeds seed, seed+1, ..., one after the other "
-        "in one lab. Each repetition gives what a run with its seed gives. Every flow needs a "
-        "size, and record is [].",
+        "in one lab. Each repetition gives what a run with its seed gives. Every flow must end "
+        "by itself, and record is [].",
         examples=[1000],
     )
 

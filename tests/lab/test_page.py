@@ -5,7 +5,9 @@ from typing import Any
 
 import polars as pl
 import pytest
+import yaml
 
+from sandglass.cache import ROOT
 from tests.lab.experiments import Lab, Mapped, Run, bulk, dumbbell, flow, run
 from workloads import page
 
@@ -122,6 +124,14 @@ def test_a_repetition_is_a_run(lab: Lab) -> None:
         alone = lab(random_pages(), seed)
         for table in ("flows", "objects"):
             assert alone.table(table).equals(repeated.table(table).filter(seed=seed))
+
+
+def test_the_example_loads_a_page_of_40_objects_in_each_repetition(lab: Lab) -> None:
+    example = yaml.safe_load((ROOT / "examples" / "page.yaml").read_text())
+    run = lab(example | {"repeat": 3})
+    assert run.table("objects").group_by("seed").len()["len"].to_list() == [41, 41, 41]
+    pages = run.table("flows").filter(workload="page")
+    assert pages["plt_s"].is_between(3 * 0.05, 5).all()
 
 
 @pytest.mark.parametrize("objects", [1, 9, 10, 999, 1000])
