@@ -42,7 +42,15 @@ def lab() -> str:
         for path in sorted((ROOT / folder).rglob("*.py"))
     ]
     outside = sources(
-        "experiment", "lab", "plan", "qdiscs", "records", "results", "runs", "units"
+        "experiment",
+        "lab",
+        "media",
+        "plan",
+        "qdiscs",
+        "records",
+        "results",
+        "runs",
+        "units",
     )
     return cache.fingerprint([*inside, *outside], kernel, BUILDS["recorder"])
 

@@ -42,17 +42,7 @@ def run(flow: Flow, lab: Lab) -> dict[str, Any]:
     cc, ecn (negotiated), retransmits, rtos, delivered_ce, mss.
     """
     port = FIRST_PORT + flow["id"]
-    listener = tcp.open_socket(flow["dst"])
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    listener.bind((lab.network.address(flow["dst"]), port))
-    listener.listen(1)
-    sender = tcp.open_socket(flow["src"])
-    if flow["cc"]:
-        # The receiver too: DCTCP is a protocol of both, and falls back to Reno without.
-        tcp.set_congestion_control(listener, flow["cc"])
-        tcp.set_congestion_control(sender, flow["cc"])
-    sender.setsockopt(socket.IPPROTO_TCP, TCP_NOTSENT_LOWAT, NOTSENT)
-
+    sender, listener = endpoints(flow, lab, port)
     receiver = Receiver(listener, flow["size_bytes"], lab.clock)
     receiver.start()
     lab.sleep_until_start(flow)
@@ -68,12 +58,37 @@ def run(flow: Flow, lab: Lab) -> dict[str, Any]:
         threading.Thread(target=send, args=(sender, None), daemon=True).start()
         lab.clock.sleep_until(end_ns)
         received = tcp.info(receiver.connection)["bytes_received"]
-    state = tcp.info(sender)
     result = {
         "start_ns": flow["start_ns"],
         "end_ns": end_ns,
         "bytes": received,
         "fct_ns": end_ns - flow["start_ns"] if flow["size_bytes"] else None,
+        **state_of(sender, port),
+    }
+    lab.sleep_past_end(flow, end_ns)
+    sender.shutdown(socket.SHUT_RDWR)
+    return result
+
+
+def endpoints(flow: Flow, lab: Lab, port: int) -> tuple[socket.socket, socket.socket]:
+    """The sender's socket, to be connected, and the receiver's that listens on `port`."""
+    listener = tcp.open_socket(flow["dst"])
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listener.bind((lab.network.address(flow["dst"]), port))
+    listener.listen(1)
+    sender = tcp.open_socket(flow["src"])
+    if flow["cc"]:
+        # The receiver too: DCTCP is a protocol of both, and falls back to Reno without.
+        tcp.set_congestion_control(listener, flow["cc"])
+        tcp.set_congestion_control(sender, flow["cc"])
+    sender.setsockopt(socket.IPPROTO_TCP, TCP_NOTSENT_LOWAT, NOTSENT)
+    return sender, listener
+
+
+def state_of(sender: socket.socket, port: int) -> dict[str, Any]:
+    """What a result tells of the sender's socket, which is connected to `port`."""
+    state = tcp.info(sender)
+    return {
         "cc": tcp.congestion_control(sender),
         "ecn": bool(state["options"] & tcp.ECN_SEEN),
         "retransmits": state["total_retrans"],
@@ -83,9 +98,6 @@ def run(flow: Flow, lab: Lab) -> dict[str, Any]:
         "sport": sender.getsockname()[1],
         "dport": port,
     }
-    lab.sleep_past_end(flow, end_ns)
-    sender.shutdown(socket.SHUT_RDWR)
-    return result
 
 
 def send(connection: socket.socket, size: int | None) -> None:
@@ -100,6 +112,22 @@ def send(connection: socket.socket, size: int | None) -> None:
     except OSError:
         if size is not None:
             raise
+
+
+def read(connection: socket.socket, size: int | None) -> int:
+    """Read `size` bytes, or to the end; returns how many there were."""
+    unread = bytearray(MEGABYTE)  # MSG_TRUNC: TCP counts bytes without copying them
+    received, low_water = 0, None
+    while size is None or received < size:
+        left = LOW_WATER if size is None else min(LOW_WATER, size - received)
+        if left != low_water:
+            low_water = left
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, low_water)
+        count = connection.recv_into(unread, MEGABYTE, socket.MSG_TRUNC)
+        if not count:
+            break
+        received += count
+    return received
 
 
 class Receiver(threading.Thread):
@@ -120,16 +148,7 @@ class Receiver(threading.Thread):
 
     def run(self) -> None:
         self.connection, _ = self.listener.accept()
-        unread = bytearray(MEGABYTE)  # MSG_TRUNC: TCP counts bytes without copying them
-        low_water = None
-        while self.size is None or self.received < self.size:
-            left = LOW_WATER if self.size is None else min(LOW_WATER, self.size - self.received)
-            if left != low_water:
-                low_water = left
-                self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, low_water)
-            count = self.connection.recv_into(unread, MEGABYTE, socket.MSG_TRUNC)
-            if not count:
-                return
-            self.received += count
-        self.done_ns = self.clock.now_ns()
-        self.connection.close()
+        self.received = read(self.connection, self.size)
+        if self.received == self.size:
+            self.done_ns = self.clock.now_ns()
+            self.connection.close()

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any
 from sandglass.agent import checks, kernel, tcp
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from sandglass.agent import Flow
     from sandglass.agent.lab import Lab
 
@@ -31,13 +33,23 @@ def check(flow: Flow, lab: Lab) -> None:
 
 
 def run(flow: Flow, lab: Lab) -> dict[str, Any]:
-    """Run one flow; returns its result.
+    """Run one flow; returns the result of stream()."""
+    options = flow["options"]
+    size, burst, rate = options["packet_size"], options["burst"], options["rate"]
+    # Not a sum of rounded gaps: the rate holds over any length of time.
+    return stream(flow, lab, size, burst, lambda sent: sent * size * 8 * SECOND_NS // rate)
+
+
+def stream(
+    flow: Flow, lab: Lab, size: int, burst: int, due_after: Callable[[int], int]
+) -> dict[str, Any]:
+    """Send datagrams of `size` bytes, `burst` at a time, when they are due; returns the result.
+
+    `due_after` tells how long after the start, in ns, the next burst follows so many datagrams.
 
     Keys: start_ns, end_ns, bytes (received), datagrams_sent, datagrams_received,
     sport, dport.
     """
-    options = flow["options"]
-    size, burst = options["packet_size"], options["burst"]
     port = FIRST_PORT + flow["id"]
     receiver = tcp.open_socket(flow["dst"], socket.SOCK_DGRAM)
     receiver.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, RECEIVE_BUFFER)
@@ -55,9 +67,7 @@ def run(flow: Flow, lab: Lab) -> dict[str, Any]:
     due: list[int] = []
     lab.sleep_until_start(flow)
     while True:
-        # Not a sum of rounded gaps: the rate holds over any length of time.
-        sent_bits = len(due) // burst * burst * size * 8
-        at_ns = flow["start_ns"] + sent_bits * SECOND_NS // options["rate"]
+        at_ns = flow["start_ns"] + due_after(len(due))
         if at_ns >= end_ns:
             break
         lab.clock.sleep_until(at_ns)

@@ -71,11 +71,12 @@ def _check_repeat(flows: list[Flow | None], parts: Mapping[str, Any]) -> Iterabl
         recorded = ", ".join(parts["record"])
         yield ("record",), f"has {recorded}, but repetitions record flows alone: write record: []"
     for index, flow in enumerate(flows):
-        if flow is not None and getattr(flow, "size", None) is None:
-            yield (
-                ("flows", index),
-                "has no size, but with repeat a flow must come to an end: give it a size",
-            )
+        if flow is not None and not flow.bounded:
+            may_have = "size" in type(flow).model_fields
+            said = "has no size" if may_have else f"{flow.workload} lasts for a time"
+            remedy = "give it a size" if may_have else "run each seed by itself"
+            text = f"{said}, but with repeat a flow must come to an end: {remedy}"
+            yield ("flows", index), text
     bottleneck = parts["bottleneck"]
     if bottleneck is not None and bottleneck.schedule:
         yield ("bottleneck", "schedule"), "cannot stand beside repeat: run each seed by itself"

@@ -17,11 +17,13 @@ from pydantic import (
     Field,
     ModelWrapValidatorHandler,
     PlainSerializer,
+    PlainValidator,
     PrivateAttr,
     StrictBool,
     StrictInt,
     StrictStr,
     Tag,
+    TypeAdapter,
     ValidationError,
     WithJsonSchema,
     model_validator,
@@ -40,6 +42,9 @@ CONGESTION_CONTROLS = frozenset(
 )
 RECORDS = ("packets", "acks", "queues", "goodput")
 DEFAULT_RECORDS = ("packets", "acks", "queues")
+HTML_HEAD, HTML_LINE = 100, 20  # bytes that hold the head of a page, and the name of an object
+LARGEST_UDP = 65507  # bytes of payload in an IPv4 packet
+RTP_HEADER = 12  # bytes, without contributing sources: RFC 3550, section 5.1
 
 # --- Values ---------------------------------------------------------------------------------------
 
@@ -405,6 +410,91 @@ class HostSettings(Part):
     )
 
 
+class Lognormal(Part):
+    """A lognormal distribution of sizes; what falls outside of its bounds is moved to them."""
+
+    median: Size = Field(description="Half of the sizes are smaller.", examples=["30kB"])
+    sigma: Annotated[float, Field(strict=True, ge=0, le=10, allow_inf_nan=False)] = Field(
+        description="Standard deviation of the sizes' natural logarithm.", examples=[1.2]
+    )
+    least: Size = Field(
+        default=1,
+        description="Smaller sizes become this.",
+        examples=["1kB"],
+        json_schema_extra={"default": "1B"},
+    )
+    most: Size = Field(description="Larger sizes become this.", examples=["1MB"])
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Self:
+        if not self.least <= self.median <= self.most:
+            values = (self.least, self.median, self.most)
+            least, median, most = map(units.format_size, values)
+            text = f"{median} is not between least and most, {least} and {most}"
+            raise PartError([(("median",), text)])
+        return self
+
+
+class RandomSize(Part):
+    """A size that each flow draws for itself; the seed decides."""
+
+    lognormal: Lognormal = Field(
+        description="From a lognormal distribution.",
+        examples=[{"median": "30kB", "sigma": 1.2, "least": "1kB", "most": "1MB"}],
+    )
+
+
+def _one_or_random(value: object) -> Any:
+    return _read(RandomSize if isinstance(value, dict) else Size, value)
+
+
+def _one_or_more(value: object) -> Any:
+    return _read(SizeList if isinstance(value, list) else AnySize, value)
+
+
+def _read(kind: Any, value: object) -> Any:
+    """A value of one kind; only that kind's problems are told, not those of all that it may be."""
+    try:
+        return TypeAdapter(kind).validate_python(value)
+    except ValidationError as error:
+        raise PartError(explain(error, Part)) from None
+
+
+def _sizes_as_written(sizes: int | list[int] | Part) -> Any:
+    match sizes:
+        case int():
+            return units.format_size(sizes)
+        case list():
+            return [units.format_size(each) for each in sizes]
+    return sizes.model_dump(mode="json")
+
+
+def planned_size(size: "int | RandomSize") -> Any:
+    """A size as it stands in the plan: bytes, or the distribution to draw them from."""
+    return {"lognormal": dict(size.lognormal)} if isinstance(size, RandomSize) else size
+
+
+SizeList = Annotated[list[Size], Field(min_length=1)]
+AnySize = Annotated[
+    int | RandomSize,
+    PlainValidator(_one_or_random, json_schema_input_type=Size | RandomSize),
+    PlainSerializer(_sizes_as_written),
+]
+Sizes = Annotated[
+    int | list[int] | RandomSize,
+    PlainValidator(_one_or_more, json_schema_input_type=Size | SizeList | RandomSize),
+    PlainSerializer(_sizes_as_written),
+]
+
+
+SENT = "How much it sends, instead of a duration; a list gives a flow for each of its sizes."
+SOME_SIZES = [
+    "500kB",
+    ["10kB", "100kB"],
+    {"lognormal": {"median": "30kB", "sigma": 1.2, "most": "1MB"}},
+]
+
+
 class Flow(Part):
     """One flow, or several alike."""
 
@@ -442,6 +532,17 @@ class Flow(Part):
         return self.src
 
     @property
+    def sizes(self) -> "list[int | RandomSize | None]":
+        """How much each of so many flows sends; None: as much as it can until its end."""
+        size: int | list[int] | RandomSize | None = getattr(self, "size", None)
+        return [*size] if isinstance(size, list) else [size]
+
+    @property
+    def bounded(self) -> bool:
+        """Whether it ends by itself, when it has sent what it has to."""
+        return self.sizes != [None]
+
+    @property
     def options(self) -> dict[str, Any]:
         """The workload's own keys, in base units."""
         return {
@@ -455,7 +556,7 @@ class Flow(Part):
         problems: list[Problem] = []
         if self.src == self.dst:
             problems.append((("to",), f"{self.dst} is also the sender: name another host"))
-        if self.duration is not None and getattr(self, "size", None) is not None:
+        if self.duration is not None and self.sizes != [None]:
             problems.append((("size",), "stands beside duration: give one of them"))
         if problems:
             raise PartError(problems)
@@ -488,28 +589,116 @@ class Bulk(TcpFlow):
     """Sends as fast as TCP allows (netperf), for a time or a number of bytes."""
 
     workload: Literal["bulk"] = Field(description="bulk: sends as fast as TCP allows.")
-    size: Size | None = Field(
-        default=None, description="How much it sends, instead of a duration.", examples=["2MB"]
+    size: Sizes | None = Field(default=None, description=SENT, examples=SOME_SIZES)
+
+
+class Restart(TcpFlow):
+    """Sends, falls silent, and sends again over the same connection."""
+
+    workload: Literal["restart"] = Field(
+        description="restart: sends several times over one connection, with pauses."
+    )
+    size: Sizes = Field(
+        description="How much it sends in each round; a list gives a flow for each of its sizes.",
+        examples=SOME_SIZES,
+    )
+    rounds: Annotated[StrictInt, Field(ge=2, le=1000)] = Field(
+        description="How often it sends.", examples=[3]
+    )
+    pause: Duration = Field(
+        description="Time from the end of a round at the receiver to the start of the next.",
+        examples=["1s"],
     )
 
 
-class Http(TcpFlow):
-    """A file over HTTP: nginx serves it, curl fetches it."""
+class WebFlow(TcpFlow):
+    """What nginx sends to a client that asks for it."""
 
-    workload: Literal["http"] = Field(description="http: a file from nginx to curl.")
-    src: Host = Field(
-        alias="from", description="The host that sends the file: the server.", examples=["s1"]
-    )
+    src: Host = Field(alias="from", description="The host that sends: the server.", examples=["s1"])
     dst: Host = Field(
         alias="to",
-        description="The host that fetches the file, and so opens the connection.",
+        description="The host that fetches, and so opens the connections.",
         examples=["d1"],
     )
-    size: Size = Field(description="Size of the file.", examples=["500kB"])
 
     @property
     def opener(self) -> str:
         return self.dst
+
+
+class Http(WebFlow):
+    """A file over HTTP: nginx serves it, curl fetches it."""
+
+    workload: Literal["http"] = Field(description="http: a file from nginx to curl.")
+    size: Sizes = Field(
+        description="Size of the file; a list gives a flow for each of its sizes.",
+        examples=SOME_SIZES,
+    )
+
+
+class ObjectSizes(Part):
+    """So many objects of a page, each with its size."""
+
+    count: Annotated[StrictInt, Field(ge=1, le=1000)] = Field(
+        description="How many objects.", examples=[40]
+    )
+    size: AnySize = Field(
+        description="The size of each; from a distribution each draws its own.",
+        examples=["12kB", {"lognormal": {"median": "12kB", "sigma": 1.2, "most": "1MB"}}],
+    )
+
+    @property
+    def each(self) -> list[int | RandomSize]:
+        """The size of each."""
+        return [self.size] * self.count
+
+
+def _list_or_alike(value: object) -> Any:
+    return _read(ObjectSizes if isinstance(value, dict) else SizeList, value)
+
+
+Objects = Annotated[
+    list[int] | ObjectSizes,
+    PlainValidator(_list_or_alike, json_schema_input_type=SizeList | ObjectSizes),
+    PlainSerializer(_sizes_as_written),
+]
+
+
+class Page(WebFlow):
+    """A web page: HTML and the objects that it names, fetched over six connections."""
+
+    workload: Literal["page"] = Field(description="page: a web page, from nginx.")
+    html: Size = Field(description="Size of the HTML.", examples=["30kB"])
+    objects: Objects = Field(
+        description="Sizes of the objects that the HTML names, in its order: a list, or how many "
+        "and of which size.",
+        examples=[["10kB", "100kB"], {"count": 40, "size": "12kB"}],
+    )
+
+    @property
+    def bounded(self) -> bool:
+        return True
+
+    @property
+    def options(self) -> dict[str, Any]:
+        each = self.objects.each if isinstance(self.objects, ObjectSizes) else self.objects
+        return {"html": self.html, "objects": [planned_size(size) for size in each]}
+
+    @model_validator(mode="after")
+    def _ends_when_it_is_loaded(self) -> Self:
+        problems: list[Problem] = []
+        if self.duration is not None:
+            problems.append((("duration",), "a page lasts until it is loaded: leave it out"))
+        least = HTML_HEAD + HTML_LINE * len(self.options["objects"])
+        if self.html < least:
+            text = (
+                f"{units.format_size(self.html)} is too small to name "
+                f"{len(self.options['objects'])} objects: write {units.format_size(least)} or more"
+            )
+            problems.append((("html",), text))
+        if problems:
+            raise PartError(problems)
+        return self
 
 
 class Udp(Flow):
@@ -519,7 +708,7 @@ class Udp(Flow):
     rate: Rate = Field(
         description="Sending rate; counts the UDP payload alone.", examples=["5mbit"]
     )
-    packet_size: Annotated[StrictInt, Field(ge=16, le=65507)] = Field(
+    packet_size: Annotated[StrictInt, Field(ge=16, le=LARGEST_UDP)] = Field(
         default=1472, description="UDP payload of a packet, in bytes.", examples=[172]
     )
     burst: Annotated[StrictInt, Field(ge=1, le=10000)] = Field(
@@ -530,6 +719,60 @@ class Udp(Flow):
         description="Whether the packets say that they can be marked, ECT(0).",
         examples=[True],
     )
+
+    def packets(self, time_ns: int) -> int:
+        """How many it sends in so long a time, but for the last."""
+        return self.rate * time_ns // 10**9 // 8 // self.packet_size
+
+
+class Media(Flow):
+    """An audio flow over UDP: packets of one size at a steady interval, as RTP carries them."""
+
+    workload: Literal["media"] = Field(description="media: audio at a constant bit rate.")
+    rate: Rate = Field(
+        default=16_000,
+        description="Bit rate of the audio, without headers.",
+        examples=["16kbit"],
+        json_schema_extra={"default": "16kbit"},
+    )
+    interval: Duration = Field(
+        default=units.parse_time("20ms"),
+        description="Time between two packets, and so what a packet holds.",
+        examples=["20ms"],
+        json_schema_extra={"default": "20ms"},
+    )
+    playout_delay: Duration = Field(
+        default=units.parse_time("150ms"),
+        description="A packet is played so long after it was sent; one that comes later is lost "
+        "to the listener. Up to 150 ms a conversation is hardly disturbed (ITU-T G.114).",
+        examples=["150ms"],
+        json_schema_extra={"default": "150ms"},
+    )
+
+    @property
+    def packet_size(self) -> int:
+        """UDP payload of a packet, in bytes: audio and the header of RTP."""
+        return self.rate * self.interval // (8 * 10**9) + RTP_HEADER
+
+    @property
+    def options(self) -> dict[str, Any]:
+        return super().options | {"packet_size": self.packet_size}
+
+    def packets(self, time_ns: int) -> int:
+        """How many it sends in so long a time, but for the last."""
+        return time_ns // self.interval
+
+    @model_validator(mode="after")
+    def _fills_packets(self) -> Self:
+        if self.rate * self.interval % (8 * 10**9) or not 16 <= self.packet_size <= LARGEST_UDP:
+            held = self.rate * self.interval / (8 * 10**9)
+            text = (
+                f"{units.format_time(self.interval)} at {units.format_rate(self.rate)} are "
+                f"{held:g} bytes of audio: choose rate and interval for a whole number "
+                f"from {16 - RTP_HEADER} to {LARGEST_UDP - RTP_HEADER}"
+            )
+            raise PartError([(("interval",), text)])
+        return self
 
 
 class Ping(Flow):
@@ -558,11 +801,13 @@ class Custom(TcpFlow):
     model_config = ConfigDict(extra="allow", frozen=True, regex_engine="python-re")
 
     workload: Annotated[
-        StrictStr, Field(pattern=r"^(?!(bulk|http|udp|ping)$)[a-z][a-z0-9_]*$", examples=["web"])
+        StrictStr,
+        Field(
+            pattern=r"^(?!(bulk|restart|http|page|udp|media|ping)$)[a-z][a-z0-9_]*$",
+            examples=["web"],
+        ),
     ] = Field(description="The name of a file in workloads/.")
-    size: Size | None = Field(
-        default=None, description="How much it sends, instead of a duration.", examples=["2MB"]
-    )
+    size: Sizes | None = Field(default=None, description=SENT, examples=SOME_SIZES)
 
     @model_validator(mode="after")
     def _options_are_plain(self) -> Self:
@@ -576,7 +821,15 @@ class Custom(TcpFlow):
         return self
 
 
-BUILT_IN: dict[str, type[Flow]] = {"bulk": Bulk, "http": Http, "udp": Udp, "ping": Ping}
+BUILT_IN: dict[str, type[Flow]] = {
+    "bulk": Bulk,
+    "restart": Restart,
+    "http": Http,
+    "page": Page,
+    "udp": Udp,
+    "media": Media,
+    "ping": Ping,
+}
 
 
 def flow_kind(workload: object) -> type[Flow]:
@@ -591,8 +844,11 @@ def _tag(value: Any) -> str:
 
 AnyFlow = Annotated[
     Annotated[Bulk, Tag("Bulk")]
+    | Annotated[Restart, Tag("Restart")]
     | Annotated[Http, Tag("Http")]
+    | Annotated[Page, Tag("Page")]
     | Annotated[Udp, Tag("Udp")]
+    | Annotated[Media, Tag("Media")]
     | Annotated[Ping, Tag("Ping")]
     | Annotated[Flent, Tag("Flent")]
     | Annotated[Custom, Tag("Custom")],
@@ -662,8 +918,8 @@ class Experiment(Part):
     repeat: Annotated[StrictInt, Field(ge=1, le=100_000)] = Field(
         default=1,
         description="Run it so many times, with the seeds seed, seed+1, ..., one after the other "
-        "in one lab. Each repetition gives what a run with its seed gives. Every flow needs a "
-        "size, and record is [].",
+        "in one lab. Each repetition gives what a run with its seed gives. Every flow must end "
+        "by itself, and record is [].",
         examples=[1000],
     )
 
@@ -682,9 +938,8 @@ class Experiment(Part):
     def filled(self) -> dict[str, Any]:
         """The experiment as a file would hold it, with units and with defaults filled in."""
         whole = self.model_dump(mode="json", by_alias=True, exclude_none=True)
-        for flow in whole["flows"]:
-            if "size" not in flow and "duration" not in flow:
-                left = self.duration - units.parse_time(flow["start"])
-                flow["duration"] = units.format_time(left)
+        for flow, written in zip(self.flows, whole["flows"], strict=True):
+            if flow.duration is None and not flow.bounded:
+                written["duration"] = units.format_time(self.duration - flow.start)
         head = {key: whole[key] for key in ("title", "topology")}
         return head | self.facts.params | {key: whole[key] for key in whole if key not in head}

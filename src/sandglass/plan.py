@@ -3,7 +3,18 @@
 from typing import Any
 
 from sandglass import qdiscs
-from sandglass.experiment import Bottleneck, Experiment, Flow, HostSettings, Queue, TcpFlow, Udp
+from sandglass.experiment import (
+    Bottleneck,
+    Experiment,
+    Flow,
+    HostSettings,
+    Media,
+    Queue,
+    RandomSize,
+    TcpFlow,
+    Udp,
+    planned_size,
+)
 from sandglass.qdiscs import Link
 from sandglass.topology import TopologyFacts
 
@@ -179,14 +190,18 @@ def _halves_over_time(experiment: Experiment, facts: TopologyFacts) -> list[dict
 
 
 def _flows(experiment: Experiment) -> list[dict[str, Any]]:
-    alike = [flow for flow in experiment.flows for _ in range(flow.count)]
-    return [_flow(number, flow, experiment.duration) for number, flow in enumerate(alike, start=1)]
+    each = [
+        (flow, size) for flow in experiment.flows for _ in range(flow.count) for size in flow.sizes
+    ]
+    return [
+        _flow(number, flow, size, experiment.duration)
+        for number, (flow, size) in enumerate(each, start=1)
+    ]
 
 
-def _flow(number: int, flow: Flow, end: int) -> dict[str, Any]:
-    size = getattr(flow, "size", None)
+def _flow(number: int, flow: Flow, size: int | RandomSize | None, end: int) -> dict[str, Any]:
     lasts = flow.duration
-    if lasts is None and size is None:
+    if lasts is None and not flow.bounded:
         lasts = end - flow.start
     return {
         "id": number,
@@ -198,7 +213,7 @@ def _flow(number: int, flow: Flow, end: int) -> dict[str, Any]:
         "start_ns": flow.start,
         "start_within_ns": flow.start_within,
         "duration_ns": lasts,
-        "size_bytes": size,
+        "size_bytes": size and planned_size(size),
         "options": flow.options,
     }
 
@@ -251,11 +266,11 @@ def _memory_mb(
     bits = sum(_fastest(each) for each in bottlenecks.values()) * experiment.duration // 10**9
     packets = bits // 8 // packet_bytes
     for flow in experiment.flows:
-        if isinstance(flow, Udp):
+        if isinstance(flow, Udp | Media):
             lasts = flow.duration or experiment.duration - flow.start
-            packets += flow.count * flow.rate * lasts // 10**9 // 8 // flow.packet_size
+            packets += flow.count * flow.packets(lasts)
     recorded = streams(experiment.record)
     entries = packets * (2 * ("packets" in recorded) + ("acks" in recorded))
-    flows = sum(flow.count for flow in experiment.flows)
+    flows = sum(flow.count * len(flow.sizes) for flow in experiment.flows)
     needed = entries * RECORD_BYTES + 4 * path_bytes * len(bottlenecks)
     return max(512, 256 + 8 * len(facts.hosts) + 4 * flows + -(-needed // MIB))

@@ -17,6 +17,7 @@ EMPTY = "is empty: give a value, or leave the key out"
 NOT_A = {
     "int_type": "a whole number",
     "int_from_float": "a whole number",
+    "float_type": "a number",
     "bool_type": "true or false",
     "string_type": "text: put it in quotes",
     "list_type": "a list: begin each entry with '- '",

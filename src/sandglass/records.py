@@ -191,7 +191,7 @@ class Names:
     """Of each watched queue: bottleneck, direction, kind."""
     cc: Mapping[int, str]
     flows: Sequence[tuple[int, str, str, int | None, int | None]]
-    """Of each flow: number, source, destination, and ports where it has only one pair."""
+    """Of each connection of a flow: its number, source, destination, and ports where known."""
 
 
 def names_of(plan: Mapping[str, Any], observed: Mapping[str, Any]) -> Names:
@@ -201,8 +201,9 @@ def names_of(plan: Mapping[str, Any], observed: Mapping[str, Any]) -> Names:
         watches=observed["watches"],
         cc={int(number): name for number, name in observed["cc"].items()},
         flows=[
-            (flow["id"], flow["src"], flow["dst"], result.get("sport"), result.get("dport"))
+            (flow["id"], flow["src"], flow["dst"], result.get("sport"), dport)
             for flow, result in zip(plan["flows"], observed["flows"][0], strict=True)
+            for dport in result.get("dports", [result.get("dport")])
         ],
     )
 

@@ -25,13 +25,13 @@ def capacity_bits(
     return bits + rate_bps * (end - at) / 1e9
 
 
-def queue_delay_ms(sojourn_ns: npt.NDArray[np.int64]) -> dict[str, float | None]:
-    """Mean and quantiles of sojourn times, in ms; all None where no packet left the queue."""
-    if not len(sojourn_ns):
+def quantiles_ms(times_ns: npt.NDArray[np.int64]) -> dict[str, float | None]:
+    """Mean and quantiles of times, in ms; all None where there are none."""
+    if not len(times_ns):
         return dict.fromkeys(["mean", *QUANTILES])
-    values = np.percentile(sojourn_ns, list(QUANTILES.values())) / 1e6
+    values = np.percentile(times_ns, list(QUANTILES.values())) / 1e6
     return {
-        "mean": float(sojourn_ns.mean() / 1e6),
+        "mean": float(times_ns.mean() / 1e6),
         **dict(zip(QUANTILES, map(float, values), strict=True)),
     }
 
@@ -60,7 +60,7 @@ def bottleneck(
     }
     return {
         "utilisation": float(sent["size_bytes"].sum(dtype=np.int64) * 8 / capacity),
-        "queue_delay_ms": queue_delay_ms(sent["leave_ns"] - sent["enqueue_ns"]),
+        "queue_delay_ms": quantiles_ms(sent["leave_ns"] - sent["enqueue_ns"]),
         "packets": int(within.sum()),
         "drops": sum(reasons.values()),
         "drops_by_reason": reasons,
@@ -100,7 +100,10 @@ def flows(
     for flow, result in zip(plan["flows"], found, strict=True):
         seconds = (result["end_ns"] - result["start_ns"]) / 1e9
         received = result["bytes"]
-        fct, ttfb = result.get("fct_ns"), result.get("ttfb_ns")
+        times = {
+            f"{name}_s": None if result.get(f"{name}_ns") is None else result[f"{name}_ns"] / 1e9
+            for name in ("fct", "plt", "ttfb")
+        }
         table.append(
             {
                 "id": flow["id"],
@@ -114,8 +117,7 @@ def flows(
                 "end_s": result["end_ns"] / 1e9,
                 "bytes": received,
                 "goodput_mbit": None if received is None else received * 8 / seconds / 1e6,
-                "fct_s": None if fct is None else fct / 1e9,
-                "ttfb_s": None if ttfb is None else ttfb / 1e9,
+                **times,
                 "retransmits": result.get("retransmits"),
                 "rtos": result.get("rtos"),
                 "delivered_ce": result.get("delivered_ce"),
@@ -148,6 +150,7 @@ def flow_table(rows: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
                         "end_s",
                         "bytes",
                         "fct_s",
+                        "plt_s",
                         "ttfb_s",
                         "goodput_mbit",
                         "retransmits",
@@ -170,6 +173,7 @@ def flow_table(rows: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
             "end_s": pl.Float64,
             "bytes": pl.Int64,
             "fct_s": pl.Float64,
+            "plt_s": pl.Float64,
             "ttfb_s": pl.Float64,
             "goodput_mbit": pl.Float64,
             "retransmits": pl.Int64,
@@ -177,3 +181,39 @@ def flow_table(rows: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
             "delivered_ce": pl.Int64,
         },
     )
+
+
+PARTS = {
+    "objects": {
+        "object": pl.UInt16,
+        "connection": pl.UInt8,
+        "bytes": pl.Int64,
+        "start_ns": pl.Int64,
+        "first_byte_ns": pl.Int64,
+        "end_ns": pl.Int64,
+    },
+    "rounds": {
+        "round": pl.UInt16,
+        "start_ns": pl.Int64,
+        "end_ns": pl.Int64,
+        "fct_ns": pl.Int64,
+    },
+}
+"""What a flow may consist of, by the keys of its result, and the columns that tell of a part."""
+
+
+def part_tables(
+    plan: Mapping[str, Any], observed: Sequence[Sequence[Mapping[str, Any]]]
+) -> dict[str, pl.DataFrame]:
+    """Tables of the parts of flows that have any, by their kind: one row per part."""
+    tables = {}
+    for kind, columns in PARTS.items():
+        rows = [
+            {"flow": flow["id"], "seed": plan["seed"] + number, **part}
+            for number, found in enumerate(observed)
+            for flow, result in zip(plan["flows"], found, strict=True)
+            for part in result.get(kind, ())
+        ]
+        if rows:
+            tables[kind] = pl.DataFrame(rows, {"flow": pl.UInt16, "seed": pl.UInt64, **columns})
+    return tables

@@ -15,12 +15,15 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sandglass import __version__, cache, lab, topology
 from sandglass.errors import SandglassError, UsageError
 from sandglass.experiment import Experiment
 from sandglass.plan import Plan, resolve
+
+if TYPE_CHECKING:
+    from sandglass.records import Records
 
 FORMAT = 1
 RUNS = cache.ROOT / "results" / "runs"
@@ -192,7 +195,7 @@ def _keep_failure(partial: Path, out: Path) -> Path:
 def _evaluate(experiment: Experiment, plan: Plan, directory: Path, backend: str) -> dict[str, Any]:
     """Turn what the agent left in `directory` into tables; returns run.json but for wall_s."""
     # Late: half of the start-up time, and the lab is already running without them.
-    from sandglass import records, results
+    from sandglass import media, records, results
 
     observed = json.loads((directory / "observed.json").read_text())
     names = records.names_of(plan, observed)
@@ -218,23 +221,16 @@ def _evaluate(experiment: Experiment, plan: Plan, directory: Path, backend: str)
         results.flows(plan, repetition, plan["seed"] + number)
         for number, repetition in enumerate(observed["flows"])
     ]
+    if plan["repeat"] == 1:
+        for number, numbers in media.evaluate(plan, directory).items():
+            flows[0][number - 1]["media"] = numbers
     results.flow_table([flow for each in flows for flow in each]).write_parquet(
         directory / "flows.parquet"
     )
+    for kind, parts in results.part_tables(plan, observed["flows"]).items():
+        parts.write_parquet(directory / f"{kind}.parquet")
 
-    bottlenecks: dict[str, dict[str, Any]] = {}
-    for number, watch in enumerate(observed["watches"] if observed["qdiscs"] else ()):
-        planned = plan["bottlenecks"][watch["bottleneck"]]
-        if met is None:
-            found = results.from_counters(observed["qdiscs"], planned, watch, plan["duration_ns"])
-        else:
-            found = results.bottleneck(
-                met, number, planned, watch["direction"], plan["duration_ns"]
-            )
-        if watch["direction"] == "forward":
-            bottlenecks.setdefault(watch["bottleneck"], {}).update(found)
-        else:
-            bottlenecks.setdefault(watch["bottleneck"], {})["reverse"] = found
+    bottlenecks = _bottlenecks(plan, observed, met)
     (directory / "observed.json").unlink()
     content: dict[str, Any] = {
         "format": FORMAT,
@@ -262,6 +258,24 @@ def _evaluate(experiment: Experiment, plan: Plan, directory: Path, backend: str)
             name: kernel.module_builds[name] for name in observed["modules"]
         }
     return content
+
+
+def _bottlenecks(plan: Plan, observed: dict[str, Any], met: "Records | None") -> dict[str, Any]:
+    """What each bottleneck did, from the packets that its queues met, or else their counters."""
+    from sandglass import results
+
+    found: dict[str, dict[str, Any]] = {}
+    for number, watch in enumerate(observed["watches"] if observed["qdiscs"] else ()):
+        planned, end = plan["bottlenecks"][watch["bottleneck"]], plan["duration_ns"]
+        if met is None:
+            numbers = results.from_counters(observed["qdiscs"], planned, watch, end)
+        else:
+            numbers = results.bottleneck(met, number, planned, watch["direction"], end)
+        if watch["direction"] == "forward":
+            found.setdefault(watch["bottleneck"], {}).update(numbers)
+        else:
+            found.setdefault(watch["bottleneck"], {})["reverse"] = numbers
+    return found
 
 
 def _virtual_s(plan: Plan, observed: dict[str, Any]) -> float:

@@ -31,8 +31,10 @@ def show(run: Path) -> None:
 
 
 def render(result: Mapping[str, Any]) -> RenderableType:
-    """Heading, flows, bottlenecks and their queueing delays."""
-    parts = (heading(result), flows(result), bottlenecks(result), delays(result))
+    """Heading, flows, bottlenecks and their queueing delays, and media flows if there are any."""
+    parts = [heading(result), flows(result), bottlenecks(result), delays(result)]
+    if any("media" in flow for flow in result["flows"]):
+        parts.append(media(result))
     return Group(*(line for part in parts for line in (part, "")))
 
 
@@ -69,7 +71,7 @@ def flows(result: Mapping[str, Any]) -> Table:
             flow.get("cc") or "-",
             "yes" if flow.get("ecn") else "no",
             number(flow.get("goodput_mbit"), ".3f"),
-            number(flow.get("fct_s"), ".3f"),
+            number(flow.get("fct_s") or flow.get("plt_s"), ".3f"),
             number(flow.get("retransmits"), "d"),
             number(flow.get("rtos"), "d"),
         )
@@ -98,6 +100,26 @@ def delays(result: Mapping[str, Any]) -> Table:
     for name, link in result["bottlenecks"].items():
         delay = link.get("queue_delay_ms") or {}
         table.add_row(name, *(number(delay.get(quantile), ".2f") for quantile in QUANTILES))
+    return table
+
+
+def media(result: Mapping[str, Any]) -> Table:
+    """A row for each media flow: one-way delay in milliseconds, losses, and what was not played."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("media, ms", justify="right")
+    quantiles = ("mean", "median", "p99", "max")
+    for name in (*quantiles, "lost %", "loss periods", "unplayed %"):
+        table.add_column(name, justify="right")
+    for flow in result["flows"]:
+        if "media" in flow:
+            found = flow["media"]
+            table.add_row(
+                str(flow["id"]),
+                *(number(found["delay_ms"][quantile], ".2f") for quantile in quantiles),
+                number(100 * found["lost_share"], ".2f"),
+                number(found["loss_periods"], "d"),
+                number(100 * found["unplayed_share"], ".2f"),
+            )
     return table
 
 

@@ -58,3 +58,22 @@ def test_it_shows_flows_bottlenecks_speed_and_digest(sandglass: Cli, tmp_path: P
     assert ["bottleneck", *delays] in rows
     assert "90 s in 1.80 s, 50 times as fast" in done.stdout
     assert "d1" * 32 in done.stdout.replace("\n", "")
+
+
+def test_it_shows_what_became_of_media_flows(sandglass: Cli, tmp_path: Path) -> None:
+    flow = {
+        "id": 2,
+        "workload": "media",
+        "from": "s1",
+        "to": "d1",
+        "media": {
+            "delay_ms": {"mean": 60.5, "median": 51.25, "p99": 180.0, "max": 210.125},
+            "lost_share": 0.03,
+            "loss_periods": 4,
+            "unplayed_share": 0.075,
+        },
+    }
+    (tmp_path / "run.json").write_text(json.dumps(RUN | {"flows": [flow]}))
+    done = sandglass("show", str(tmp_path))
+    rows = [line.split() for line in done.stdout.splitlines()]
+    assert ["2", "60.50", "51.25", "180.00", "210.12", "3.00", "4", "7.50"] in rows

@@ -60,6 +60,9 @@ def rich(lab: Lab) -> Run:
             flow("udp", rate="100kbit", duration="2s"),
             flow("ping", duration="2s"),
             flow("http", "s2", "d2", size="100kB"),
+            flow("media", duration="2s"),
+            flow("restart", size="5kB", rounds=2, pause="1s"),
+            flow("page", html="5kB", objects=["1kB", "2kB"]),
             queue={"kind": "codel", "ecn": True},
             pairs=2,
             duration="5s",
@@ -76,7 +79,9 @@ def flent(lab: Lab) -> Run:
     return lab(dumbbell(upload, queue=queue, duration="16s", title="An upload"))
 
 
-@pytest.mark.parametrize("table", ["packets", "acks", "goodput", "flows"])
+@pytest.mark.parametrize(
+    "table", ["packets", "acks", "goodput", "flows", "media", "objects", "rounds"]
+)
 def test_columns_of_tables(rich: Run, table: str) -> None:
     assert documented(f"{table}.parquet") == found(rich.table(table))
 

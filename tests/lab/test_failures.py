@@ -139,6 +139,7 @@ def test_a_topology_whose_hosts_do_not_reach_each_other(sandglass: Cli, tmp_path
     [
         ("netperf", flow("flent:tcp_upload")),
         ("nginx", flow("http", size="1MB")),
+        ("nginx", flow("page", html="1kB", objects=["1kB"])),
     ],
 )
 def test_a_missing_program_is_named(tmp_path: Path, program: str, needs_it: Mapped) -> None:

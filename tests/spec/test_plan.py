@@ -274,6 +274,16 @@ def test_flows_are_numbered_from_1_and_repeated() -> None:
     assert flows[4]["options"] == {"rate": 1_000_000, "packet_size": 1472, "burst": 1}
 
 
+def test_a_media_packet_holds_an_interval_of_audio_and_a_header() -> None:
+    [flow] = planned(flows="[{workload: media, from: s1, to: d1}]")["flows"]
+    assert flow["options"] == {
+        "rate": 16_000,
+        "interval": 20_000_000,
+        "playout_delay": 150_000_000,
+        "packet_size": 40 + 12,
+    }
+
+
 def test_the_users_sysctls_win() -> None:
     text = '{s1: {sysctls: {net.ipv4.tcp_rmem: "4096 87380 6291456"}}}'
     found = planned(hosts=text)["hosts"]

@@ -135,8 +135,24 @@ class Repetition:
 
 
 def drawn(flow: Flow, seed: int, end_ns: int) -> Flow:
-    """A flow with its random start; one that lasts to the end of the experiment still does."""
+    """A flow with what it draws; one that lasts to the end of the experiment still does."""
     delay = draws.uniform(seed, f"start of flow {flow['id']}", flow["start_within_ns"])
     start_ns = flow["start_ns"] + delay
     duration_ns = flow["duration_ns"] and min(flow["duration_ns"], end_ns - start_ns)
-    return {**flow, "start_ns": start_ns, "duration_ns": duration_ns}
+    of_flow = f"of flow {flow['id']}"
+    size = flow["size_bytes"] and draws.size(seed, f"size {of_flow}", flow["size_bytes"])
+    options = flow["options"]
+    if flow["workload"] == "page":
+        options = options | {
+            "objects": [
+                draws.size(seed, f"size of object {number} {of_flow}", each)
+                for number, each in enumerate(options["objects"], start=1)
+            ]
+        }
+    return {
+        **flow,
+        "start_ns": start_ns,
+        "duration_ns": duration_ns,
+        "size_bytes": size,
+        "options": options,
+    }
