@@ -146,6 +146,8 @@ XSTATS = {
             ("early", "<u4"),
             ("standing", "<u4"),
             ("overlimit", "<u4"),
+        ]
+    ),
     # struct tc_pi2_xstats; both probabilities are fractions of 2^64
     "pi2": np.dtype(
         [
