@@ -1,0 +1,159 @@
+"""Publication IV: longest queueing delay and flow completion time against RTT."""
+
+from collections.abc import Sequence
+
+import polars as pl
+from plotnine import (
+    aes,
+    facet_grid,
+    geom_line,
+    geom_point,
+    ggplot,
+    labs,
+    scale_color_manual,
+    scale_linetype_manual,
+    scale_shape_manual,
+    scale_x_log10,
+    scale_y_log10,
+)
+
+from pipelines.flow_startup import transients
+from sandglass import figures, traces, units
+from sandglass.verdicts import scalar
+
+QUEUES = {
+    "pub4-predict": "Predict, rate kept",
+    "pub4-compatible": "Predict, 200 %",
+    "pub4-codel": "CoDel",
+    "pub4-pie": "PIE",
+    "pub4-sfq-codel": "SFQ-CoDel",
+    "pub4-fifo": "FIFO",
+}
+OPTIMUM = "FIFO"
+WAIT, COMPLETION = "Longest wait in slow start (ms)", "FCT over that with a FIFO"
+PACES = {"unpaced": "bursts", "paced": "paced"}
+
+
+def table(runs: Sequence[traces.Run]) -> pl.DataFrame:
+    """One row per queue, pacing, number of flows and RTT; means over the seeds.
+
+    `peak_ms` is the longest wait of a packet whose flow was in slow start when it came;
+    `fct_s` the mean completion time of the flows, `slowest_s` that of the last, and `fct_ratio` the
+    mean time over that with a FIFO that never drops.
+    """
+    rows = [
+        {
+            "queue": QUEUES[str(run.axes["experiment"])],
+            "senders": PACES[str(run.axes["senders"])],
+            "flows": run.field("experiment.flows.0.count"),
+            "rtt_ms": units.parse_time(run.field("experiment.rtt")) / 1e6,
+            "seed": run.field("seed"),
+            "peak_ms": transients.longest_wait_ms(run),
+            **transients.completion(run),
+        }
+        for run in runs
+    ]
+    case = ["senders", "flows", "rtt_ms"]
+    means = (
+        pl.DataFrame(rows)
+        .group_by("queue", *case)
+        .agg(pl.len().alias("seeds"), pl.col("peak_ms", "fct_s", "slowest_s").mean())
+    )
+    optimum = means.filter(pl.col("queue") == OPTIMUM).select(*case, optimum_s="fct_s")
+    return (
+        means.join(optimum, on=case, how="left")
+        .with_columns(fct_ratio=pl.col("fct_s") / pl.col("optimum_s"))
+        .drop("optimum_s")
+        .sort("queue", *case)
+    )
+
+
+def plot(table: pl.DataFrame) -> ggplot:
+    """Delay above, completion time below; a panel per number of flows, unpaced senders."""
+    shown = (
+        table.filter(pl.col("senders") == "bursts")
+        .unpivot(
+            ["peak_ms", "fct_ratio"], index=["queue", "flows", "rtt_ms"], variable_name="measure"
+        )
+        .with_columns(
+            measure=pl.col("measure").replace_strict(
+                {"peak_ms": WAIT, "fct_ratio": COMPLETION},
+                return_dtype=pl.Enum([WAIT, COMPLETION]),
+            ),
+            panel=transients.flow_label(table, "flows"),
+        )
+        .filter(
+            ~(
+                (pl.col("queue") == OPTIMUM)
+                & pl.col("measure").cast(pl.String).str.starts_with("FCT")
+            )
+        )
+    )
+    drawn: ggplot = (
+        ggplot(shown, aes("rtt_ms", "value", color="queue", shape="queue", linetype="queue"))
+        + facet_grid("measure", "panel", scales="free_y")
+        + geom_line()
+        + geom_point(size=1.8)
+        + scale_x_log10()
+        + scale_y_log10()
+        + scale_color_manual(figures.PALETTE)
+        + scale_shape_manual(figures.SHAPES)
+        + scale_linetype_manual([*figures.LINES, *figures.LINES])
+        + labs(x="Base RTT (ms)", y="", color="", shape="", linetype="")
+    )
+    return drawn
+
+
+def delay_ratio(
+    table: pl.DataFrame, queue: str, over: str, rtt_from: float, rtt_to: float, senders: str
+) -> float | None:
+    """The longest wait with one queue over that with another; the largest over flows and RTTs."""
+    one, other = (
+        _of(table, name, rtt_from, rtt_to, senders).select("flows", "rtt_ms", "peak_ms")
+        for name in (queue, over)
+    )
+    both = one.join(other, on=["flows", "rtt_ms"], suffix="_over")
+    return scalar((both["peak_ms"] / both["peak_ms_over"]).max())
+
+
+def longest_at(table: pl.DataFrame, queue: str, flows: int) -> float | None:
+    """The RTT at which a queue's wait is longest, in ms."""
+    chosen = _of(table, queue, 0, 1e9, "bursts").filter(pl.col("flows") == flows)
+    return scalar(chosen.sort("peak_ms")["rtt_ms"].last()) if len(chosen) else None
+
+
+def slowest_completion(
+    table: pl.DataFrame, queue: str, rtt_from: float, rtt_to: float, senders: str
+) -> float | None:
+    """Completion time over that with a FIFO, the largest over flows and RTTs."""
+    return scalar(_of(table, queue, rtt_from, rtt_to, senders)["fct_ratio"].max())
+
+
+def wait_in_rtts(table: pl.DataFrame, queue: str, rtt_from: float) -> float | None:
+    """The longest wait over the RTT, the largest over flows and RTTs."""
+    chosen = _of(table, queue, rtt_from, 1e9, "bursts")
+    return scalar((chosen["peak_ms"] / chosen["rtt_ms"]).max())
+
+
+def pacing_effect(table: pl.DataFrame, queue: str, rtt_from: float) -> float | None:
+    """The longest wait of paced senders over that of unpaced ones, mean over flows and RTTs."""
+    paced, bursts = (
+        _of(table, queue, rtt_from, 1e9, senders).select("flows", "rtt_ms", "peak_ms")
+        for senders in ("paced", "bursts")
+    )
+    both = paced.join(bursts, on=["flows", "rtt_ms"], suffix="_bursts")
+    return scalar((both["peak_ms"] / both["peak_ms_bursts"]).mean())
+
+
+METRICS = (delay_ratio, longest_at, slowest_completion, wait_in_rtts, pacing_effect)
+
+
+def _of(
+    table: pl.DataFrame, queue: str, rtt_from: float, rtt_to: float, senders: str
+) -> pl.DataFrame:
+    return table.filter(
+        (pl.col("queue") == queue)
+        & (pl.col("senders") == senders)
+        & (pl.col("rtt_ms") >= rtt_from)
+        & (pl.col("rtt_ms") <= rtt_to)
+    )
