@@ -124,7 +124,7 @@ XSTATS = {
             ("drop_overmemory", "<u4"),
         ]
     ),
-    # struct tc_sfq_codel_xstats
+    # struct tc_sfq_codel_xstats of kmods/sch_sfq_codel/uapi.h
     "sfq_codel": np.dtype(
         [
             ("maxpacket", "<u4"),
@@ -148,7 +148,7 @@ XSTATS = {
             ("overlimit", "<u4"),
         ]
     ),
-    # struct tc_pi2_xstats; both probabilities are fractions of 2^64
+    # struct tc_pi2_xstats of kmods/sch_pi2/uapi.h; both probabilities are fractions of 2^64
     "pi2": np.dtype(
         [
             ("prob", "<u8"),
@@ -400,9 +400,7 @@ def queues(records: Records, names: Names) -> pl.DataFrame:
             raw = np.ascontiguousarray(mine["xstats"]).view(np.uint8).reshape(len(mine), -1)
             own = np.ascontiguousarray(raw[:, : layout.itemsize]).view(layout)[:, 0]
             frame = frame.with_columns(**_plain(own, layout.names or ()))
-            frame = frame.with_columns(
-                pl.col("^(pseudo_)?prob$").cast(pl.Float64) / 2.0**64,
-            )
+            frame = frame.with_columns(pl.col("^(pseudo_)?prob$").cast(pl.Float64) / 2.0**64)
         parts.append(frame)
     frame = pl.concat(parts, how="diagonal").sort("time_ns", maintain_order=True)
     first = ["time_ns", "bottleneck", "direction"]
