@@ -257,7 +257,8 @@ static int pie_draft_dump_stats(struct Qdisc *sch, struct gnet_dump *d)
 	const struct pie_sched *q = qdisc_priv(sch);
 	struct tc_pie_xstats stats = q->stats;
 
-	stats.prob = div_u64(q->vars.prob << 27, PIE_CERTAIN >> 5) << 32; /* in 1/2^64 */
+	stats.prob = min_t(u64, div_u64(q->vars.prob << 27, PIE_CERTAIN >> 5), U32_MAX);
+	stats.prob <<= 32;	/* in 1/2^64, of which there is no whole */
 	stats.delay = ns_to_us(q->vars.delay);
 	stats.dq_rate_estimating = 1;
 	stats.avg_dq_rate = min_t(u64, q->vars.rate, U32_MAX);
