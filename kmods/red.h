@@ -114,11 +114,12 @@ static inline u64 red_average(u64 avg, u32 weight, u32 length)
  * @rate:	of the link, in byte/s; below 16 * 10^9 * @size
  * @size:	of a phantom packet, in bytes; at least 1
  *
- * Return: their rate, in 1/2^RED_PHANTOM_SHIFT per ns.
+ * Return: their rate, in 1/2^RED_PHANTOM_SHIFT per ns; rounded up, so that a whole number of
+ * transmission times is that number of packets.
  */
 static inline u64 red_phantom_rate(u64 rate, u32 size)
 {
-	return mul_u64_u64_div_u64(rate, BIT_ULL(RED_PHANTOM_SHIFT), size * RED_NS_PER_SEC);
+	return mul_u64_u64_div_u64(rate, BIT_ULL(RED_PHANTOM_SHIFT), size * RED_NS_PER_SEC) + 1;
 }
 
 /**
