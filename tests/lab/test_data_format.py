@@ -19,6 +19,7 @@ KINDS: dict[str, Mapped] = {
     "fq_codel": {"kind": "fq_codel"},
     "pie": {"kind": "pie"},
     "pie_draft": {"kind": "pie_draft"},
+    "hred": {"kind": "hred", "rate": "10mbit", "rtt": "40ms", "limit": "3bdp"},
     "fq_pie": {"kind": "fq_pie"},
     "red": {"kind": "red"} | RED,
 }
