@@ -5,6 +5,7 @@ import math
 import re
 from ctypes import byref, c_uint32, c_uint64
 from decimal import Context, Decimal, localcontext
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -16,7 +17,8 @@ from sandglass.cache import ROOT
 from sandglass.errors import SandglassError
 from tests.kmods.test_red import ONE, Params
 from tests.kmods.userspace import compiled
-from tests.lab.experiments import Lab, Mapped, Run, bulk, dumbbell
+from tests.lab.experiments import Lab, Mapped, Run, bulk, dumbbell, written
+from tests.lab.test_topologies import prompt
 
 LONGEST = 2**22
 ENOUGH, EARLY, SHORT = range(3)
@@ -380,3 +382,21 @@ def test_what_is_derived_needs_its_inputs(lab: Lab, missing: str, said: str) -> 
     queue = {name: value for name, value in hred(83).items() if name != missing}
     with pytest.raises(SandglassError, match=said):
         lab(dumbbell(bulk(cc="reno"), queue=queue, duration="1s"))
+
+
+@pytest.mark.lab
+def test_options_can_be_changed_and_derived_again(tmp_path: Path) -> None:
+    change = "r1 tc qdisc change dev r1-eth0 parent 1:1 handle 10: hred"
+    show = "r1 tc qdisc show dev r1-eth0"
+    said = prompt(
+        str(written(startup(hred(83), 1), tmp_path / "hred.yaml")),
+        *[show, f"{change} limit 248 weight 0.002 gentle ecn", show],
+        *[f"{change} weight 0 nogentle noecn", show],
+    )
+    link = "hred 10: parent 1:1 rate 10Mbit rtt 100ms"
+    assert re.findall(r"qdisc (hred .*)", said) == [
+        f"{link} limit 83p min 3p max 83p probability 1 weight 0.0240964 avpkt 1514b ",
+        f"{link} limit 248p min 25p max 248p probability 0.737688 weight 0.002 avpkt 1514b "
+        "gentle ecn ",
+        f"{link} limit 248p min 25p max 248p probability 0.737688 weight 0.0240964 avpkt 1514b ",
+    ]
