@@ -15,6 +15,7 @@
 #include <linux/types.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /**
@@ -50,23 +51,28 @@ struct qdisc_util {
 struct rtattr *addattr_nest(struct nlmsghdr *message, int size, int type);
 int addattr_nest_end(struct nlmsghdr *message, struct rtattr *nest);
 int addattr32(struct nlmsghdr *message, int size, int type, __u32 value);
+int addattr64(struct nlmsghdr *message, int size, int type, __u64 value);
 int parse_rtattr(struct rtattr *table[], int most, struct rtattr *first, int size);
 int get_u32(__u32 *value, const char *word, int base);
 int get_time(unsigned int *us, const char *word);
-int get_rate64(__u64 *bytes_per_s, const char *word);
+int get_rate64(__u64 *rate, const char *word);
 int print_color_uint(int output, int color, const char *key, const char *format,
 		     unsigned int value);
 int print_color_float(int output, int color, const char *key, const char *format, double value);
 int print_color_bool(int output, int color, const char *key, const char *format, bool value);
 int print_color_string(int output, int color, const char *key, const char *format,
 		       const char *value);
+void tc_print_rate(int output, const char *key, const char *format, unsigned long long rate);
 bool is_json_context(void);
 
-/* What an option is, on the command line; each is a u32 in netlink. */
+#define TC_FRACTION_ONE	0x80000000U
+
+/* What an option is, on the command line; each is a u32 in netlink, but a rate a u64. */
 enum tc_type {
 	TC_NUMBER,
 	TC_TIME,	/* in us */
-	TC_RATE,	/* in bytes/s */
+	TC_RATE,	/* in byte/s */
+	TC_FRACTION,	/* from 0 to 1, in 1/TC_FRACTION_ONE */
 	TC_FLAG,	/* NAME or noNAME */
 };
 
@@ -101,6 +107,15 @@ static inline void tc_print_fraction(const char *name, double value)
 	print_color_float(TC_ANY_OUTPUT, TC_NO_COLOR, name, format, value);
 }
 
+/* Bytes per second in JSON, in text bits with the unit that suits. */
+static inline void tc_print_speed(const char *name, __u64 rate)
+{
+	char format[64];
+
+	snprintf(format, sizeof(format), "%s %%s ", name);
+	tc_print_rate(TC_ANY_OUTPUT, name, format, rate);
+}
+
 /* Microseconds in JSON, in text with the unit that suits. */
 static inline void tc_print_time(const char *name, __u32 us)
 {
@@ -116,31 +131,6 @@ static inline void tc_print_time(const char *name, __u32 us)
 		snprintf(text, sizeof(text), "%s %gms ", name, us / 1e3);
 	else
 		snprintf(text, sizeof(text), "%s %uus ", name, us);
-	print_color_string(TC_ANY_OUTPUT, TC_NO_COLOR, NULL, "%s", text);
-}
-
-/* Bytes per second in JSON, in text bits per second, as in tc. */
-static inline void tc_print_rate_of(const char *name, __u32 bytes_per_s)
-{
-	double bits = bytes_per_s * 8.0;
-	const char *unit = "";
-	char text[64];
-
-	if (is_json_context()) {
-		print_color_uint(TC_ANY_OUTPUT, TC_NO_COLOR, name, NULL, bytes_per_s);
-		return;
-	}
-	if (bits >= 1e9) {
-		bits /= 1e9;
-		unit = "G";
-	} else if (bits >= 1e6) {
-		bits /= 1e6;
-		unit = "M";
-	} else if (bits >= 1e3) {
-		bits /= 1e3;
-		unit = "K";
-	}
-	snprintf(text, sizeof(text), "%s %g%sbit ", name, bits, unit);
 	print_color_string(TC_ANY_OUTPUT, TC_NO_COLOR, NULL, "%s", text);
 }
 
@@ -184,6 +174,7 @@ static inline void tc_usage(const char *kind, const struct tc_option *options)
 			[TC_NUMBER] = " [ %s NUMBER ]",
 			[TC_TIME] = " [ %s TIME ]",
 			[TC_RATE] = " [ %s RATE ]",
+			[TC_FRACTION] = " [ %s FRACTION ]",
 			[TC_FLAG] = " [ %s | no%s ]",
 		};
 
@@ -192,8 +183,19 @@ static inline void tc_usage(const char *kind, const struct tc_option *options)
 	fprintf(stderr, "\n");
 }
 
-/* A number, with the option's unit or without; returns 0, or -1. */
-static inline int tc_read_number(const struct tc_option *option, const char *word, __u32 *value)
+static inline int tc_get_fraction(__u32 *value, const char *word)
+{
+	char *end;
+	const double given = strtod(word, &end);
+
+	if (end == word || *end || !(given >= 0 && given <= 1))
+		return -1;
+	*value = given * TC_FRACTION_ONE + 0.5;
+	return 0;
+}
+
+/* A number, with the option's unit or without; 0, or -1 if it is none. */
+static inline int tc_get_number(const struct tc_option *option, const char *word, __u32 *value)
 {
 	size_t unit = option->unit ? strlen(option->unit) : 0, length = strlen(word);
 	char number[32];
@@ -207,24 +209,29 @@ static inline int tc_read_number(const struct tc_option *option, const char *wor
 	return get_u32(value, number, 0);
 }
 
-static inline int tc_read_rate(const char *word, __u32 *bytes_per_s)
+/* The value of an option that is no flag, from `word`; 0, or -1 if it is none. */
+static inline int tc_get(const struct tc_option *option, const char *word, __u64 *value)
 {
-	__u64 rate;
+	__u32 number = 0;
+	int err = -1;
 
-	if (get_rate64(&rate, word) || rate > ~0U)
-		return -1;
-	*bytes_per_s = rate;
-	return 0;
-}
-
-/* The value of an option that is no flag; returns 0, or -1. */
-static inline int tc_read(const struct tc_option *option, const char *word, __u32 *value)
-{
-	if (option->type == TC_TIME)
-		return get_time(value, word);
-	if (option->type == TC_RATE)
-		return tc_read_rate(word, value);
-	return tc_read_number(option, word, value);
+	switch (option->type) {
+	case TC_RATE:
+		return get_rate64(value, word);
+	case TC_TIME:
+		err = get_time(&number, word);
+		break;
+	case TC_FRACTION:
+		err = tc_get_fraction(&number, word);
+		break;
+	case TC_NUMBER:
+		err = tc_get_number(option, word, &number);
+		break;
+	case TC_FLAG:
+		break;
+	}
+	*value = number;
+	return err;
 }
 
 /* Put what the command line says into `message`; returns 0, or -1 after a message. */
@@ -234,9 +241,15 @@ static inline int tc_parse(const char *kind, const struct tc_option *options, in
 	struct rtattr *nest = addattr_nest(message, TC_BUFFER, TCA_OPTIONS | NLA_F_NESTED);
 
 	for (; argc > 0; argc--, argv++) {
+		static const char * const names[] = {
+			[TC_NUMBER] = "number",
+			[TC_TIME] = "time",
+			[TC_RATE] = "rate",
+			[TC_FRACTION] = "fraction",
+		};
 		const struct tc_option *option;
 		const char *word = *argv;
-		__u32 value;
+		__u64 value;
 		bool set;
 
 		option = tc_find(options, word, &set);
@@ -254,19 +267,16 @@ static inline int tc_parse(const char *kind, const struct tc_option *options, in
 				return -1;
 			}
 			argv++;
-			if (tc_read(option, *argv, &value)) {
-				static const char * const kinds[] = {
-					[TC_NUMBER] = "number",
-					[TC_TIME] = "time",
-					[TC_RATE] = "rate",
-				};
-
+			if (tc_get(option, *argv, &value)) {
 				fprintf(stderr, "%s: \"%s\" is no %s for \"%s\"\n", kind, *argv,
-					kinds[option->type], word);
+					names[option->type], word);
 				return -1;
 			}
 		}
-		addattr32(message, TC_BUFFER, option->attribute, value);
+		if (option->type == TC_RATE)
+			addattr64(message, TC_BUFFER, option->attribute, value);
+		else
+			addattr32(message, TC_BUFFER, option->attribute, value);
 	}
 	addattr_nest_end(message, nest);
 	return 0;
@@ -282,19 +292,28 @@ static inline int tc_print(const struct tc_option *options, struct rtattr *given
 	parse_rtattr(table, 63, RTA_DATA(given), RTA_PAYLOAD(given));
 	for (; options->name; options++) {
 		const struct rtattr *attribute = table[options->attribute];
-		__u32 value;
+		__u64 value = 0;
 
-		if (!attribute || RTA_PAYLOAD(attribute) < sizeof(value))
+		if (!attribute || RTA_PAYLOAD(attribute) > sizeof(value))
 			continue;
-		memcpy(&value, RTA_DATA(attribute), sizeof(value));
-		if (options->type == TC_TIME)
-			tc_print_time(options->name, value);
-		else if (options->type == TC_RATE)
-			tc_print_rate_of(options->name, value);
-		else if (options->type == TC_FLAG)
-			tc_print_flag(options->name, value);
-		else
+		memcpy(&value, RTA_DATA(attribute), RTA_PAYLOAD(attribute));
+		switch (options->type) {
+		case TC_NUMBER:
 			tc_print_number(options->name, value, options->unit ? options->unit : "");
+			break;
+		case TC_TIME:
+			tc_print_time(options->name, value);
+			break;
+		case TC_RATE:
+			tc_print_speed(options->name, value);
+			break;
+		case TC_FRACTION:
+			tc_print_fraction(options->name, (double)value / TC_FRACTION_ONE);
+			break;
+		case TC_FLAG:
+			tc_print_flag(options->name, value);
+			break;
+		}
 	}
 	return 0;
 }

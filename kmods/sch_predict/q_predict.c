@@ -35,7 +35,7 @@ static int print_statistics(const struct qdisc_util *util, FILE *file, struct rt
 	tc_print_number("detections", stats->detections, "");
 	tc_print_time("doubling", stats->doubling);
 	tc_print_number("load", stats->load, "%");
-	tc_print_rate_of("rate", stats->rate);
+	tc_print_speed("rate", stats->rate);
 	tc_print_line();
 	tc_print_number("ecn_mark", stats->ecn_mark, "");
 	tc_print_number("early", stats->early, "");

@@ -150,11 +150,12 @@ static void restart(struct Qdisc *sch)
 
 /* Linux 6.1 takes no pointers to constants here. */
 static struct netlink_range_validation us_to_a_second = { 100, USEC_PER_SEC };
+static struct netlink_range_validation up_to_a_terabit = { .max = NSEC_PER_SEC * 125ULL };
 
 static const struct nla_policy predict_policy[TCA_PREDICT_MAX + 1] = {
 	[TCA_PREDICT_LIMIT]	= NLA_POLICY_MIN(NLA_U32, 1),
 	[TCA_PREDICT_TARGET]	= NLA_POLICY_RANGE(NLA_U32, 1, 1000),
-	[TCA_PREDICT_RATE]	= { .type = NLA_U32 },
+	[TCA_PREDICT_RATE]	= NLA_POLICY_FULL_RANGE(NLA_U64, &up_to_a_terabit),
 	[TCA_PREDICT_BIN]	= NLA_POLICY_FULL_RANGE(NLA_U32, &us_to_a_second),
 	[TCA_PREDICT_ECN]	= NLA_POLICY_MAX(NLA_U32, 1),
 	[TCA_PREDICT_STANDING]	= NLA_POLICY_MAX(NLA_U32, 1),
@@ -195,7 +196,7 @@ static int predict_change(struct Qdisc *sch, struct nlattr *opt, struct netlink_
 	if (tb[TCA_PREDICT_TARGET])
 		p->target = nla_get_u32(tb[TCA_PREDICT_TARGET]);
 	if (tb[TCA_PREDICT_RATE])
-		p->rate = nla_get_u32(tb[TCA_PREDICT_RATE]);
+		p->rate = nla_get_u64(tb[TCA_PREDICT_RATE]);
 	if (tb[TCA_PREDICT_BIN])
 		p->bin_ns = (u64)nla_get_u32(tb[TCA_PREDICT_BIN]) * NSEC_PER_USEC;
 	if (tb[TCA_PREDICT_ECN])
@@ -248,7 +249,7 @@ static int predict_dump(struct Qdisc *sch, struct sk_buff *skb)
 		return -EMSGSIZE;
 	if (nla_put_u32(skb, TCA_PREDICT_LIMIT, sch->limit) ||
 	    nla_put_u32(skb, TCA_PREDICT_TARGET, p->target) ||
-	    nla_put_u32(skb, TCA_PREDICT_RATE, p->rate) ||
+	    nla_put_u64_64bit(skb, TCA_PREDICT_RATE, p->rate, TCA_PREDICT_UNSPEC) ||
 	    nla_put_u32(skb, TCA_PREDICT_BIN, div_u64(p->bin_ns, NSEC_PER_USEC)) ||
 	    nla_put_u32(skb, TCA_PREDICT_ECN, q->ecn) ||
 	    nla_put_u32(skb, TCA_PREDICT_STANDING, q->standing)) {

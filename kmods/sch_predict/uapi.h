@@ -9,7 +9,7 @@ enum {
 	TCA_PREDICT_UNSPEC,
 	TCA_PREDICT_LIMIT,	/* packets */
 	TCA_PREDICT_TARGET,	/* percent of the link's rate */
-	TCA_PREDICT_RATE,	/* bytes/s; 0: measured */
+	TCA_PREDICT_RATE,	/* u64, bytes/s; 0: measured */
 	TCA_PREDICT_BIN,	/* us */
 	TCA_PREDICT_ECN,	/* flag */
 	TCA_PREDICT_STANDING,	/* flag */

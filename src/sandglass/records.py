@@ -94,6 +94,8 @@ PIE_XSTATS = np.dtype(
         ("ecn_mark", "<u4"),
     ]
 )
+FRACTION_BITS = {"prob": 64, "pseudo_prob": 64, "avg": 32}
+"""Members of xstats that are fixed-point numbers, and how many of their bits are a fraction."""
 XSTATS = {
     # struct tc_codel_xstats
     "codel": np.dtype(
@@ -159,6 +161,18 @@ XSTATS = {
             ("overlimit", "<u4"),
             ("maxq", "<u4"),
             ("ecn_mark", "<u4"),
+        ]
+    ),
+    # struct tc_hred_xstats of kmods/sch_hred/uapi.h
+    "hred": np.dtype(
+        [
+            ("prob", "<u8"),
+            ("avg", "<u8"),
+            ("ecn_mark", "<u4"),
+            ("early", "<u4"),
+            ("forced", "<u4"),
+            ("overlimit", "<u4"),
+            ("maxq", "<u4"),
         ]
     ),
     # struct tc_fq_pie_xstats
@@ -400,7 +414,12 @@ def queues(records: Records, names: Names) -> pl.DataFrame:
             raw = np.ascontiguousarray(mine["xstats"]).view(np.uint8).reshape(len(mine), -1)
             own = np.ascontiguousarray(raw[:, : layout.itemsize]).view(layout)[:, 0]
             frame = frame.with_columns(**_plain(own, layout.names or ()))
-            frame = frame.with_columns(pl.col("^(pseudo_)?prob$").cast(pl.Float64) / 2.0**64)
+            scaled = [
+                pl.col(name).cast(pl.Float64) / 2.0**bits
+                for name, bits in FRACTION_BITS.items()
+                if name in frame.columns
+            ]
+            frame = frame.with_columns(scaled)
         parts.append(frame)
     frame = pl.concat(parts, how="diagonal").sort("time_ns", maintain_order=True)
     first = ["time_ns", "bottleneck", "direction"]

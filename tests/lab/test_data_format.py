@@ -22,6 +22,7 @@ KINDS: dict[str, Mapped] = {
     "pie_draft": {"kind": "pie_draft"},
     "predict": {"kind": "predict"},
     "pi2": {"kind": "pi2"},
+    "hred": {"kind": "hred", "rate": "10mbit", "rtt": "40ms", "limit": "3bdp"},
     "fq_pie": {"kind": "fq_pie"},
     "red": {"kind": "red"} | RED,
 }

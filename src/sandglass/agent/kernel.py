@@ -11,6 +11,7 @@ import re
 import socket
 import struct
 import subprocess
+import sys
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -194,6 +195,8 @@ def show_qdiscs(*arguments: str, where: str | None) -> list[dict[str, Any]]:
 def batch(tool: str, lines: list[str], where: str | None = None) -> None:
     """Give `lines` to `ip` or `tc` in one process; a failure names its line.
 
+    Warnings go to the console.
+
     Raises:
         RunError: with the line that failed and the tool's own words.
     """
@@ -208,6 +211,7 @@ def batch(tool: str, lines: list[str], where: str | None = None) -> None:
             check=False,
         )
     if done.returncode == 0 and not done.stderr.strip().startswith("Error"):
+        sys.stderr.write(done.stderr)
         return
     said = done.stderr.strip() or done.stdout.strip()
     failed = ""
