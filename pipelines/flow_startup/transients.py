@@ -2,7 +2,24 @@
 
 import polars as pl
 
-from sandglass import traces
+from sandglass import traces, units
+
+PACKET_BYTES = 1514  # a full packet as the shaper counts it, with its Ethernet header
+
+
+def rate_mbit(run: traces.Run) -> float:
+    """The bottleneck's rate."""
+    return units.parse_rate(run.field("experiment.bottleneck.rate")) / 1e6
+
+
+def buffer_packets(run: traces.Run) -> int:
+    """The bottleneck's buffer."""
+    return units.in_packets(
+        units.parse_length(run.field("experiment.bottleneck.queue.limit")),
+        rate_bps=units.parse_rate(run.field("experiment.bottleneck.rate")),
+        rtt_ns=units.parse_time(run.field("experiment.rtt")),
+        packet_bytes=PACKET_BYTES,
+    )
 
 
 def slow_start_ends(run: traces.Run) -> pl.DataFrame:
@@ -36,6 +53,37 @@ def completion(run: traces.Run) -> dict[str, float]:
     assert isinstance(mean, float)
     assert isinstance(slowest, float)
     return {"fct_s": mean, "slowest_s": slowest}
+
+
+SOON_NS = 300_000_000  # three base round trips of 100 ms
+
+
+def losses(run: traces.Run) -> dict[str, int]:
+    """What the bottleneck dropped: `lost`; of these `in_a_row` right after another one, in order of
+    arrival, and `soon` within SOON_NS of the first."""
+    arrivals = traces.forward(run).sort("enqueue_ns").select("drop_ns").collect()["drop_ns"]
+    dropped = arrivals.is_not_null()
+    first = arrivals.min()
+    soon = arrivals.drop_nulls() <= first + SOON_NS if isinstance(first, int) else arrivals.head(0)
+    return {
+        "lost": int(dropped.sum()),
+        "in_a_row": int((dropped & dropped.shift(1, fill_value=False)).sum()),
+        "soon": int(soon.sum() or 0),
+    }
+
+
+def waits(run: traces.Run) -> dict[str, float]:
+    """Of all packets that left the queue: mean wait `delay_ms`, 95th percentile `high_ms`."""
+    sojourn = traces.forward(run).select("sojourn_ns").drop_nulls().collect()["sojourn_ns"]
+    mean, high = sojourn.mean(), sojourn.quantile(0.95)
+    assert isinstance(mean, float)
+    assert isinstance(high, float)
+    return {"delay_ms": mean / 1e6, "high_ms": high / 1e6}
+
+
+def timeouts(run: traces.Run) -> int:
+    """Retransmission timeouts of all flows."""
+    return int(run.records("flows").select(pl.col("rtos").sum()).collect().item())
 
 
 def flow_label(table: pl.DataFrame, column: str) -> pl.Expr:

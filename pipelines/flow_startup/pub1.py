@@ -1,0 +1,138 @@
+"""Publication I: what parallel web flows and their initial window do to an audio call."""
+
+from collections.abc import Sequence
+
+import polars as pl
+from plotnine import (
+    aes,
+    facet_wrap,
+    geom_line,
+    geom_point,
+    ggplot,
+    labs,
+    scale_color_manual,
+    scale_shape_manual,
+)
+
+from sandglass import figures, traces, units
+from sandglass.verdicts import scalar
+
+MEASURES = {
+    "longest_ms": "Longest one-way delay (ms)",
+    "jump_ms": "Largest delay variation (ms)",
+    "first_rtt_ms": "Longest delay in the first RTT (ms)",
+    "needed_ms": "Playout delay for 1 % unplayed (ms)",
+}
+CALM_S = 1.0  # of the call before the web flows, which nothing disturbs
+
+
+def table(runs: Sequence[traces.Run]) -> pl.DataFrame:
+    """One row per size, initial window and number of web flows; means over the seeds.
+
+    Of the call from the first web flow's start on: `longest_ms`, its longest one-way delay;
+    `jump_ms`, the largest delay variation (RFC 3393) either way; `first_rtt_ms`, the longest delay
+    of packets sent until one RTT after the last flow's start, when initial windows are all that has
+    come; `needed_ms`, the playout delay with which 1 % of the packets from then on, 5 s, would be
+    late; `lost`, packets of the call that were lost. `calm_ms` is the delay before.
+    """
+    rows = [_row(run) for run in runs]
+    return (
+        pl.DataFrame(rows)
+        .group_by("size_kb", "initial_window", "flows")
+        .agg(pl.len().alias("seeds"), pl.all().exclude("seed").mean())
+        .sort("size_kb", "initial_window", "flows")
+    )
+
+
+def _row(run: traces.Run) -> dict[str, float | int]:
+    web = run.field("experiment.flows.1")
+    start = units.parse_time(web["start"])
+    initial = start + units.parse_time(web["start_within"])
+    initial += 2 * units.parse_time(run.field("experiment.rtt"))  # handshake, and the way back
+    call = run.records("media").collect()
+    during = call.filter(pl.col("sent_ns") >= start)
+    second = int(CALM_S * 1e9)
+    calm = call.filter(pl.col("sent_ns").is_between(start - second, start))["delay_ns"].max()
+    first = during.filter(pl.col("sent_ns") < initial)["delay_ns"]
+    needed = during.filter(pl.col("sent_ns") < start + 5 * second)["delay_ns"].quantile(0.99)
+    return {
+        "size_kb": units.parse_size(web["size"]) / 1e3,
+        "initial_window": run.field("experiment.hosts.s2.initcwnd"),
+        "flows": web["count"],
+        "seed": run.field("seed"),
+        "calm_ms": _ms(calm),
+        "longest_ms": _ms(during["delay_ns"].max()),
+        "jump_ms": _ms(during["ipdv_ns"].abs().max()),
+        "first_rtt_ms": _ms(first.max()),
+        "needed_ms": _ms(needed),
+        "lost": int(during["delay_ns"].is_null().sum()),
+    }
+
+
+def _ms(nanoseconds: object) -> float:
+    assert isinstance(nanoseconds, int | float)  # the call is never silent
+    return nanoseconds / 1e6
+
+
+def plot(table: pl.DataFrame) -> ggplot:
+    """Each measure against the number of flows, a line per initial window, the smallest size."""
+    shown = (
+        table.filter(pl.col("size_kb") == pl.col("size_kb").min())
+        .unpivot(list(MEASURES), index=["initial_window", "flows"], variable_name="measure")
+        .with_columns(
+            measure=pl.col("measure").replace_strict(
+                MEASURES, return_dtype=pl.Enum(list(MEASURES.values()))
+            ),
+            window=pl.col("initial_window").cast(pl.String),
+        )
+    )
+    drawn: ggplot = (
+        ggplot(shown, aes("flows", "value", color="window", shape="window"))
+        + facet_wrap("measure", scales="free_y")
+        + geom_line()
+        + geom_point(size=2)
+        + scale_color_manual(figures.PALETTE)
+        + scale_shape_manual(figures.SHAPES)
+        + labs(x="Parallel web flows", y="", color="Initial window", shape="Initial window")
+    )
+    return drawn
+
+
+def one_over_many(table: pl.DataFrame, column: str, size_kb: float) -> float | None:
+    """A measure with one flow of initial window 10 over that with six of 3."""
+    one, many = (_at(table, size_kb, *case)[column] for case in ((10, 1), (3, 6)))
+    return scalar((one / many).max()) if len(one) == len(many) == 1 else None
+
+
+def grows_with_flows(table: pl.DataFrame, column: str, initial_window: int) -> float | None:
+    """Spearman's correlation of a measure with the number of flows, the least over the sizes."""
+    chosen = table.filter(pl.col("initial_window") == initial_window)
+    ranks = chosen.group_by("size_kb").agg(rho=pl.corr("flows", column, method="spearman"))
+    return scalar(ranks["rho"].min())
+
+
+def larger_window_ratio(table: pl.DataFrame, column: str, flows: int) -> float | None:
+    """A measure with initial window 10 over that with 3, the least over the sizes."""
+    small, large = (
+        table.filter((pl.col("initial_window") == window) & (pl.col("flows") == flows))
+        for window in (3, 10)
+    )
+    both = large.join(small, on="size_kb", suffix="_small")
+    return scalar((both[column] / both[f"{column}_small"]).min())
+
+
+def beyond_the_initial_window(table: pl.DataFrame, initial_window: int) -> float | None:
+    """The longest delay over that in the first RTT, the least over sizes and numbers of flows."""
+    chosen = table.filter(pl.col("initial_window") == initial_window)
+    return scalar((chosen["longest_ms"] / chosen["first_rtt_ms"]).min())
+
+
+METRICS = (one_over_many, grows_with_flows, larger_window_ratio, beyond_the_initial_window)
+
+
+def _at(table: pl.DataFrame, size_kb: float, initial_window: int, flows: int) -> pl.DataFrame:
+    return table.filter(
+        (pl.col("size_kb") == size_kb)
+        & (pl.col("initial_window") == initial_window)
+        & (pl.col("flows") == flows)
+    )
