@@ -57,7 +57,7 @@ def run(flow: Flow, lab: Lab) -> dict[str, Any]:
         end_ns = flow["start_ns"] + flow["duration_ns"]
         threading.Thread(target=send, args=(sender, None), daemon=True).start()
         lab.clock.sleep_until(end_ns)
-        received = tcp.info(receiver.connection)["bytes_received"]
+        received = tcp.info(receiver.connection)["bytes_received"] if receiver.connection else 0
     result = {
         "start_ns": flow["start_ns"],
         "end_ns": end_ns,
@@ -134,12 +134,12 @@ class Receiver(threading.Thread):
     """Accepts one connection and reads it to its end, or to `size` bytes.
 
     Attributes:
-        connection: the accepted socket.
+        connection: the accepted socket; None while the handshake's last packet has not come.
         received: bytes read.
         done_ns: when the last byte was read, on the experiment's clock.
     """
 
-    connection: socket.socket
+    connection: socket.socket | None = None
 
     def __init__(self, listener: socket.socket, size: int | None, clock: Clock) -> None:
         super().__init__(daemon=True)
@@ -147,8 +147,9 @@ class Receiver(threading.Thread):
         self.received = self.done_ns = 0
 
     def run(self) -> None:
-        self.connection, _ = self.listener.accept()
-        self.received = read(self.connection, self.size)
+        connection, _ = self.listener.accept()
+        self.connection = connection
+        self.received = read(connection, self.size)
         if self.received == self.size:
             self.done_ns = self.clock.now_ns()
-            self.connection.close()
+            connection.close()

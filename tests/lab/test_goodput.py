@@ -3,7 +3,7 @@
 import polars as pl
 import pytest
 
-from tests.lab.experiments import Lab, bulk, dumbbell
+from tests.lab.experiments import Lab, bulk, dumbbell, flow
 
 pytestmark = pytest.mark.lab
 TWO_FLOWS = dumbbell(bulk(), bulk(start="2s"), queue={"kind": "codel"}, duration="5s")
@@ -28,3 +28,18 @@ def test_alone_it_leaves_no_acks(lab: Lab) -> None:
     assert not (run.path / "acks.parquet").exists()
     both = lab(TWO_FLOWS | {"record": ["acks", "goodput"]})
     assert run.table("goodput").equals(both.table("goodput"))
+
+
+def test_a_flow_that_ends_before_its_handshake_has_brought_nothing(lab: Lab) -> None:
+    """Its last packet waits for a second behind others, as the first one did."""
+    run = lab(
+        dumbbell(
+            flow("udp", rate="11mbit", duration="20s"),
+            bulk(source="s2", to="d2", start="15s", duration="1500ms"),
+            pairs=2,
+            queue={"kind": "pfifo", "limit": "1s"},
+            duration="20s",
+        )
+    )
+    late = run.content["flows"][1]
+    assert (late["bytes"], late["goodput_mbit"]) == (0, 0)
