@@ -52,7 +52,9 @@ def _row(run: traces.Run) -> dict[str, float | int]:
     call = run.records("media").collect()
     during = call.filter(pl.col("sent_ns") >= start)
     second = int(CALM_S * 1e9)
-    calm = call.filter(pl.col("sent_ns").is_between(start - second, start))["delay_ns"].max()
+    calm = call.filter(pl.col("sent_ns").is_between(start - second, start, "left"))[
+        "delay_ns"
+    ].max()
     first = during.filter(pl.col("sent_ns") < initial)["delay_ns"]
     needed = during.filter(pl.col("sent_ns") < start + 5 * second)["delay_ns"].quantile(0.99)
     return {

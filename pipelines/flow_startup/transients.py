@@ -22,6 +22,24 @@ def buffer_packets(run: traces.Run) -> int:
     )
 
 
+def rounds(run: traces.Run) -> pl.DataFrame:
+    """The data packets of a run with one flow, in order: `enqueue_ns`, `time_ms` since the first,
+    and `round`, the whole base round trips since then."""
+    rtt_ms = units.parse_time(run.field("experiment.rtt")) / 1e6
+    data = (
+        traces.forward(run)
+        .filter(pl.col("payload_bytes") > 0)
+        .sort("enqueue_ns")
+        .select("enqueue_ns")
+        .collect()
+    )
+    since = (pl.col("enqueue_ns") - pl.col("enqueue_ns").first()) / 1e6
+    return data.with_columns(time_ms=since).with_columns(
+        # what a round brings comes a little later than a round trip after the round before
+        round=((pl.col("time_ms") + 1e-6) // rtt_ms).cast(pl.Int64)
+    )
+
+
 def slow_start_ends(run: traces.Run) -> pl.DataFrame:
     """When each sender left slow start: `sport`, `left_ns`, of those that did.
 

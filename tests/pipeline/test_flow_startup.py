@@ -6,7 +6,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from pipelines.flow_startup import pub4, transients
+from pipelines.flow_startup import pub1, pub2, pub3, pub4, transients
 from sandglass.traces import Run
 from tests.pipeline.synthetic import document
 
@@ -92,3 +92,121 @@ def test_pub4_without_data_has_no_value() -> None:
     assert pub4.slowest_completion(TABLE, "CoDel", 500, 1000, BURSTS) is None
     assert pub4.wait_in_rtts(TABLE, "Predict", 500) is None
     assert pub4.pacing_effect(TABLE, "CoDel", 200) is None
+
+
+def arrivals(directory: Path, dropped_ms: list[int | None]) -> Run:
+    """Packets that come each 10 ms and wait 4, 8, ... ms, or are dropped at a time."""
+    directory.mkdir(parents=True)
+    rows = [
+        ("bottleneck", "forward", 10 * n * MS, None if d is None else d * MS,
+         4 * (n + 1) * MS if d is None else None)
+        for n, d in enumerate(dropped_ms)
+    ]  # fmt: skip
+    pl.DataFrame(
+        rows,
+        schema={
+            "bottleneck": pl.String,
+            "direction": pl.String,
+            "enqueue_ns": pl.Int64,
+            "drop_ns": pl.Int64,
+            "sojourn_ns": pl.Int64,
+        },
+        orient="row",
+    ).write_parquet(directory / "packets.parquet")
+    return Run(directory, {}, document())
+
+
+def test_losses_in_a_row_and_soon(tmp_path: Path) -> None:
+    run = arrivals(tmp_path / "run", [None, 10, 20, None, 30, None, 400])
+    assert transients.losses(run) == {"lost": 4, "in_a_row": 1, "soon": 3}
+    assert transients.waits(run)["delay_ms"] == pytest.approx((4 + 16 + 24) / 3)
+    none = arrivals(tmp_path / "none", [None, None])
+    assert transients.losses(none) == {"lost": 0, "in_a_row": 0, "soon": 0}
+
+
+LOSSES = pl.DataFrame(
+    [
+        ("HRED", 83, 1, 0.0, 10.0, 1.0, 0.0),
+        ("HRED", 248, 16, 2.0, 40.0, 4.0, 3.0),
+        ("Taildrop", 83, 1, 50.0, 50.0, 20.0, 0.0),
+        ("Taildrop", 248, 16, 30.0, 30.0, 30.0, 2.0),
+    ],
+    schema=["queue", "buffer", "flows", "overflow", "lost", "in_a_row", "rtos"],
+    orient="row",
+)
+
+
+def test_pub2_metrics() -> None:
+    assert pub2.most(LOSSES, "HRED", "overflow") == 2
+    assert pub2.most(LOSSES, "Taildrop", "overflow", buffer_from=100) == 30
+    assert pub2.share_in_a_row(LOSSES, "HRED") == 0.1
+    assert pub2.total_ratio(LOSSES, "HRED", "Taildrop", "in_a_row") == 0.1
+    assert pub2.total_ratio(LOSSES, "HRED", "Taildrop", "rtos", buffer_from=100) == 1.5
+    assert pub2.total_ratio(LOSSES.filter(flows=1), "HRED", "Taildrop", "rtos") is None
+    assert pub2.share_in_a_row(LOSSES, "RED") is None
+    assert pub2.most(LOSSES, "RED", "overflow") is None
+
+
+DELAYS = pl.DataFrame(
+    [
+        ("HRED", 10.0, 1, 30.0, 10.0, 5.0),
+        ("HRED", 10.0, 16, 60.0, 30.0, 40.0),
+        ("CoDel", 10.0, 1, 20.0, 8.0, 2.0),
+        ("CoDel", 10.0, 16, 120.0, 70.0, 3.0),
+        ("CoDel", 1.0, 16, 500.0, 90.0, 3.0),
+    ],
+    schema=["queue", "rate_mbit", "flows", "high_ms", "delay_ms", "soon"],
+    orient="row",
+)
+
+
+def test_pub3_metrics() -> None:
+    assert pub3.high_ratio(DELAYS, "HRED", "CoDel", 4, 10) == 0.5
+    assert pub3.high_ratio(DELAYS, "HRED", "CoDel", 1, 10) == 1.5
+    assert pub3.high_ratio(DELAYS, "HRED", "CoDel", 1, 1) is None
+    assert pub3.growth(DELAYS, "CoDel", "soon", 16, 1, 10) == 1.5
+    assert pub3.growth(DELAYS, "CoDel", "soon", 16, 4, 10) is None
+    assert pub3.mean_delay(DELAYS, "CoDel", 16, 1) == 90
+    assert pub3.mean_delay(DELAYS, "PIE", 16, 1) is None
+
+
+CALLS = pl.DataFrame(
+    [
+        (40.0, 3, 1, 100.0, 20.0, 80.0),
+        (40.0, 3, 2, 150.0, 30.0, 90.0),
+        (40.0, 3, 6, 300.0, 40.0, 120.0),
+        (40.0, 10, 1, 150.0, 60.0, 120.0),
+        (40.0, 10, 6, 600.0, 90.0, 400.0),
+    ],
+    schema=["size_kb", "initial_window", "flows", "longest_ms", "jump_ms", "first_rtt_ms"],
+    orient="row",
+)
+
+
+def test_pub1_metrics() -> None:
+    assert pub1.one_over_many(CALLS, "longest_ms", 40) == 0.5
+    assert pub1.one_over_many(CALLS, "jump_ms", 40) == 1.5
+    assert pub1.one_over_many(CALLS, "jump_ms", 100) is None
+    assert pub1.grows_with_flows(CALLS, "longest_ms", 3) == pytest.approx(1)
+    assert pub1.larger_window_ratio(CALLS, "jump_ms", 1) == 3
+    assert pub1.beyond_the_initial_window(CALLS, 10) == 1.25
+
+
+def test_pub1_table(tmp_path: Path) -> None:
+    """The web flow starts at 2 s; its initial window has come by 2.3 s, with an RTT of 100 ms."""
+    call = [(1000, 50), (1990, 51), (2000, 60), (2200, 90), (2400, 300), (2600, 290)]
+    pl.DataFrame(
+        [(sent * MS, delay * MS) for sent, delay in call],
+        schema=["sent_ns", "delay_ns"],
+        orient="row",
+    ).with_columns(ipdv_ns=pl.col("delay_ns").diff()).write_parquet(tmp_path / "media.parquet")
+    content = document()
+    content["experiment"] |= {
+        "rtt": "100ms",
+        "hosts": {"s2": {"initcwnd": 3}},
+        "flows": [{}, {"start": "2s", "start_within": "100ms", "size": "40kB", "count": 2}],
+    }
+    (row,) = pub1.table([Run(tmp_path, {}, content)]).to_dicts()
+    assert (row["size_kb"], row["initial_window"], row["flows"]) == (40, 3, 2)
+    assert (row["calm_ms"], row["longest_ms"], row["first_rtt_ms"]) == (51, 300, 90)
+    assert (row["jump_ms"], row["lost"]) == (210, 0)

@@ -10,9 +10,9 @@ from polars.testing import assert_frame_equal
 from sandglass import grid
 from sandglass.cache import ROOT
 
-REFERENCE = ROOT / "results" / "reference" / "abe"
-# Its long runs, some 15 minutes of two cores, have not been done in the paper profile.
-NOT_YET = {"fig04"}
+REFERENCE = ROOT / "results" / "reference"
+PROFILES = {"abe": "paper", "flow_startup": "quick"}
+"""The profile that a paper's reference is of."""
 KEY = ["experiment", "settings"]
 BUILD = ["kernel_build", "modules"]
 # How far another lab build (compiler, kernel's minor version, Debian's programs) may be from the
@@ -47,25 +47,39 @@ def departures(found: pl.DataFrame, kept: pl.DataFrame) -> list[str]:
     return wrong
 
 
+def smoke_runs(paper: str) -> pl.DataFrame:
+    return pl.read_csv(REFERENCE / paper / "smoke-runs.csv", infer_schema_length=None)
+
+
 @pytest.fixture
 def kept() -> pl.DataFrame:
-    return pl.read_csv(REFERENCE / "smoke-runs.csv", infer_schema_length=None)
+    return smoke_runs("abe")
 
 
 @pytest.mark.lab
-def test_smoke_is_as_it_was(kept: pl.DataFrame) -> None:
+@pytest.mark.parametrize("paper", PROFILES)
+def test_smoke_is_as_it_was(paper: str) -> None:
     """Every run of all figures; on the same lab build the tables are the same to the last digit."""
     done = subprocess.run(
-        [ROOT / "sandglass", "reproduce", "abe", "--profile", "smoke"],
+        [ROOT / "sandglass", "reproduce", paper, "--profile", "smoke"],
         capture_output=True,
         text=True,
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    found = pl.read_csv(ROOT / "results" / "abe" / "runs.csv", infer_schema_length=None)
+    kept = smoke_runs(paper)
+    found = pl.read_csv(ROOT / "results" / paper / "runs.csv", infer_schema_length=None)
     assert departures(found, kept) == []
     if found.select(BUILD).equals(kept.select(BUILD)):
         assert_frame_equal(found.drop("wall_s"), kept.drop("wall_s"))
+    judged = pl.read_csv(ROOT / "results" / paper / "verdicts.csv", infer_schema_length=None)
+    assert unexplained(judged) == []
+
+
+def unexplained(judged: pl.DataFrame) -> list[str]:
+    """The claims that fail without a word on why."""
+    failed = judged.filter((pl.col("verdict") == "fail") & pl.col("explanation").is_null())
+    return failed["claim"].to_list()
 
 
 def test_a_byte_counts_on_the_same_build(kept: pl.DataFrame) -> None:
@@ -94,17 +108,19 @@ def test_a_run_too_few_or_too_many(kept: pl.DataFrame) -> None:
     assert departures(kept, kept.head(-1))[0].endswith("not kept")
 
 
-def test_the_papers_reference_holds_together() -> None:
+@pytest.mark.parametrize("paper", PROFILES)
+def test_a_papers_reference_holds_together(paper: str) -> None:
     """What is kept of a figure is all of it: table, figure, origin, verdicts; of one lab build."""
-    origins = [json.loads(path.read_text()) for path in sorted(REFERENCE.glob("fig*.json"))]
-    assert {origin["profile"] for origin in origins} == {"paper"}
+    directory = REFERENCE / paper
+    origins = [json.loads(path.read_text()) for path in sorted(directory.glob("*.json"))]
+    assert {origin["profile"] for origin in origins} == {PROFILES[paper]}
     assert len({(origin["kernel_release"], origin["kernel_build"]) for origin in origins}) == 1
     names = {origin["figure"] for origin in origins}
-    assert names == set(grid.figures("abe").figures) - NOT_YET
-    for suffix in ("csv", "svg"):
-        assert {path.stem for path in REFERENCE.glob(f"fig*.{suffix}")} == names
-    judged = pl.read_csv(REFERENCE / "verdicts.csv", infer_schema_length=None)
+    assert names == set(grid.figures(paper).figures)
+    assert {path.stem for path in directory.glob("*.svg")} == names
+    lists = {"verdicts", "runs", "smoke-runs"}
+    assert {path.stem for path in directory.glob("*.csv")} - lists == names
+    judged = pl.read_csv(directory / "verdicts.csv", infer_schema_length=None)
     assert set(judged["figure"]) == names
     assert not (judged["verdict"] == "not judged").any()
-    unexplained = judged.filter((pl.col("verdict") == "fail") & pl.col("explanation").is_null())
-    assert unexplained["claim"].to_list() == []
+    assert unexplained(judged) == []

@@ -1,0 +1,70 @@
+"""Fig. 2.3: how slow start grows, with and without delayed ACKs and byte counting."""
+
+import math
+from collections.abc import Sequence
+
+import polars as pl
+from plotnine import (
+    aes,
+    geom_line,
+    geom_point,
+    ggplot,
+    labs,
+    scale_color_manual,
+    scale_linetype_manual,
+    scale_shape_manual,
+    scale_y_log10,
+)
+
+from pipelines.flow_startup import transients
+from sandglass import figures, traces
+from sandglass.verdicts import scalar
+
+VARIANTS = {
+    (True, "reno_acks"): "(b) delayed ACKs",
+    (False, "reno"): "(a) an ACK for each packet",
+    (True, "reno"): "(c) delayed ACKs, bytes counted",
+}
+
+
+def table(runs: Sequence[traces.Run]) -> pl.DataFrame:
+    """One row per variant and round trip: `packets` sent in it, `growth` over the one before."""
+    rows = []
+    for run in runs:
+        receiver = run.field("experiment.hosts.d1.delayed_ack")
+        variant = VARIANTS[receiver, run.field("experiment.flows.0.cc")]
+        counts = transients.rounds(run).group_by("round").agg(packets=pl.len()).sort("round")
+        rows.append(
+            counts.head(-1).select(  # the last one may be cut short
+                pl.lit(variant).alias("variant"),
+                "round",
+                "packets",
+                growth=pl.col("packets") / pl.col("packets").shift(1),
+            )
+        )
+    return pl.concat(rows).sort("variant", "round")
+
+
+def plot(table: pl.DataFrame) -> ggplot:
+    """Packets per round trip, on a logarithmic scale: an exponential is a straight line."""
+    drawn: ggplot = (
+        ggplot(table, aes("round", "packets", color="variant", shape="variant", linetype="variant"))
+        + geom_line()
+        + geom_point(size=2)
+        + scale_y_log10()
+        + scale_color_manual(figures.PALETTE)
+        + scale_shape_manual(figures.SHAPES)
+        + scale_linetype_manual(figures.LINES)
+        + labs(x="Round trip", y="Packets sent", color="", shape="", linetype="")
+    )
+    return drawn
+
+
+def mean_growth(table: pl.DataFrame, variant: str, round_from: int) -> float | None:
+    """The geometric mean of the growth from one round trip to the next."""
+    chosen = table.filter((pl.col("variant") == variant) & (pl.col("round") >= round_from))
+    logarithm = scalar(chosen["growth"].log().mean())
+    return None if logarithm is None else math.exp(logarithm)
+
+
+METRICS = (mean_growth,)

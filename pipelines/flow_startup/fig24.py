@@ -1,0 +1,76 @@
+"""Fig. 2.4: queue transients while slow start probes for bandwidth."""
+
+from collections.abc import Sequence
+
+import polars as pl
+from plotnine import aes, geom_hline, geom_step, ggplot, labs
+
+from pipelines.flow_startup import transients
+from sandglass import traces, units
+from sandglass.verdicts import scalar
+
+
+def table(runs: Sequence[traces.Run]) -> pl.DataFrame:
+    """One row per change of the queue: `time_ms` since the first packet, its `packets`, the `round`
+    trip, the `window`, packets that came in this round, and the path's `bdp` in packets."""
+    (run,) = runs
+    data = transients.rounds(run)
+    windows = data.group_by("round").agg(window=pl.len())
+    start_ns = int(data["enqueue_ns"][0])
+    rtt_ms = units.parse_time(run.field("experiment.rtt")) / 1e6
+    bdp = transients.rate_mbit(run) * 1e3 * rtt_ms / 8 / transients.PACKET_BYTES
+    changes = traces.backlog(traces.forward(run)).filter(pl.col("time_ns") >= start_ns)
+    return (
+        changes.select(
+            time_ms=(pl.col("time_ns") - start_ns) / 1e6,
+            packets="packets",
+        )
+        .with_columns(round=(pl.col("time_ms") // rtt_ms).cast(pl.Int64), bdp=pl.lit(bdp))
+        .join(windows, on="round", how="left")
+        .sort("time_ms")
+    )
+
+
+def plot(table: pl.DataFrame) -> ggplot:
+    """The queue over time."""
+    drawn: ggplot = (
+        ggplot(table, aes("time_ms", "packets"))
+        + geom_hline(yintercept=float(table["bdp"][0]), linetype="dotted", color="#666666")
+        + geom_step()
+        + labs(x="Time since the first packet (ms)", y="Queue (packets)")
+    )
+    return drawn
+
+
+def _rounds(table: pl.DataFrame) -> pl.DataFrame:
+    """Per round trip before the link is full: its window, and the longest and shortest queue."""
+    return (
+        table.filter(pl.col("window") < pl.col("bdp"))
+        .group_by("round")
+        .agg(
+            pl.col("window").first(),
+            peak=pl.col("packets").max(),
+            least=pl.col("packets").min(),
+        )
+        .sort("round")
+    )
+
+
+def least_growth(table: pl.DataFrame, round_from: int) -> float | None:
+    """The least ratio of a round's peak to that of the round before."""
+    peaks = _rounds(table).filter(pl.col("round") >= round_from - 1)["peak"]
+    return scalar((peaks / peaks.shift(1)).drop_nulls().min())
+
+
+def longest_drained(table: pl.DataFrame) -> float | None:
+    """The largest of the rounds' shortest queues."""
+    return scalar(_rounds(table)["least"].max())
+
+
+def peak_share(table: pl.DataFrame, window_from: int) -> float | None:
+    """A round's peak as a share of its window, the mean over rounds of at least so many packets."""
+    chosen = _rounds(table).filter(pl.col("window") >= window_from)
+    return scalar((chosen["peak"] / chosen["window"]).mean())
+
+
+METRICS = (least_growth, longest_drained, peak_share)

@@ -1,0 +1,72 @@
+"""Figs. 3.1 and 3.2: probabilities of RED and its variants, from the running qdisc."""
+
+from collections.abc import Sequence
+
+import polars as pl
+from plotnine import (
+    aes,
+    facet_wrap,
+    geom_line,
+    geom_point,
+    ggplot,
+    labs,
+    scale_color_manual,
+)
+
+from sandglass import figures, traces
+from sandglass.verdicts import scalar
+
+SETTLED_NS = 10_000_000_000  # after a change of rate, until the average stands
+STEP_NS = 20_000_000_000
+
+
+def table(runs: Sequence[traces.Run]) -> pl.DataFrame:
+    """One row per variant and sample of the queue: the qdisc's `avg` and initial `prob`, and what
+    equation (2), with the variant's second slope, makes of that average: `exact`."""
+    return pl.concat([_samples(run) for run in runs]).sort("variant", "avg")
+
+
+def _samples(run: traces.Run) -> pl.DataFrame:
+    queue = run.field("experiment.bottleneck.queue")
+    low, high, most = queue["min"], queue["max"], queue["probability"]
+    slope = most * (pl.col("avg") - low) / (high - low)
+    beyond = most + (1 - most) * (pl.col("avg") - high) / high if queue.get("gentle") else 1.0
+    exact = (
+        pl.when(pl.col("avg") < low)
+        .then(0.0)
+        .when(pl.col("avg") < high)
+        .then(slope)
+        .otherwise(beyond)
+        .clip(0, 1)
+    )
+    return (
+        traces.queue_samples(run)
+        .select(pl.lit(str(run.axes.get("variant", "RED"))).alias("variant"), "avg", "prob")
+        .with_columns(exact=exact)
+    )
+
+
+def draw(table: pl.DataFrame) -> ggplot:
+    """Probability against average queue, a panel per variant; the line is the equation."""
+    drawn: ggplot = (
+        ggplot(table, aes("avg"))
+        + facet_wrap("variant")
+        + geom_line(aes(y="exact"), color="#666666", linetype="dotted")
+        + geom_point(aes(y="prob"), color=figures.PALETTE[0], size=0.6)
+        + scale_color_manual(figures.PALETTE)
+        + labs(x="Average queue (packets)", y="Initial drop probability")
+    )
+    return drawn
+
+
+def largest_error(table: pl.DataFrame) -> float | None:
+    """The largest distance of the qdisc's probability from the equation's."""
+    return scalar((table["prob"] - table["exact"]).abs().max())
+
+
+def reach(table: pl.DataFrame, variant: str, column: str) -> float | None:
+    """The largest average or probability of a variant."""
+    return scalar(table.filter(pl.col("variant") == variant)[column].max())
+
+
+METRICS = (largest_error, reach)
