@@ -1,0 +1,30 @@
+"""Qdiscs that come and go under traffic leave nothing behind."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from sandglass import lab
+
+TIMES = 10_000
+CHURN = {
+    "hred": ("rate 20mbit rtt 10ms limit 100 ecn", "limit 200 gentle"),
+    "pi2": ("limit 100 ecn", "limit 50 target 5ms"),
+    "pie_draft": ("limit 100 ecn", "limit 50 target 5ms"),
+    "predict": ("limit 100 ecn", "limit 50 bin 2ms standing"),
+    "sfq_codel": ("limit 100 flows 16 ecn", "limit 50 target 1ms"),
+}
+LEAK_KB = 1000  # the least that a time can leak, a small object of 100 bytes
+
+
+@pytest.mark.lab
+def test_nothing_is_left_behind(tmp_path: Path) -> None:
+    plan = {kind: [TIMES, *options] for kind, options in CHURN.items()}
+    (tmp_path / "churn.json").write_text(json.dumps(plan))
+    lab.run_program("tests/kmods/churn.py", tmp_path)
+    console = (tmp_path / "console.log").read_text()
+    assert "WARNING" not in console
+    memory = json.loads((tmp_path / "memory.json").read_text())
+    for kind, (before, after) in memory.items():
+        assert after - before < LEAK_KB, kind
