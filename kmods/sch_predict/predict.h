@@ -34,12 +34,16 @@
 #define PREDICT_FIT		4
 /* Shorter lags than so many full packets take on the link are noise. */
 #define PREDICT_GRAIN		4
+/* So are arrivals that exceed the departures by fewer full packets in two intervals. */
+#define PREDICT_EXCESS		16
 /* Growth is counted in 1/256; from one interval to the next it is between 1.3 and 3. */
 #define PREDICT_ONE		256
 #define PREDICT_LEAST_GROWTH	333
 #define PREDICT_MOST_GROWTH	768
 /* Two intervals grow alike when they differ by no more than a quarter. */
 #define PREDICT_ALIKE		4
+/* Of so many lags the largest departures are remembered. */
+#define PREDICT_PEAKS		8
 
 /**
  * struct predict_bin - totals at the start of a bin
@@ -57,12 +61,19 @@ struct predict_bin {
  * @due:	bin at whose start it is tried next
  * @fitted:	for how long it has fitted, in bins
  * @growth:	within it, in 1/PREDICT_ONE
+ * @peaks:	in each of the last PREDICT_PEAKS times its length, the most departures within one,
+ *		in bytes; the newest at @newest
+ * @newest:	index in @peaks
+ * @age:	of the newest, in bins
  */
 struct predict_lag {
 	u32	bins;
 	u32	due;
 	u32	fitted;
 	u32	growth;
+	u64	peaks[PREDICT_PEAKS];
+	u32	newest;
+	u32	age;
 };
 
 /**
@@ -225,6 +236,31 @@ static inline bool predict_grows(u64 x, u64 y)
 	       x * PREDICT_ONE <= y * PREDICT_MOST_GROWTH;
 }
 
+/* Begin a new peak for each time that the lag's length has passed. */
+static inline void predict_pass(struct predict_lag *lag, u32 bins)
+{
+	int i;
+
+	lag->age += bins;
+	for (i = 0; i < PREDICT_PEAKS && lag->age >= lag->bins; i++) {
+		lag->age -= lag->bins;
+		lag->newest = (lag->newest + 1) % PREDICT_PEAKS;
+		lag->peaks[lag->newest] = 0;
+	}
+	lag->age %= lag->bins;
+}
+
+/* The most departures within a lag of late. */
+static inline u64 predict_peak(const struct predict_lag *lag)
+{
+	u64 most = 0;
+	int i;
+
+	for (i = 0; i < PREDICT_PEAKS; i++)
+		most = max_t(u64, most, lag->peaks[i]);
+	return most;
+}
+
 /**
  * predict_fits() - whether the arrivals follow the departures of one lag before
  * @p:		state
@@ -237,7 +273,7 @@ static inline bool predict_grows(u64 x, u64 y)
  *
  * Return: growth in 1/PREDICT_ONE, or 0 when it does not fit.
  */
-static inline u32 predict_fits(const struct predict *p, const struct predict_lag *lag, u32 at,
+static inline u32 predict_fits(const struct predict *p, struct predict_lag *lag, u32 at,
 			       u32 first)
 {
 	const struct predict_bin t0 = predict_totals(p, at, first);
@@ -248,6 +284,9 @@ static inline u32 predict_fits(const struct predict *p, const struct predict_lag
 	u64 x1 = t1.arrived - t2.arrived, y1 = t2.departed - t3.departed;
 	u64 less, more;
 
+	lag->peaks[lag->newest] = max_t(u64, lag->peaks[lag->newest], y0);
+	if (x0 * PREDICT_ONE < predict_peak(lag) * PREDICT_LEAST_GROWTH)
+		return 0;
 	while ((x0 | x1 | y0 | y1) >> 32) {	/* for the products */
 		x0 >>= 1;
 		x1 >>= 1;
@@ -259,6 +298,8 @@ static inline u32 predict_fits(const struct predict *p, const struct predict_lag
 	if (predict_capacity(p, lag->bins) < PREDICT_GRAIN * p->mtu)
 		return 0;
 	if (t2.departed - t3.departed < 2 * p->mtu)
+		return 0;
+	if (x0 + x1 < y0 + y1 + PREDICT_EXCESS * p->mtu)
 		return 0;
 	if (!predict_grows(x0, y0) || !predict_grows(x1, y1))
 		return 0;
@@ -278,9 +319,11 @@ static inline void predict_try(const struct predict *p, struct predict_lag *lag,
 	for (; (s32)(last - lag->due) >= 0; lag->due += step) {
 		if (lag->due - first > 4 * lag->bins) {	/* it sees nothing but a pause */
 			lag->fitted = 0;
+			predict_pass(lag, last + step - lag->due);
 			lag->due = last + step;
 			return;
 		}
+		predict_pass(lag, step);
 		lag->growth = predict_fits(p, lag, lag->due, first);
 		lag->fitted = lag->growth ? min_t(u32, lag->fitted + step, 64 * lag->bins) : 0;
 	}

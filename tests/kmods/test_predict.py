@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 from sandglass.errors import SandglassError
 from tests.kmods.userspace import compiled
-from tests.lab.experiments import Lab, Run, bulk, dumbbell
+from tests.lab.experiments import Lab, Run, bulk, dumbbell, flow
 
-ONE, BINS, LAGS, SETS, WAYS = 256, 4096, 64, 256, 4
+ONE, BINS, LAGS, PEAKS, SETS, WAYS = 256, 4096, 64, 8, 256, 4
 MS, SECOND = 10**6, 10**9
 MTU = 1514
 
@@ -27,7 +27,11 @@ class Bin(ctypes.Structure):
 
 
 class Lag(ctypes.Structure):
-    _fields_ = [(name, ctypes.c_uint32) for name in ("bins", "due", "fitted", "growth")]
+    _fields_ = [
+        *((name, ctypes.c_uint32) for name in ("bins", "due", "fitted", "growth")),
+        ("peaks", ctypes.c_uint64 * PEAKS),
+        *((name, ctypes.c_uint32) for name in ("newest", "age")),
+    ]
 
 
 class Transient(ctypes.Structure):
@@ -208,8 +212,9 @@ def test_slow_start_is_found_and_keeps_its_rate_at_the_links(
     load = SlowStart(rtt_ms * MS, [0], initial)
     load.run(queue, 30 * rtt_ms * MS)
     bdp = RATE * rtt_ms / 1000 / MTU
-    # it is known after three round trips, and the sender's answer takes one more
-    assert 0.7 * bdp <= load.window[0] <= max(1.5 * bdp, 8 * initial)
+    # it is known after three round trips and with 16 packets in excess; until the sender answers
+    # the window doubles once more
+    assert 0.7 * bdp <= load.window[0] <= max(1.5 * bdp, 8 * initial, 3 * 16)
     time, lag, growth = queue.found[0]
     if bdp > 8 * initial:
         assert time > 2 * rtt_ms * MS
@@ -229,7 +234,7 @@ def test_parallel_flows_are_signalled_once_each_and_in_time(
     load.run(queue, 20 * rtt)
     bdp = 5 * RATE * 0.1 / MTU
     assert set(load.signalled) == set(range(flows))
-    assert 0.7 * bdp <= sum(load.window) <= 1.5 * bdp
+    assert 0.7 * bdp <= sum(load.window) <= 1.6 * bdp
     assert load.longest_delay < rtt  # in slow start by itself it has no bound
 
 
@@ -323,13 +328,13 @@ def test_a_flow_is_signalled_once_until_its_time_is_over(
     table = (Flow * WAYS * SETS)()
     held: dict[int, int] = {}
     passed = 0
-    for wait, flow, hold in claims:
+    for wait, number, hold in claims:
         passed += wait
         now = ctypes.c_uint32(start + passed)
-        given_now = library.predict_claim(ctypes.byref(table), flow * SETS + 7, now, hold)
-        assert given_now == (held.get(flow, 0) <= passed)
+        given_now = library.predict_claim(ctypes.byref(table), number * SETS + 7, now, hold)
+        assert given_now == (held.get(number, 0) <= passed)
         if given_now:
-            held[flow] = passed + hold
+            held[number] = passed + hold
 
 
 QUEUE = {"kind": "predict", "limit": 2000, "ecn": True}
@@ -410,6 +415,25 @@ def test_standing_queues_are_left_to_codel_when_asked(lab: Lab) -> None:
         assert (run.qdisc()["standing"] > 0) == standing
         late.append(run.packets().filter(pl.col("enqueue_ns") > 5 * SECOND)["sojourn_ns"].median())
     assert late[1] < 15 * MS < late[0]
+
+
+@pytest.mark.lab
+@pytest.mark.parametrize(
+    "load",
+    [
+        bulk(cc="reno", ecn=True, count=10, start_within="1s"),
+        bulk(cc="cubic", ecn=True, count=2, start_within="1s"),
+        flow("udp", rate="8700kbit"),
+        flow("udp", rate="5mbit", burst=20),
+    ],
+    ids=["reno", "cubic", "steady", "bursts"],
+)
+def test_a_steady_load_raises_no_alarm(lab: Lab, load: dict[str, Any]) -> None:
+    queue = QUEUE | {"standing": True}
+    experiment = dumbbell(load, queue=queue, rtt="100ms", duration="30s", hosts={"d1": HOSTS["d1"]})
+    samples = lab(experiment).table("queues").filter(pl.col("direction") == "forward")
+    late = samples.filter(pl.col("time_ns") > 5 * SECOND)["detections"]
+    assert late[-1] == late[0]
 
 
 @pytest.mark.lab
