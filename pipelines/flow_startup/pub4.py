@@ -27,8 +27,10 @@ QUEUES = {
     "pub4-codel": "CoDel",
     "pub4-pie": "PIE",
     "pub4-sfq-codel": "SFQ-CoDel",
+    "pub4-fq-codel": "FQ-CoDel",
     "pub4-fifo": "FIFO",
 }
+RIVALS = ("CoDel", "PIE", "SFQ-CoDel", "FQ-CoDel")
 OPTIMUM = "FIFO"
 WAIT, COMPLETION = "Longest wait in slow start (ms)", "FCT over that with a FIFO"
 PACES = {"unpaced": "bursts", "paced": "paced"}
@@ -145,7 +147,34 @@ def pacing_effect(table: pl.DataFrame, queue: str, rtt_from: float) -> float | N
     return scalar((both["peak_ms"] / both["peak_ms_bursts"]).mean())
 
 
-METRICS = (delay_ratio, longest_at, slowest_completion, wait_in_rtts, pacing_effect)
+def _reductions(table: pl.DataFrame, queue: str) -> pl.Series:
+    """The least wait of the rivals over a queue's, at each number of flows and RTT."""
+    case = ["flows", "rtt_ms"]
+    unpaced = table.filter(pl.col("senders") == "bursts")
+    best = unpaced.filter(pl.col("queue").is_in(RIVALS)).group_by(case).agg(pl.col("peak_ms").min())
+    own = unpaced.filter(pl.col("queue") == queue).join(best, on=case, suffix="_best")
+    return own["peak_ms_best"] / own["peak_ms"]
+
+
+def share_below_rivals(table: pl.DataFrame, queue: str) -> float | None:
+    """The share of cases in which a queue's longest wait is below all rivals', in percent."""
+    return scalar((_reductions(table, queue) > 1).mean() * 100)  # type: ignore[operator]
+
+
+def median_reduction(table: pl.DataFrame, queue: str) -> float | None:
+    """The median over all cases of the best rival's longest wait over the queue's."""
+    return scalar(_reductions(table, queue).median())
+
+
+METRICS = (
+    delay_ratio,
+    longest_at,
+    slowest_completion,
+    wait_in_rtts,
+    pacing_effect,
+    share_below_rivals,
+    median_reduction,
+)
 
 
 def _of(

@@ -86,6 +86,15 @@ def test_pub4_metrics() -> None:
     assert pub4.pacing_effect(TABLE, "Predict", 100) == pytest.approx(0.2)
 
 
+def test_pub4_against_the_best_rival_of_each_case() -> None:
+    table = pl.concat(
+        [TABLE, TABLE.filter(queue="CoDel").with_columns(pl.lit("PIE").alias("queue"))]
+    ).with_columns(peak_ms=pl.when(queue="PIE", rtt_ms=20.0).then(5.0).otherwise(pl.col("peak_ms")))
+    # 5 over 10, 90 over 45, 60 over 180 ms
+    assert pub4.share_below_rivals(table, "Predict") == pytest.approx(100 / 3)
+    assert pub4.median_reduction(table, "Predict") == pytest.approx(0.5)
+
+
 def test_pub4_without_data_has_no_value() -> None:
     assert pub4.delay_ratio(TABLE, "Predict", "PIE", 0, 1000, BURSTS) is None
     assert pub4.longest_at(TABLE, "PIE", 1) is None
