@@ -2,7 +2,7 @@
 
 Sender and receiver are two threads that stay inside the kernel nearly all the
 time: the sender in one long send(), the receiver asleep until 64 kB have come
-(SO_RCVLOWAT). The kernel acknowledges as it does for a receiver that reads at
+(poll and SO_RCVLOWAT). The kernel acknowledges as it does for a receiver that reads at
 once; the advertised window is smaller by at most those 64 kB.
 
 A flow with a duration stops writing at its end; what has been written, at most
@@ -12,6 +12,7 @@ ends when its receiver has read the last byte.
 
 from __future__ import annotations
 
+import select
 import socket
 import threading
 from typing import TYPE_CHECKING, Any
@@ -115,15 +116,22 @@ def send(connection: socket.socket, size: int | None) -> None:
 
 
 def read(connection: socket.socket, size: int | None) -> int:
-    """Read `size` bytes, or to the end; returns how many there were."""
+    """Read `size` bytes, or to the end; returns how many there were.
+
+    Waits in poll(), not in recv(): that would take what is there when it begins, and then wait for
+    as much as SO_RCVLOWAT says, which may be more than is left.
+    """
     unread = bytearray(MEGABYTE)  # MSG_TRUNC: TCP counts bytes without copying them
     received, low_water = 0, None
+    poll = select.poll()
+    poll.register(connection, select.POLLIN)
     while size is None or received < size:
         left = LOW_WATER if size is None else min(LOW_WATER, size - received)
         if left != low_water:
             low_water = left
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, low_water)
-        count = connection.recv_into(unread, MEGABYTE, socket.MSG_TRUNC)
+        poll.poll()
+        count = connection.recv_into(unread, MEGABYTE, socket.MSG_TRUNC | socket.MSG_DONTWAIT)
         if not count:
             break
         received += count

@@ -43,3 +43,11 @@ def test_a_flow_that_ends_before_its_handshake_has_brought_nothing(lab: Lab) -> 
     )
     late = run.content["flows"][1]
     assert (late["bytes"], late["goodput_mbit"]) == (0, 0)
+
+
+def test_a_flow_whose_data_come_before_its_handshake_is_over_ends(lab: Lab) -> None:
+    """Many flows on a slow link: of one, the last packet of the handshake is lost."""
+    flows = bulk(cc="reno", size="50kB", count=16, start_within="100ms")
+    queue = {"kind": "pie_draft", "limit": 50}
+    run = lab(dumbbell(flows, queue=queue, rate="1mbit", rtt="100ms", duration="60s"))
+    assert [each["bytes"] for each in run.content["flows"]] == [50_000] * 16

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import threading
 import traceback
@@ -24,6 +25,18 @@ LEAD_NS = 2 * SECOND_NS  # before time zero; from here on a repetition has the n
 RENEWAL_NS = -SECOND_NS
 STEP_NS = 10_000_000
 LAST_DRAWS_NS = -SECOND_NS // 2
+# TCP gives a connection up after a quarter of an hour without an answer; what still goes on then
+# waits for something that will not come.
+LONGEST_WAIT_S = 2000
+
+
+class TimeIsUpError(Exception):
+    """The flows have had more time than any could need."""
+
+
+def time_is_up(number: int, frame: object) -> None:
+    """Handles the alarm: what the main thread waits for will not happen."""
+    raise TimeIsUpError
 
 
 class FlowThread(threading.Thread):
@@ -96,6 +109,7 @@ class Repetition:
         workloads: Mapping[str, ModuleType],
     ) -> None:
         self.network, self.clock, self.seed = network, clock, seed
+        self.duration_ns = plan["duration_ns"]
         flows = [drawn(flow, seed, plan["duration_ns"]) for flow in plan["flows"]]
         lab = Lab({**plan, "flows": flows}, network, clock, directory)
         self.threads = [
@@ -108,6 +122,9 @@ class Repetition:
         Ends half a second before time zero. One namespace after the other, at fixed times: which
         of two processes comes first may depend on what was before, and with it what a queue draws.
         """
+        # An alarm, and no time limit for each thread: reading the clock moves it.
+        signal.signal(signal.SIGALRM, time_is_up)
+        signal.alarm(self.duration_ns // SECOND_NS + LONGEST_WAIT_S)
         for thread in self.threads:
             thread.start()
         at = RENEWAL_NS
@@ -125,10 +142,16 @@ class Repetition:
         """Wait for the flows to end; returns what became of each.
 
         Raises:
-            RunError: of the first flow that failed.
+            RunError: of the first flow that failed, or that does not end.
         """
         for thread in self.threads:
-            thread.join()
+            try:
+                thread.join()
+            except TimeIsUpError:
+                raise RunError(
+                    f"flow {thread.flow['id']} goes on {LONGEST_WAIT_S} s after the experiment",
+                    "One end of its connection may have given up while the other still waits.",
+                ) from None
             if thread.error:
                 raise thread.error
         return [thread.result for thread in self.threads]
