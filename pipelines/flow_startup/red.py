@@ -10,20 +10,25 @@ from plotnine import (
     geom_point,
     ggplot,
     labs,
-    scale_color_manual,
 )
 
 from sandglass import figures, traces
 from sandglass.verdicts import scalar
 
-SETTLED_NS = 10_000_000_000  # after a change of rate, until the average stands
-STEP_NS = 20_000_000_000
-
 
 def table(runs: Sequence[traces.Run]) -> pl.DataFrame:
     """One row per variant and sample of the queue: the qdisc's `avg` and initial `prob`, and what
-    equation (2), with the variant's second slope, makes of that average: `exact`."""
-    return pl.concat([_samples(run) for run in runs]).sort("variant", "avg")
+    equation (2), with the variant's second slope, makes of that average: `exact`.
+
+    Of samples within a quarter of a packet the first is kept.
+    """
+    samples = pl.concat([_samples(run) for run in runs])
+    return (
+        samples.with_columns(near=(pl.col("avg") * 4).floor())
+        .unique(["variant", "near"], keep="first", maintain_order=True)
+        .drop("near")
+        .sort("variant", "avg")
+    )
 
 
 def _samples(run: traces.Run) -> pl.DataFrame:
@@ -53,7 +58,6 @@ def draw(table: pl.DataFrame) -> ggplot:
         + facet_wrap("variant")
         + geom_line(aes(y="exact"), color="#666666", linetype="dotted")
         + geom_point(aes(y="prob"), color=figures.PALETTE[0], size=0.6)
-        + scale_color_manual(figures.PALETTE)
         + labs(x="Average queue (packets)", y="Initial drop probability")
     )
     return drawn

@@ -9,7 +9,6 @@ from plotnine import (
     geom_step,
     ggplot,
     labs,
-    scale_color_manual,
     scale_x_log10,
     scale_y_log10,
 )
@@ -71,7 +70,6 @@ def plot(table: pl.DataFrame) -> ggplot:
         + geom_point(color=figures.PALETTE[0], size=1.5)
         + scale_x_log10()
         + scale_y_log10()
-        + scale_color_manual(figures.PALETTE)
         + labs(x="Probability before the update", y="Law over change (divisor)")
     )
     return drawn
