@@ -22,11 +22,11 @@ from sandglass.verdicts import scalar
 
 QUEUES = {"pub2-hred": "HRED", "pub2-red": "Recommended RED", "pub2-fifo": "Taildrop"}
 SHOWN = {
-    "overflow": "Found the buffer full",
-    "cut": "Cut above max",
-    "early": "Dropped early",
-    "in_a_row": "Right after another",
-    "rtos": "Timeouts",
+    "overflow": "Overflow",
+    "cut": "Cut",
+    "early": "Early",
+    "in_a_row": "In a row",
+    "rtos": "RTOs",
 }
 
 

@@ -32,7 +32,7 @@ QUEUES = {
 }
 RIVALS = ("CoDel", "PIE", "SFQ-CoDel", "FQ-CoDel")
 OPTIMUM = "FIFO"
-WAIT, COMPLETION = "Longest wait in slow start (ms)", "FCT over that with a FIFO"
+WAIT, COMPLETION = "Longest wait (ms)", "FCT (FIFO: 1)"
 PACES = {"unpaced": "bursts", "paced": "paced"}
 
 
