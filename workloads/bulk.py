@@ -2,7 +2,7 @@
 
 Sender and receiver are two threads that stay inside the kernel nearly all the
 time: the sender in one long send(), the receiver asleep until 64 kB have come
-(poll and SO_RCVLOWAT). The kernel acknowledges as it does for a receiver that reads at
+(SO_RCVLOWAT). The kernel acknowledges as it does for a receiver that reads at
 once; the advertised window is smaller by at most those 64 kB.
 
 A flow with a duration stops writing at its end; what has been written, at most
@@ -118,8 +118,8 @@ def send(connection: socket.socket, size: int | None) -> None:
 def read(connection: socket.socket, size: int | None) -> int:
     """Read `size` bytes, or to the end; returns how many there were.
 
-    Waits in poll(), not in recv(): that would take what is there when it begins, and then wait for
-    as much as SO_RCVLOWAT says, which may be more than is left.
+    Waits for the last of them in poll(), not in recv(): that takes less than SO_RCVLOWAT says when
+    it finds less, and then waits for as much again, which may be more than is left.
     """
     unread = bytearray(MEGABYTE)  # MSG_TRUNC: TCP counts bytes without copying them
     received, low_water = 0, None
@@ -130,8 +130,9 @@ def read(connection: socket.socket, size: int | None) -> int:
         if left != low_water:
             low_water = left
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, low_water)
-        poll.poll()
-        count = connection.recv_into(unread, MEGABYTE, socket.MSG_TRUNC | socket.MSG_DONTWAIT)
+        if size is not None and size - received < 2 * LOW_WATER:
+            poll.poll()
+        count = connection.recv_into(unread, MEGABYTE, socket.MSG_TRUNC)
         if not count:
             break
         received += count
