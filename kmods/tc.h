@@ -90,6 +90,21 @@ struct tc_option {
 	const char	*unit;
 };
 
+/**
+ * struct tc_plugin - a kind of qdisc with its table of options
+ * @util:	what tc sees, by the name KIND_qdisc_util; tc_parse() and tc_print() read @options
+ * @options:	up to one without a name
+ */
+struct tc_plugin {
+	struct qdisc_util	util;
+	const struct tc_option	*options;
+};
+
+static inline const struct tc_option *tc_options_of(const struct qdisc_util *util)
+{
+	return ((const struct tc_plugin *)util)->options;
+}
+
 static inline void tc_print_number(const char *name, __u32 value, const char *unit)
 {
 	char format[64];
@@ -105,6 +120,12 @@ static inline void tc_print_fraction(const char *name, double value)
 
 	snprintf(format, sizeof(format), "%s %%g ", name);
 	print_color_float(TC_ANY_OUTPUT, TC_NO_COLOR, name, format, value);
+}
+
+/* A share that the kernel counts in 1/2^64. */
+static inline void tc_print_probability(const char *name, __u64 value)
+{
+	tc_print_fraction(name, value / 18446744073709551616.0);
 }
 
 /* Bytes per second in JSON, in text bits with the unit that suits. */
@@ -235,9 +256,11 @@ static inline int tc_get(const struct tc_option *option, const char *word, __u64
 }
 
 /* Put what the command line says into `message`; returns 0, or -1 after a message. */
-static inline int tc_parse(const char *kind, const struct tc_option *options, int argc,
-			   char **argv, struct nlmsghdr *message)
+static inline int tc_parse(const struct qdisc_util *util, int argc, char **argv,
+			   struct nlmsghdr *message, const char *device)
 {
+	const struct tc_option *options = tc_options_of(util);
+	const char *kind = util->id;
 	struct rtattr *nest = addattr_nest(message, TC_BUFFER, TCA_OPTIONS | NLA_F_NESTED);
 
 	for (; argc > 0; argc--, argv++) {
@@ -283,8 +306,9 @@ static inline int tc_parse(const char *kind, const struct tc_option *options, in
 }
 
 /* Print the options that the kernel tells of. */
-static inline int tc_print(const struct tc_option *options, struct rtattr *given)
+static inline int tc_print(const struct qdisc_util *util, FILE *file, struct rtattr *given)
 {
+	const struct tc_option *options = tc_options_of(util);
 	struct rtattr *table[64] = { };
 
 	if (!given)

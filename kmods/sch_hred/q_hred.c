@@ -19,24 +19,13 @@ static const struct tc_option options[] = {
 	{ }
 };
 
-static int parse(const struct qdisc_util *util, int argc, char **argv, struct nlmsghdr *message,
-		 const char *device)
-{
-	return tc_parse(util->id, options, argc, argv, message);
-}
-
-static int print(const struct qdisc_util *util, FILE *file, struct rtattr *given)
-{
-	return tc_print(options, given);
-}
-
 static int print_statistics(const struct qdisc_util *util, FILE *file, struct rtattr *given)
 {
 	const struct tc_hred_xstats *stats = RTA_DATA(given);
 
 	if (!given || RTA_PAYLOAD(given) < sizeof(*stats))
 		return 0;
-	tc_print_fraction("prob", stats->prob / 18446744073709551616.0);
+	tc_print_probability("prob", stats->prob);
 	tc_print_fraction("avg", stats->avg / 4294967296.0);
 	tc_print_number("maxq", stats->maxq, "");
 	tc_print_line();
@@ -47,9 +36,12 @@ static int print_statistics(const struct qdisc_util *util, FILE *file, struct rt
 	return 0;
 }
 
-struct qdisc_util hred_qdisc_util = {
-	.id		= "hred",
-	.parse_qopt	= parse,
-	.print_qopt	= print,
-	.print_xstats	= print_statistics,
+struct tc_plugin hred_qdisc_util = {
+	.util = {
+		.id		= "hred",
+		.parse_qopt	= tc_parse,
+		.print_qopt	= tc_print,
+		.print_xstats	= print_statistics,
+	},
+	.options = options,
 };

@@ -16,6 +16,7 @@
 #include <net/pkt_sched.h>
 
 #include "../red.h"
+#include "../qdisc.h"
 #include "derive.h"
 #include "uapi.h"
 
@@ -215,24 +216,6 @@ static int hred_params(const struct hred_options *options, struct red_params *pa
 	return 0;
 }
 
-/* Packets that a shorter limit leaves no room for are dropped from the head. */
-static void drop_excess(struct Qdisc *sch)
-{
-	unsigned int packets = 0, bytes = 0;
-
-	while (sch->q.qlen > sch->limit) {
-		struct sk_buff *skb = __qdisc_dequeue_head(&sch->q);
-
-		if (!skb)
-			break;
-		packets++;
-		bytes += qdisc_pkt_len(skb);
-		qdisc_qstats_backlog_dec(sch, skb);
-		rtnl_qdisc_drop(skb, sch);
-	}
-	qdisc_tree_reduce_backlog(sch, packets, bytes);
-}
-
 static int hred_change(struct Qdisc *sch, struct nlattr *opt, struct netlink_ext_ack *extack)
 {
 	const struct tc_ratespec plain = { .linklayer = TC_LINKLAYER_ETHERNET };
@@ -256,7 +239,7 @@ static int hred_change(struct Qdisc *sch, struct nlattr *opt, struct netlink_ext
 	q->phantom_rate = red_phantom_rate(options.rate, options.avpkt);
 	psched_ratecfg_precompute(&q->link, &plain, options.rate);
 	sch->limit = options.limit;
-	drop_excess(sch);
+	qdisc_drop_excess(sch);
 	sch_tree_unlock(sch);
 	return 0;
 }

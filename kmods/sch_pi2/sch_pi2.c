@@ -18,6 +18,7 @@
 #include <net/netlink.h>
 #include <net/pkt_sched.h>
 
+#include "../qdisc.h"
 #include "pi2.h"
 #include "uapi.h"
 
@@ -118,16 +119,6 @@ static const struct nla_policy pi2_policy[TCA_PI2_MAX + 1] = {
 	[TCA_PI2_ECN]		= NLA_POLICY_MAX(NLA_U32, 1),
 };
 
-static s64 us_to_ns(u32 us)
-{
-	return (s64)us * NSEC_PER_USEC;
-}
-
-static u32 ns_to_us(u64 ns)
-{
-	return div_u64(ns, NSEC_PER_USEC);
-}
-
 /* Updates come with the kernel's ticks, so tupdate is a whole number of them. */
 static u32 ticks(u32 us)
 {
@@ -162,7 +153,7 @@ static int pi2_change(struct Qdisc *sch, struct nlattr *opt, struct netlink_ext_
 	return 0;
 }
 
-/* Defaults of the paper: 20 ms, 32 ms, 0.3125 Hz and 3.125 Hz. */
+/* Defaults: 20 ms, 32 ms, 0.3125 Hz and 3.125 Hz; docs/kmods.md says where they come from. */
 static int pi2_init(struct Qdisc *sch, struct nlattr *opt, struct netlink_ext_ack *extack)
 {
 	struct pi2_sched *q = qdisc_priv(sch);

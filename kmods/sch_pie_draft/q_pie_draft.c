@@ -19,24 +19,13 @@ static const struct tc_option options[] = {
 	{ }
 };
 
-static int parse(const struct qdisc_util *util, int argc, char **argv, struct nlmsghdr *message,
-		 const char *device)
-{
-	return tc_parse(util->id, options, argc, argv, message);
-}
-
-static int print(const struct qdisc_util *util, FILE *file, struct rtattr *given)
-{
-	return tc_print(options, given);
-}
-
 static int print_statistics(const struct qdisc_util *util, FILE *file, struct rtattr *given)
 {
 	const struct tc_pie_xstats *stats = RTA_DATA(given);
 
 	if (!given || RTA_PAYLOAD(given) < sizeof(*stats))
 		return 0;
-	tc_print_fraction("prob", stats->prob / 18446744073709551616.0);
+	tc_print_probability("prob", stats->prob);
 	tc_print_time("delay", stats->delay);
 	tc_print_number("avg_dq_rate", stats->avg_dq_rate, "");
 	tc_print_line();
@@ -48,9 +37,12 @@ static int print_statistics(const struct qdisc_util *util, FILE *file, struct rt
 	return 0;
 }
 
-struct qdisc_util pie_draft_qdisc_util = {
-	.id		= "pie_draft",
-	.parse_qopt	= parse,
-	.print_qopt	= print,
-	.print_xstats	= print_statistics,
+struct tc_plugin pie_draft_qdisc_util = {
+	.util = {
+		.id		= "pie_draft",
+		.parse_qopt	= tc_parse,
+		.print_qopt	= tc_print,
+		.print_xstats	= print_statistics,
+	},
+	.options = options,
 };

@@ -17,6 +17,7 @@
 #include <net/netlink.h>
 #include <net/pkt_sched.h>
 
+#include "../qdisc.h"
 #include "pie.h"
 #include "uapi.h"
 
@@ -116,39 +117,11 @@ static const struct nla_policy pie_draft_policy[TCA_PIE_DRAFT_MAX + 1] = {
 	[TCA_PIE_DRAFT_RATE_SAMPLE]	= NLA_POLICY_MIN(NLA_U32, 1),
 };
 
-static s64 us_to_ns(u32 us)
-{
-	return (s64)us * NSEC_PER_USEC;
-}
-
-static u32 ns_to_us(u64 ns)
-{
-	return div_u64(ns, NSEC_PER_USEC);
-}
-
 /* Updates come with the kernel's ticks, so tupdate is a whole number of them. */
 static void set_tupdate(struct pie_sched *q, u32 us)
 {
 	q->interval = max(1UL, usecs_to_jiffies(us));
 	q->params.tupdate = us_to_ns(jiffies_to_usecs(q->interval));
-}
-
-/* Packets that a shorter limit leaves no room for are dropped from the head. */
-static void drop_excess(struct Qdisc *sch)
-{
-	unsigned int packets = 0, bytes = 0;
-
-	while (sch->q.qlen > sch->limit) {
-		struct sk_buff *skb = __qdisc_dequeue_head(&sch->q);
-
-		if (!skb)
-			break;
-		packets++;
-		bytes += qdisc_pkt_len(skb);
-		qdisc_qstats_backlog_dec(sch, skb);
-		rtnl_qdisc_drop(skb, sch);
-	}
-	qdisc_tree_reduce_backlog(sch, packets, bytes);
 }
 
 static int pie_draft_change(struct Qdisc *sch, struct nlattr *opt, struct netlink_ext_ack *extack)
@@ -182,7 +155,7 @@ static int pie_draft_change(struct Qdisc *sch, struct nlattr *opt, struct netlin
 		q->mark_limit = nla_get_u32(tb[TCA_PIE_DRAFT_MARK_LIMIT]);
 	if (tb[TCA_PIE_DRAFT_RATE_SAMPLE])
 		q->params.rate_sample = nla_get_u32(tb[TCA_PIE_DRAFT_RATE_SAMPLE]);
-	drop_excess(sch);
+	qdisc_drop_excess(sch);
 	sch_tree_unlock(sch);
 	return 0;
 }

@@ -24,10 +24,11 @@
 #include <linux/types.h>
 
 #define PREDICT_SECOND		1000000000ULL
-/* History, in bins; the longest lag takes a quarter of it. */
+/* History, in bins; three of the longest lag fit in it. */
 #define PREDICT_BINS		4096
-#define PREDICT_LONGEST_LAG	(PREDICT_BINS / 4)
-/* Lags are from 2 bins on, each about 1/11 longer than the one before. */
+/* Longer pauses are the time before a transfer, and no part of a round trip. */
+#define PREDICT_LONGEST_PAUSE	1024
+/* Lags are from 2 bins on, each about 1/11 longer than the one before: the longest has 733. */
 #define PREDICT_LAGS		64
 /* A lag is tried so often while its length passes, and has to fit for a quarter of that. */
 #define PREDICT_TRIES		16
@@ -287,22 +288,22 @@ static inline u32 predict_fits(const struct predict *p, struct predict_lag *lag,
 	lag->peaks[lag->newest] = max_t(u64, lag->peaks[lag->newest], y0);
 	if (x0 * PREDICT_ONE < predict_peak(lag) * PREDICT_LEAST_GROWTH)
 		return 0;
+	if (lag->bins < p->pause && at - p->resumed < p->pause)
+		return 0;
+	if (predict_capacity(p, lag->bins) < PREDICT_GRAIN * p->mtu)
+		return 0;
+	if (y1 < 2 * p->mtu)
+		return 0;
+	if (x0 + x1 < y0 + y1 + PREDICT_EXCESS * p->mtu)
+		return 0;
+	if (!predict_grows(x0, y0) || !predict_grows(x1, y1))
+		return 0;
 	while ((x0 | x1 | y0 | y1) >> 32) {	/* for the products */
 		x0 >>= 1;
 		x1 >>= 1;
 		y0 >>= 1;
 		y1 >>= 1;
 	}
-	if (lag->bins < p->pause && at - p->resumed < p->pause)
-		return 0;
-	if (predict_capacity(p, lag->bins) < PREDICT_GRAIN * p->mtu)
-		return 0;
-	if (t2.departed - t3.departed < 2 * p->mtu)
-		return 0;
-	if (x0 + x1 < y0 + y1 + PREDICT_EXCESS * p->mtu)
-		return 0;
-	if (!predict_grows(x0, y0) || !predict_grows(x1, y1))
-		return 0;
 	less = min_t(u64, x0 * y1, x1 * y0);
 	more = max_t(u64, x0 * y1, x1 * y0);
 	if (more - less > more / PREDICT_ALIKE)
@@ -338,8 +339,6 @@ static inline const struct predict_lag *predict_best(const struct predict *p)
 	for (i = 0; i < PREDICT_LAGS; i++) {
 		const struct predict_lag *lag = &p->lags[i];
 
-		if (lag->bins > PREDICT_LONGEST_LAG)
-			break;
 		if (lag->fitted * PREDICT_FIT < lag->bins || lag->fitted < 2)
 			continue;
 		if (!best || lag->fitted * best->bins > best->fitted * lag->bins)
@@ -418,7 +417,7 @@ static inline void predict_resume(struct predict *p, u64 now)
 	if (bins < 2 || (bins < p->pause && p->bin - p->resumed < p->pause))
 		return;
 	/* What was before a longer one is forgotten, and it says nothing of round trips. */
-	p->pause = bins > PREDICT_LONGEST_LAG ? 0 : bins;
+	p->pause = bins > PREDICT_LONGEST_PAUSE ? 0 : bins;
 	p->resumed = p->bin;
 }
 
@@ -514,7 +513,7 @@ static inline u32 predict_load(const struct predict *p)
 static inline u32 predict_feedback(const struct predict *p, u32 backlog)
 {
 	const u64 rate = predict_rate(p);
-	const u32 full = min_t(u32, p->bin - p->resumed, PREDICT_LONGEST_LAG);
+	const u32 full = min_t(u32, p->bin - p->resumed, PREDICT_LONGEST_PAUSE);
 	u64 queue = rate ? div64_u64(backlog * PREDICT_SECOND, rate) : 0;
 
 	queue = min_t(u64, div64_u64(queue, p->bin_ns), PREDICT_BINS);

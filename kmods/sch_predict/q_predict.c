@@ -15,17 +15,6 @@ static const struct tc_option options[] = {
 	{ }
 };
 
-static int parse(const struct qdisc_util *util, int argc, char **argv, struct nlmsghdr *message,
-		 const char *device)
-{
-	return tc_parse(util->id, options, argc, argv, message);
-}
-
-static int print(const struct qdisc_util *util, FILE *file, struct rtattr *given)
-{
-	return tc_print(options, given);
-}
-
 static int print_statistics(const struct qdisc_util *util, FILE *file, struct rtattr *given)
 {
 	const struct tc_predict_xstats *stats = RTA_DATA(given);
@@ -44,9 +33,12 @@ static int print_statistics(const struct qdisc_util *util, FILE *file, struct rt
 	return 0;
 }
 
-struct qdisc_util predict_qdisc_util = {
-	.id		= "predict",
-	.parse_qopt	= parse,
-	.print_qopt	= print,
-	.print_xstats	= print_statistics,
+struct tc_plugin predict_qdisc_util = {
+	.util = {
+		.id		= "predict",
+		.parse_qopt	= tc_parse,
+		.print_qopt	= tc_print,
+		.print_xstats	= print_statistics,
+	},
+	.options = options,
 };

@@ -18,6 +18,7 @@
 #include <net/netlink.h>
 #include <net/pkt_sched.h>
 
+#include "../qdisc.h"
 #include "flows.h"
 #include "predict.h"
 #include "uapi.h"
@@ -87,12 +88,7 @@ static int predict_enqueue(struct sk_buff *skb, struct Qdisc *sch, struct sk_buf
 
 static struct sk_buff *take(struct codel_vars *vars, void *ctx)
 {
-	struct Qdisc *sch = ctx;
-	struct sk_buff *skb = __qdisc_dequeue_head(&sch->q);
-
-	if (skb)
-		qdisc_qstats_backlog_dec(sch, skb);
-	return skb;
+	return qdisc_take_head(ctx);
 }
 
 static void drop(struct sk_buff *skb, void *ctx)
@@ -112,7 +108,7 @@ static struct sk_buff *next_packet(struct Qdisc *sch)
 	struct sk_buff *skb;
 
 	if (!q->standing || q->predict.transient.lag)
-		return take(NULL, sch);
+		return qdisc_take_head(sch);
 	skb = codel_dequeue(sch, &sch->qstats.backlog, &q->params, &q->vars, &q->codel,
 			    qdisc_pkt_len, codel_get_enqueue_time, drop, take);
 	if (q->codel.drop_count) {
@@ -161,23 +157,6 @@ static const struct nla_policy predict_policy[TCA_PREDICT_MAX + 1] = {
 	[TCA_PREDICT_STANDING]	= NLA_POLICY_MAX(NLA_U32, 1),
 };
 
-/* Packets that a shorter limit leaves no room for are dropped from the head. */
-static void drop_excess(struct Qdisc *sch)
-{
-	unsigned int packets = 0, bytes = 0;
-
-	while (sch->q.qlen > sch->limit) {
-		struct sk_buff *skb = take(NULL, sch);
-
-		if (!skb)
-			break;
-		packets++;
-		bytes += qdisc_pkt_len(skb);
-		rtnl_qdisc_drop(skb, sch);
-	}
-	qdisc_tree_reduce_backlog(sch, packets, bytes);
-}
-
 static int predict_change(struct Qdisc *sch, struct nlattr *opt, struct netlink_ext_ack *extack)
 {
 	struct nlattr *tb[TCA_PREDICT_MAX + 1];
@@ -198,7 +177,7 @@ static int predict_change(struct Qdisc *sch, struct nlattr *opt, struct netlink_
 	if (tb[TCA_PREDICT_RATE])
 		p->rate = nla_get_u64(tb[TCA_PREDICT_RATE]);
 	if (tb[TCA_PREDICT_BIN])
-		p->bin_ns = (u64)nla_get_u32(tb[TCA_PREDICT_BIN]) * NSEC_PER_USEC;
+		p->bin_ns = us_to_ns(nla_get_u32(tb[TCA_PREDICT_BIN]));
 	if (tb[TCA_PREDICT_ECN])
 		q->ecn = nla_get_u32(tb[TCA_PREDICT_ECN]);
 	if (tb[TCA_PREDICT_STANDING])
@@ -206,7 +185,7 @@ static int predict_change(struct Qdisc *sch, struct nlattr *opt, struct netlink_
 	q->params.ecn = q->ecn;
 	if (p->bin_ns != bin_ns)	/* the history counts in bins */
 		restart(sch);
-	drop_excess(sch);
+	qdisc_drop_excess(sch);
 	sch_tree_unlock(sch);
 	return 0;
 }
@@ -250,7 +229,7 @@ static int predict_dump(struct Qdisc *sch, struct sk_buff *skb)
 	if (nla_put_u32(skb, TCA_PREDICT_LIMIT, sch->limit) ||
 	    nla_put_u32(skb, TCA_PREDICT_TARGET, p->target) ||
 	    nla_put_u64_64bit(skb, TCA_PREDICT_RATE, p->rate, TCA_PREDICT_UNSPEC) ||
-	    nla_put_u32(skb, TCA_PREDICT_BIN, div_u64(p->bin_ns, NSEC_PER_USEC)) ||
+	    nla_put_u32(skb, TCA_PREDICT_BIN, ns_to_us(p->bin_ns)) ||
 	    nla_put_u32(skb, TCA_PREDICT_ECN, q->ecn) ||
 	    nla_put_u32(skb, TCA_PREDICT_STANDING, q->standing)) {
 		nla_nest_cancel(skb, opts);
@@ -266,7 +245,7 @@ static int predict_dump_stats(struct Qdisc *sch, struct gnet_dump *d)
 	const u64 doubling = predict_doubling(&p->transient) * p->bin_ns;
 	struct tc_predict_xstats stats = {
 		.detections	= p->detections,
-		.doubling	= div_u64(doubling, NSEC_PER_USEC),
+		.doubling	= ns_to_us(doubling),
 		.load		= predict_load(p),
 		.rate		= min_t(u64, predict_rate(p), U32_MAX),
 		.ecn_mark	= q->marks,

@@ -13,17 +13,6 @@ static const struct tc_option options[] = {
 	{ }
 };
 
-static int parse(const struct qdisc_util *util, int argc, char **argv, struct nlmsghdr *message,
-		 const char *device)
-{
-	return tc_parse(util->id, options, argc, argv, message);
-}
-
-static int print(const struct qdisc_util *util, FILE *file, struct rtattr *given)
-{
-	return tc_print(options, given);
-}
-
 static int print_statistics(const struct qdisc_util *util, FILE *file, struct rtattr *given)
 {
 	const struct tc_sfq_codel_xstats *stats = RTA_DATA(given);
@@ -37,9 +26,12 @@ static int print_statistics(const struct qdisc_util *util, FILE *file, struct rt
 	return 0;
 }
 
-struct qdisc_util sfq_codel_qdisc_util = {
-	.id		= "sfq_codel",
-	.parse_qopt	= parse,
-	.print_qopt	= print,
-	.print_xstats	= print_statistics,
+struct tc_plugin sfq_codel_qdisc_util = {
+	.util = {
+		.id		= "sfq_codel",
+		.parse_qopt	= tc_parse,
+		.print_qopt	= tc_print,
+		.print_xstats	= print_statistics,
+	},
+	.options = options,
 };

@@ -2,6 +2,7 @@
 
 import ctypes
 import heapq
+import itertools
 import math
 import random
 from collections.abc import Iterator
@@ -173,6 +174,14 @@ class SlowStart:
             self.window[flow] += grows
             for n in range(1 + grows):
                 heapq.heappush(events, (answer + 1000 * n, flow))
+
+
+def test_lags_are_those_of_the_document(library: ctypes.CDLL) -> None:
+    """Three intervals of the longest fit in the history, with what a pause leaves to be tried."""
+    lags = [lag.bins for lag in Queue(library, RATE).state.lags]
+    assert (lags[0], lags[-1]) == (2, 733)
+    assert all(1 < b / a <= 1.5 for a, b in itertools.pairwise(lags))
+    assert 4 * lags[-1] < BINS
 
 
 @given(st.integers(ONE, 4 * ONE - 1))

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What qdiscs have in common whose packets stand in one FIFO, and whose times are in ns. */
+#ifndef SANDGLASS_QDISC_H
+#define SANDGLASS_QDISC_H
+
+#include <linux/math64.h>
+#include <linux/types.h>
+#include <net/sch_generic.h>
+#include <vdso/time64.h>
+
+static inline s64 us_to_ns(u32 us)
+{
+	return (s64)us * NSEC_PER_USEC;
+}
+
+static inline u32 ns_to_us(u64 ns)
+{
+	return div_u64(ns, NSEC_PER_USEC);
+}
+
+/**
+ * qdisc_take_head() - the packet at the head, if any; it counts no more as queued
+ * @sch:	qdisc
+ *
+ * Return: the packet, or NULL.
+ */
+static inline struct sk_buff *qdisc_take_head(struct Qdisc *sch)
+{
+	struct sk_buff *skb = __qdisc_dequeue_head(&sch->q);
+
+	if (skb)
+		qdisc_qstats_backlog_dec(sch, skb);
+	return skb;
+}
+
+/**
+ * qdisc_drop_excess() - drop from the head what a shorter limit leaves no room for
+ * @sch:	qdisc, with the new limit and the tree locked
+ */
+static inline void qdisc_drop_excess(struct Qdisc *sch)
+{
+	unsigned int packets = 0, bytes = 0;
+
+	while (sch->q.qlen > sch->limit) {
+		struct sk_buff *skb = qdisc_take_head(sch);
+
+		if (!skb)
+			break;
+		packets++;
+		bytes += qdisc_pkt_len(skb);
+		rtnl_qdisc_drop(skb, sch);
+	}
+	qdisc_tree_reduce_backlog(sch, packets, bytes);
+}
+
+#endif
