@@ -55,9 +55,12 @@ def lab() -> str:
     return cache.fingerprint([*inside, *outside], kernel, BUILDS["recorder"])
 
 
-def modules_of(run: grid.Point, paper: str) -> list[str]:
-    """Builds of the out-of-tree modules that a run names in its experiment or its settings."""
-    named = experiment_text(paper, run.experiment) + run.name
+def modules_of(wildcards) -> list[str]:
+    """Builds of the out-of-tree modules that a run names in its experiment or its settings.
+
+    Of wildcards alone: Snakemake repeats nothing for what it takes to follow from an output.
+    """
+    named = experiment_text(wildcards.paper, wildcards.experiment) + wildcards.point
     return [BUILDS[name] for name, called in NAMES.items() if called.search(named)]
 
 
@@ -115,7 +118,7 @@ rule run:
     params:
         overrides=lambda wildcards, output: RUNS[output[0]].arguments(),
         lab=LAB,
-        modules=lambda wildcards, output: modules_of(RUNS[output[0]], wildcards.paper),
+        modules=modules_of,
     message:
         "Run {wildcards.experiment} at {wildcards.point}"
     shell:
