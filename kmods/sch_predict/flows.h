@@ -1,28 +1,35 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Flows that have been signalled: each once in a transient
+ * Flows: what each has sent, and when it was last signalled
  *
- * A table of sets. A flow has an entry from its signal until the sender's answer
- * has had time to show; then the place is free. A full set loses the entry that
- * would have ended first, at the cost of a second signal to that flow.
+ * A table of sets. A full set loses the flow that has been silent for longest; if
+ * that one sends again, it counts as new.
  */
 #ifndef PREDICT_FLOWS_H
 #define PREDICT_FLOWS_H
 
 #include <linux/types.h>
 
+#include "predict.h"
+
 #define PREDICT_SETS	256
 #define PREDICT_WAYS	4
 /* Longest time between two signals to a flow, in bins. */
 #define PREDICT_LONGEST_HOLD	32768
+/* What a flow sends before any feedback, in full packets (RFC 6928). */
+#define PREDICT_INITIAL	10
 
 /**
- * struct predict_flow - a flow that has been signalled
+ * struct predict_flow - a flow
  * @hash:	of its addresses and ports
+ * @seen:	bin of its last packet
+ * @sent:	bytes since it began or paused, counted up to its initial window
  * @until:	first bin in which it may be signalled again
  */
 struct predict_flow {
 	u32	hash;
+	u32	seen;
+	u32	sent;
 	u32	until;
 };
 
@@ -30,37 +37,72 @@ struct predict_flows {
 	struct predict_flow sets[PREDICT_SETS][PREDICT_WAYS];
 };
 
-/* For how many bins more a flow may not be signalled; right also when the numbers wrap around. */
-static inline u32 predict_held(const struct predict_flow *flow, u32 bin)
+/**
+ * predict_flow() - the flow of a packet that arrives
+ * @flows:	table
+ * @hash:	of the flow
+ * @bin:	now
+ *
+ * A flow that has been silent for so long that nothing it sends can be an answer begins anew.
+ *
+ * Return: its place in the table.
+ */
+static inline struct predict_flow *predict_flow(struct predict_flows *flows, u32 hash, u32 bin)
 {
-	const u32 left = flow->until - bin;
+	struct predict_flow *set = flows->sets[hash % PREDICT_SETS];
+	struct predict_flow *flow = set;
+	int i;
 
-	return left <= PREDICT_LONGEST_HOLD ? left : 0;
+	for (i = 0; i < PREDICT_WAYS; i++) {
+		if (set[i].hash == hash) {
+			flow = &set[i];
+			break;
+		}
+		if (bin - set[i].seen > bin - flow->seen)
+			flow = &set[i];
+	}
+	if (flow->hash != hash)
+		*flow = (struct predict_flow){ .hash = hash, .until = bin };
+	else if (bin - flow->seen > PREDICT_LONGEST_PAUSE)
+		flow->sent = 0;
+	flow->seen = bin;
+	return flow;
+}
+
+/**
+ * predict_answers() - count a packet of a flow
+ * @flow:	it
+ * @size:	of the packet, in bytes
+ * @mtu:	a full packet, in bytes
+ *
+ * Return: true when the flow had sent its initial window before, so that the packet answers an
+ * acknowledgment.
+ */
+static inline bool predict_answers(struct predict_flow *flow, u32 size, u32 mtu)
+{
+	if (flow->sent >= PREDICT_INITIAL * mtu)
+		return true;
+	flow->sent += size;
+	return false;
 }
 
 /**
  * predict_claim() - take note of a signal to a flow, unless it has had one
- * @flows:	table
- * @hash:	of the flow
+ * @flow:	it
  * @bin:	now
  * @hold:	for how many bins the flow may not be signalled again; 1 to PREDICT_LONGEST_HOLD
  *
+ * Right also when the numbers of bins wrap around.
+ *
  * Return: true if the flow is to be signalled now.
  */
-static inline bool predict_claim(struct predict_flows *flows, u32 hash, u32 bin, u32 hold)
+static inline bool predict_claim(struct predict_flow *flow, u32 bin, u32 hold)
 {
-	struct predict_flow *set = flows->sets[hash % PREDICT_SETS];
-	struct predict_flow *place = set;
-	int i;
+	const u32 left = flow->until - bin;
 
-	for (i = 0; i < PREDICT_WAYS; i++) {
-		if (set[i].hash == hash && predict_held(&set[i], bin))
-			return false;
-		if (predict_held(&set[i], bin) < predict_held(place, bin))
-			place = &set[i];
-	}
-	place->hash = hash;
-	place->until = bin + hold;
+	if (left && left <= PREDICT_LONGEST_HOLD)
+		return false;
+	flow->until = bin + hold;
 	return true;
 }
 

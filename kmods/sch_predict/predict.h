@@ -12,9 +12,9 @@
  * In slow start each packet that leaves the queue makes its sender send two, one
  * round trip later. So over any interval the arrivals are a multiple g of the
  * departures one round trip before, whether the link is idle in between or full.
- * The round trip is not known: many lags are tried, log-spaced. A lag fits when
- * the arrivals of the last two intervals of its length are the same multiple of
- * the departures before each.
+ * What flows send first answers nothing, and does not count. The round trip is not
+ * known: many lags are tried, log-spaced. A lag fits when the arrivals of the last
+ * two intervals of its length are the same multiple of the departures before each.
  */
 #ifndef PREDICT_PREDICT_H
 #define PREDICT_PREDICT_H
@@ -35,12 +35,14 @@
 #define PREDICT_FIT		4
 /* Shorter lags than so many full packets take on the link are noise. */
 #define PREDICT_GRAIN		4
-/* So are arrivals that exceed the departures by fewer full packets in two intervals. */
-#define PREDICT_EXCESS		16
+/* So are arrivals that exceed the departures by fewer full packets in an interval. */
+#define PREDICT_EXCESS		8
 /* Growth is counted in 1/256; from one interval to the next it is between 1.3 and 3. */
 #define PREDICT_ONE		256
 #define PREDICT_LEAST_GROWTH	333
 #define PREDICT_MOST_GROWTH	768
+/* The first answer tells no more than 2, or it holds a part of the second; an eighth is noise. */
+#define PREDICT_FIRST_GROWTH	576
 /* Two intervals grow alike when they differ by no more than a quarter. */
 #define PREDICT_ALIKE		4
 /* Of so many lags the largest departures are remembered. */
@@ -49,10 +51,12 @@
 /**
  * struct predict_bin - totals at the start of a bin
  * @arrived:	bytes
+ * @answered:	of these, bytes beyond the initial windows of their flows
  * @departed:	bytes
  */
 struct predict_bin {
 	u64	arrived;
+	u64	answered;
 	u64	departed;
 };
 
@@ -62,6 +66,7 @@ struct predict_bin {
  * @due:	bin at whose start it is tried next
  * @fitted:	for how long it has fitted, in bins
  * @growth:	within it, in 1/PREDICT_ONE
+ * @first:	whether this is the growth of a first answer alone
  * @peaks:	in each of the last PREDICT_PEAKS times its length, the most departures within one,
  *		in bytes; the newest at @newest
  * @newest:	index in @peaks
@@ -72,6 +77,7 @@ struct predict_lag {
 	u32	due;
 	u32	fitted;
 	u32	growth;
+	bool	first;
 	u64	peaks[PREDICT_PEAKS];
 	u32	newest;
 	u32	age;
@@ -269,6 +275,9 @@ static inline u64 predict_peak(const struct predict_lag *lag)
  * @at:		the bin at whose start it is tried
  * @first:	first bin that is not in the history yet
  *
+ * When nothing has left before the last interval but one, the last is the first answer to initial
+ * windows: there is one growth only.
+ *
  * Within a pause of the link, and for as long as it lasted after its end, shorter lags show only
  * the bursts of a round trip that is longer than they.
  *
@@ -281,8 +290,8 @@ static inline u32 predict_fits(const struct predict *p, struct predict_lag *lag,
 	const struct predict_bin t1 = predict_totals(p, at - lag->bins, first);
 	const struct predict_bin t2 = predict_totals(p, at - 2 * lag->bins, first);
 	const struct predict_bin t3 = predict_totals(p, at - 3 * lag->bins, first);
-	u64 x0 = t0.arrived - t1.arrived, y0 = t1.departed - t2.departed;
-	u64 x1 = t1.arrived - t2.arrived, y1 = t2.departed - t3.departed;
+	u64 x0 = t0.answered - t1.answered, y0 = t1.departed - t2.departed;
+	u64 x1 = t1.answered - t2.answered, y1 = t2.departed - t3.departed;
 	u64 less, more;
 
 	lag->peaks[lag->newest] = max_t(u64, lag->peaks[lag->newest], y0);
@@ -292,11 +301,13 @@ static inline u32 predict_fits(const struct predict *p, struct predict_lag *lag,
 		return 0;
 	if (predict_capacity(p, lag->bins) < PREDICT_GRAIN * p->mtu)
 		return 0;
-	if (y1 < 2 * p->mtu)
+	if (x0 < y0 + PREDICT_EXCESS * p->mtu || !predict_grows(x0, y0))
 		return 0;
-	if (x0 + x1 < y0 + y1 + PREDICT_EXCESS * p->mtu)
-		return 0;
-	if (!predict_grows(x0, y0) || !predict_grows(x1, y1))
+	lag->first = !x1 && y1 < 2 * p->mtu;
+	if (lag->first)
+		return x0 * PREDICT_ONE <= y0 * PREDICT_FIRST_GROWTH ?
+		       div64_u64(x0 * PREDICT_ONE, y0) : 0;
+	if (y1 < 2 * p->mtu || !predict_grows(x1, y1))
 		return 0;
 	while ((x0 | x1 | y0 | y1) >> 32) {	/* for the products */
 		x0 >>= 1;
@@ -330,7 +341,10 @@ static inline void predict_try(const struct predict *p, struct predict_lag *lag,
 	}
 }
 
-/* The lag that has fitted for most of its own lengths, if any has for long enough. */
+/*
+ * The lag that has fitted for most of its own lengths, if any has for long enough. A first answer
+ * only begins a transient: longer lags see it for longer, and a part of the next with it.
+ */
 static inline const struct predict_lag *predict_best(const struct predict *p)
 {
 	const struct predict_lag *best = NULL;
@@ -340,6 +354,8 @@ static inline const struct predict_lag *predict_best(const struct predict *p)
 		const struct predict_lag *lag = &p->lags[i];
 
 		if (lag->fitted * PREDICT_FIT < lag->bins || lag->fitted < 2)
+			continue;
+		if (lag->first && p->transient.lag)
 			continue;
 		if (!best || lag->fitted * best->bins > best->fitted * lag->bins)
 			best = lag;
@@ -426,14 +442,17 @@ static inline void predict_resume(struct predict *p, u64 now)
  * @p:		state
  * @now:	in ns
  * @size:	of the packet, in bytes
+ * @answer:	whether it is beyond its flow's initial window
  */
-static inline void predict_arrived(struct predict *p, u64 now, u32 size)
+static inline void predict_arrived(struct predict *p, u64 now, u32 size, bool answer)
 {
 	predict_advance(p, now);
 	if (p->link.idle)
 		predict_resume(p, now);
 	p->link.idle = false;
 	p->now.arrived += size;
+	if (answer)
+		p->now.answered += size;
 }
 
 /**

@@ -52,30 +52,34 @@ struct predict_sched {
 };
 
 /* Whether this packet is to carry a signal. Small ones make no load, and are hard to spare. */
-static bool signals(struct predict_sched *q, const struct Qdisc *sch, struct sk_buff *skb)
+static bool signals(const struct predict *p, struct predict_flow *flow, const struct Qdisc *sch,
+		    u32 size)
 {
-	struct predict *p = &q->predict;
-
-	if (!predict_signals(p) || skb->len < p->mtu / 4)
+	if (!predict_signals(p) || size < p->mtu / 4)
 		return false;
 	/*
 	 * The answer takes one feedback time; until the last flow has answered and three intervals
 	 * tell of it, the transient seems to go on.
 	 */
-	return predict_claim(&q->flows, skb_get_hash(skb), p->bin,
-			     4 * predict_feedback(p, sch->qstats.backlog));
+	return predict_claim(flow, p->bin, 4 * predict_feedback(p, sch->qstats.backlog));
 }
 
 static int predict_enqueue(struct sk_buff *skb, struct Qdisc *sch, struct sk_buff **to_free)
 {
 	struct predict_sched *q = qdisc_priv(sch);
+	struct predict *p = &q->predict;
+	const u64 now = ktime_get_ns();
+	const u32 size = qdisc_pkt_len(skb);
+	struct predict_flow *flow;
 
-	predict_arrived(&q->predict, ktime_get_ns(), qdisc_pkt_len(skb));
+	predict_advance(p, now);
+	flow = predict_flow(&q->flows, skb_get_hash(skb), p->bin);
+	predict_arrived(p, now, size, predict_answers(flow, size, p->mtu));
 	if (unlikely(qdisc_qlen(sch) >= sch->limit)) {
 		q->overlimit++;
 		return qdisc_drop(skb, sch, to_free);
 	}
-	if (signals(q, sch, skb)) {
+	if (signals(p, flow, sch, size)) {
 		if (!q->ecn || !INET_ECN_set_ce(skb)) {
 			q->drops++;
 			return qdisc_drop(skb, sch, to_free);
