@@ -41,12 +41,12 @@ def rounds(run: traces.Run) -> pl.DataFrame:
 
 
 def slow_start_ends(run: traces.Run) -> pl.DataFrame:
-    """When each sender left slow start: `sport`, `left_ns`, of those that did.
+    """When each sender left slow start: `sport`, `dport`, `left_ns`, of those that did.
 
     A sender leaves it when it first sets its slow-start threshold, and not before.
     """
     acks = run.records("acks").filter(pl.col("ssthresh_packets").is_not_null())
-    return acks.group_by("sport").agg(left_ns=pl.col("time_ns").min()).collect()
+    return acks.group_by("sport", "dport").agg(left_ns=pl.col("time_ns").min()).collect()
 
 
 def longest_wait_ms(run: traces.Run) -> float:
@@ -56,7 +56,7 @@ def longest_wait_ms(run: traces.Run) -> float:
     """
     data = traces.forward(run).filter(pl.col("sojourn_ns").is_not_null()).collect()
     ends = slow_start_ends(run)
-    early = data.join(ends, on="sport", how="left").filter(
+    early = data.join(ends, on=["sport", "dport"], how="left").filter(
         pl.col("left_ns").is_null() | (pl.col("enqueue_ns") <= pl.col("left_ns"))
     )
     longest = early["sojourn_ns"].max()

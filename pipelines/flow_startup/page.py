@@ -1,0 +1,89 @@
+"""The compatibility mode of Predict: longest queueing delay and page load time against RTT."""
+
+from collections.abc import Sequence
+
+import polars as pl
+from plotnine import (
+    aes,
+    facet_wrap,
+    geom_line,
+    geom_point,
+    ggplot,
+    labs,
+    scale_color_manual,
+    scale_linetype_manual,
+    scale_shape_manual,
+    scale_x_log10,
+    scale_y_log10,
+)
+
+from pipelines.flow_startup import transients
+from sandglass import figures, traces, units
+from sandglass.verdicts import scalar
+
+PREDICT = "Predict, 200 %"
+BUILT_IN = ("CoDel", "PIE", "FQ-CoDel")
+MEASURES = {"peak_ms": "Longest wait (ms)", "plt_s": "Page load time (s)"}
+
+
+def table(runs: Sequence[traces.Run]) -> pl.DataFrame:
+    """One row per queue and RTT, over the seeds, each of which draws a page of its own.
+
+    `peak_ms` is the mean of the longest wait of a packet whose flow was in slow start when it came,
+    `plt_s` the median page load time.
+    """
+    rows = [
+        {
+            "queue": str(run.axes["queue"]),
+            "rtt_ms": units.parse_time(run.field("experiment.rtt")) / 1e6,
+            "peak_ms": transients.longest_wait_ms(run),
+            "plt_s": run.field("flows.0.plt_s"),
+        }
+        for run in runs
+    ]
+    return (
+        pl.DataFrame(rows)
+        .group_by("queue", "rtt_ms")
+        .agg(pl.len().alias("seeds"), pl.col("peak_ms").mean(), pl.col("plt_s").median())
+        .sort("queue", "rtt_ms")
+    )
+
+
+def plot(table: pl.DataFrame) -> ggplot:
+    """Both measures against the RTT, a line per queue."""
+    shown = table.unpivot(
+        list(MEASURES), index=["queue", "rtt_ms"], variable_name="measure"
+    ).with_columns(
+        measure=pl.col("measure").replace_strict(
+            MEASURES, return_dtype=pl.Enum(list(MEASURES.values()))
+        )
+    )
+    drawn: ggplot = (
+        ggplot(shown, aes("rtt_ms", "value", color="queue", shape="queue", linetype="queue"))
+        + facet_wrap("measure", scales="free_y")
+        + geom_line()
+        + geom_point(size=1.8)
+        + scale_x_log10()
+        + scale_y_log10()
+        + scale_color_manual(figures.PALETTE)
+        + scale_shape_manual(figures.SHAPES)
+        + scale_linetype_manual([*figures.LINES, *figures.LINES])
+        + labs(x="Base RTT (ms)", y="", color="", shape="", linetype="")
+    )
+    return drawn
+
+
+def over_best_built_in(
+    table: pl.DataFrame, column: str, rtt_from: float, rtt_to: float
+) -> float | None:
+    """A measure with Predict over the least with mainline's AQMs, the largest over the RTTs."""
+    asked = table.filter(pl.col("rtt_ms").is_between(rtt_from, rtt_to))
+    own = asked.filter(pl.col("queue") == PREDICT)
+    best = (
+        asked.filter(pl.col("queue").is_in(BUILT_IN)).group_by("rtt_ms").agg(pl.col(column).min())
+    )
+    both = own.join(best, on="rtt_ms", suffix="_best")
+    return scalar((both[column] / both[f"{column}_best"]).max())
+
+
+METRICS = (over_best_built_in,)
