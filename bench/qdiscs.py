@@ -5,6 +5,7 @@ counts; a FIFO shows how much of it is the rest of the lab. Exit status 1 when o
 CoDel by more than is promised.
 """
 
+import itertools
 import json
 import resource
 import subprocess
@@ -51,11 +52,11 @@ def cost(kind: str, seconds: int, folder: Path) -> tuple[float, int]:
 
 
 def main() -> int:
-    best = {(kind, seconds): (float("inf"), 0) for kind in QUEUES for seconds in (SHORT_S, LONG_S)}
-    for _ in range(REPEATS):
-        for case in best:
-            with tempfile.TemporaryDirectory() as name:
-                best[case] = min(best[case], cost(*case, Path(name)))
+    cases = list(itertools.product(QUEUES, (SHORT_S, LONG_S)))
+    best = dict.fromkeys(cases, (float("inf"), 0))
+    for case in cases * REPEATS:
+        with tempfile.TemporaryDirectory() as name:
+            best[case] = min(best[case], cost(*case, Path(name)))
     each = {}
     for kind in QUEUES:
         (short, few), (long, many) = best[kind, SHORT_S], best[kind, LONG_S]

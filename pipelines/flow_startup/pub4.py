@@ -166,7 +166,19 @@ def median_reduction(table: pl.DataFrame, queue: str) -> float | None:
     return scalar(_reductions(table, queue).median())
 
 
+def completion_over_best(table: pl.DataFrame, queue: str) -> float | None:
+    """Completion time over the shortest with a rival: the median over numbers of flows, the largest
+    of these over the RTTs."""
+    case = ["flows", "rtt_ms"]
+    unpaced = table.filter(pl.col("senders") == "bursts")
+    best = unpaced.filter(pl.col("queue").is_in(RIVALS)).group_by(case).agg(pl.col("fct_s").min())
+    own = unpaced.filter(pl.col("queue") == queue).join(best, on=case, suffix="_best")
+    ratios = own.with_columns(ratio=pl.col("fct_s") / pl.col("fct_s_best"))
+    return scalar(ratios.group_by("rtt_ms").agg(pl.col("ratio").median())["ratio"].max())
+
+
 METRICS = (
+    completion_over_best,
     delay_ratio,
     longest_at,
     slowest_completion,

@@ -6,7 +6,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from pipelines.flow_startup import pub1, pub2, pub3, pub4, transients
+from pipelines.flow_startup import page, pub1, pub2, pub3, pub4, transients
 from sandglass.traces import Run
 from tests.pipeline.synthetic import document
 
@@ -15,7 +15,7 @@ BURSTS = "bursts"
 
 
 def made(directory: Path, *, experiment: str = "pub4-codel", seed: int = 1) -> Run:
-    """Two flows; the first leaves slow start at 100 ms, the second never does."""
+    """Two flows of one server; the first leaves slow start at 100 ms, the second never does."""
     directory.mkdir(parents=True)
     packets = [
         (1, 10, 5),
@@ -26,15 +26,21 @@ def made(directory: Path, *, experiment: str = "pub4-codel", seed: int = 1) -> R
     ]
     pl.DataFrame(
         [
-            ("bottleneck", "forward", sport, at * MS, None if wait is None else wait * MS)
-            for sport, at, wait in packets
+            ("bottleneck", "forward", 80, dport, at * MS, None if wait is None else wait * MS)
+            for dport, at, wait in packets
         ],
-        schema=["bottleneck", "direction", "sport", "enqueue_ns", "sojourn_ns"],
+        schema=["bottleneck", "direction", "sport", "dport", "enqueue_ns", "sojourn_ns"],
         orient="row",
     ).write_parquet(directory / "packets.parquet")
     pl.DataFrame(
-        [(1, 50 * MS, None), (1, 100 * MS, 20), (1, 150 * MS, 10), (2, 400 * MS, None)],
-        schema={"sport": pl.Int64, "time_ns": pl.Int64, "ssthresh_packets": pl.UInt32},
+        [(80, *ack) for ack in ((1, 50 * MS, None), (1, 100 * MS, 20), (1, 150 * MS, 10))]
+        + [(80, 2, 400 * MS, None)],
+        schema={
+            "sport": pl.Int64,
+            "dport": pl.Int64,
+            "time_ns": pl.Int64,
+            "ssthresh_packets": pl.UInt32,
+        },
         orient="row",
     ).write_parquet(directory / "acks.parquet")
     pl.DataFrame({"fct_s": [1.0, 2.0]}).write_parquet(directory / "flows.parquet")
@@ -45,7 +51,7 @@ def made(directory: Path, *, experiment: str = "pub4-codel", seed: int = 1) -> R
 
 def test_only_waits_in_slow_start_count(tmp_path: Path) -> None:
     run = made(tmp_path / "run")
-    assert transients.slow_start_ends(run).rows() == [(1, 100 * MS)]
+    assert transients.slow_start_ends(run).rows() == [(80, 1, 100 * MS)]
     assert transients.longest_wait_ms(run) == 40
     assert transients.completion(run) == {"fct_s": 1.5, "slowest_s": 2.0}
 
@@ -57,6 +63,33 @@ def test_pub4_table_means_over_seeds_and_relates_to_the_optimum(tmp_path: Path) 
     assert [(row["queue"], row["seeds"]) for row in rows] == [("CoDel", 2), ("FIFO", 1)]
     assert rows[0]["fct_ratio"] == rows[0]["peak_ms"] / 40 == 1
     assert (rows[0]["flows"], rows[0]["rtt_ms"]) == (2, 200)
+
+
+def test_a_pages_table_means_waits_and_takes_the_median_load_time(tmp_path: Path) -> None:
+    runs = []
+    for seed, plt_s in enumerate((1.0, 3.0, 1.5)):
+        run = made(tmp_path / f"{seed}", seed=seed)
+        content = {**run.document, "flows": [{"plt_s": plt_s}]}
+        runs.append(Run(run.directory, {"queue": page.PREDICT}, content))
+    assert page.table(runs).rows() == [(page.PREDICT, 200, 3, 40.0, 1.5)]
+
+
+def test_a_page_against_the_best_built_in() -> None:
+    table = pl.DataFrame(
+        [
+            ("CoDel", 50.0, 40.0),
+            ("PIE", 50.0, 30.0),
+            ("PI2", 50.0, 1.0),  # not in mainline
+            (page.PREDICT, 50.0, 45.0),
+            ("CoDel", 400.0, 10.0),
+            (page.PREDICT, 400.0, 30.0),
+        ],
+        schema=["queue", "rtt_ms", "peak_ms"],
+        orient="row",
+    )
+    assert page.over_best_built_in(table, "peak_ms", 0, 100) == 1.5
+    assert page.over_best_built_in(table, "peak_ms", 0, 1000) == 3
+    assert page.over_best_built_in(table, "peak_ms", 500, 1000) is None
 
 
 TABLE = pl.DataFrame(
@@ -93,6 +126,15 @@ def test_pub4_against_the_best_rival_of_each_case() -> None:
     # 5 over 10, 90 over 45, 60 over 180 ms
     assert pub4.share_below_rivals(table, "Predict") == pytest.approx(100 / 3)
     assert pub4.median_reduction(table, "Predict") == pytest.approx(0.5)
+
+
+def test_pub4_completion_over_the_best_rivals_of_each_case() -> None:
+    table = TABLE.with_columns(fct_s=pl.col("fct_ratio"))
+    # one flow: 1.0, 1.01 over 1.2, 1.02 over 1.5
+    assert pub4.completion_over_best(table, "Predict") == 1
+    assert pub4.completion_over_best(table.filter(pl.col("rtt_ms") > 20), "Predict") == (
+        pytest.approx(1.01 / 1.2)
+    )
 
 
 def test_pub4_without_data_has_no_value() -> None:
