@@ -5,6 +5,7 @@ from typing import Any
 
 from sandglass import units
 from sandglass.experiment import (
+    DCTCPS,
     Bottleneck,
     BottleneckOverride,
     Flent,
@@ -128,14 +129,14 @@ def _check_dctcp(
 ) -> Iterable[Problem]:
     """DCTCP is a protocol of both ends, and curl takes what its host has."""
     for index, flow in enumerate(flows):
-        if not isinstance(flow, Http) or flow.cc != "dctcp":
+        if not isinstance(flow, Http) or flow.cc not in DCTCPS:
             continue
         settings = hosts.get(flow.dst, HostSettings())
-        if settings is not None and settings.sysctls.get(TCP_CC) != "dctcp":
+        if settings is not None and settings.sysctls.get(TCP_CC) not in DCTCPS:
             yield (
                 ("flows", index, "cc"),
-                "is dctcp, which the client needs too, and curl cannot choose: "
-                f"write {where(('hosts', flow.dst, 'sysctls'))}: {{{TCP_CC}: dctcp}}",
+                f"is {flow.cc}, which the client needs too, and curl cannot choose: "
+                f"write {where(('hosts', flow.dst, 'sysctls'))}: {{{TCP_CC}: {flow.cc}}}",
             )
 
 

@@ -40,6 +40,8 @@ CONGESTION_CONTROLS = frozenset(
         *["nv", "reno", "scalable", "vegas", "veno", "westwood", "yeah"],
     ]
 )
+# Those that are protocols of both ends, and always use ECN.
+DCTCPS = frozenset(["dctcp", "dctcp_inet"])
 RECORDS = ("packets", "acks", "queues", "goodput")
 DEFAULT_RECORDS = ("packets", "acks", "queues")
 HTML_HEAD, HTML_LINE = 100, 20  # bytes that hold the head of a page, and the name of an object
@@ -580,8 +582,8 @@ class TcpFlow(Flow):
 
     @model_validator(mode="after")
     def _dctcp_asks_for_ecn(self) -> Self:
-        if self.cc == "dctcp" and not self.ecn:
-            raise PartError([(("ecn",), "is false, but dctcp always uses ECN: write ecn: true")])
+        if self.cc in DCTCPS and not self.ecn:
+            raise PartError([(("ecn",), f"is false, but {self.cc} always uses ECN: write ecn: true")])
         return self
 
 
