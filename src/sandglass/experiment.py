@@ -583,7 +583,8 @@ class TcpFlow(Flow):
     @model_validator(mode="after")
     def _dctcp_asks_for_ecn(self) -> Self:
         if self.cc in DCTCPS and not self.ecn:
-            raise PartError([(("ecn",), f"is false, but {self.cc} always uses ECN: write ecn: true")])
+            message = f"is false, but {self.cc} always uses ECN: write ecn: true"
+            raise PartError([(("ecn",), message)])
         return self
 
 

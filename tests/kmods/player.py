@@ -14,12 +14,15 @@ Positions in the stream are counted in segments of 1000 bytes. The operations:
     ack N OPTIONS           a segment that acknowledges N segments; OPTIONS may hold
                             "ece": true, "sack": [[from, to], ...] (first a DSACK, if there is one),
                             "echo": N, the segment whose first transmission it echoes in its
-                            timestamp
+                            timestamp; "window": N, the segments that its window has room for
+    data N OPTIONS          N segments of data from the peer; OPTIONS may hold "ce": true
     tc WORDS                a tc command for the sender's device
     sysctl NAME VALUE       a write to a sysctl of the sender's namespace
 
 An entry: {"cwnd", "ssthresh", "state", "sent": [[first segment, flags, time in ms], ...]} with the
-flags "C" for CWR; and "refused" with a sysctl's error.
+flags "C" for CWR; "alpha" of a DCTCP, else null; "acks": [[segments, flags], ...], what the kernel
+acknowledges of the peer's data, with the flags "E" for ECN-Echo; and "refused" with a sysctl's
+error.
 """
 
 from __future__ import annotations
@@ -45,7 +48,13 @@ ETHERTYPE_IP = 0x0800
 OUTGOING = 4  # PACKET_OUTGOING of <linux/if_packet.h>
 SYN, ACK, ECE, CWR = 0x02, 0x10, 0x40, 0x80
 FIRST = 1_000_000  # the peer's initial sequence number
+WINDOW_SCALE = 7
+LARGEST_WINDOW = 0xFFFF  # as the header has it, in units of 1 << WINDOW_SCALE bytes
+ECT, CE = 2, 3  # of the IP header
 TIMESTAMP_BYTES = 12
+TCP_CC_INFO = 26  # <linux/tcp.h>
+DCTCP_INFO = "=HHIII"  # struct tcp_dctcp_info: enabled, ce_state, alpha, ab_ecn, ab_tot
+MODULES = ("tcp_abe", "tcp_dctcp_inet")
 STATES = ("Open", "Disorder", "CWR", "Recovery", "Loss")
 
 
@@ -73,6 +82,9 @@ class Connection:
         self.echoed: dict[int, int] = {}  # first timestamp of each segment
         self.last_timestamp = 0
         self.zero: int | None = None  # the sender's first sequence number of data
+        self.own_segments = 0  # of data that the peer has sent
+        self.acknowledged = 0  # segments that its last one acknowledged
+        self.acks: list[tuple[int, str]] = []  # pure ACKs that were not reported yet
         self.socket = tcp.open_socket("sender")
         self.socket.setblocking(False)
         self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 22)
@@ -84,10 +96,11 @@ class Connection:
         self.take()
         time.sleep(2 * HALF_RTT_S)
         mss = SEGMENT + (TIMESTAMP_BYTES if self.timestamps else 0)
-        options = struct.pack("!BBHBBBBBB", 2, 4, mss, 4, 2, 1, 3, 3, 7) + b"\1\1"
+        options = struct.pack("!BBHBBBBBB", 2, 4, mss, 4, 2, 1, 3, 3, WINDOW_SCALE) + b"\1\1"
         flags = SYN | ACK | (ECE if script["ecn"] else 0)
         self.send(0, flags, options, sequence=FIRST)
         self.take()
+        self.acks = []
 
     def take(self) -> list[tuple[int, str, int]]:
         """The segments that the kernel sent: (first segment, flags, ms); takes in their stamps."""
@@ -100,7 +113,7 @@ class Connection:
             if address[2] == OUTGOING or address[1] != ETHERTYPE_IP:
                 continue
             header = frame[34:]
-            sequence, flags = struct.unpack("!4xI5xB", header[:14])
+            sequence, acknowledged, flags = struct.unpack("!4xIIxB", header[:14])
             data = struct.unpack("!H", frame[16:18])[0] - 20 - (header[12] >> 4) * 4
             if self.zero is None:
                 self.zero = sequence + 1
@@ -111,14 +124,20 @@ class Connection:
             if data:
                 at_ms = round((time.monotonic() - self.start) * 1000)
                 sent.append((segment, "C" if flags & CWR else "", at_ms))
+            elif not flags & SYN:
+                of_peer = (acknowledged - FIRST - 1 & 0xFFFFFFFF) // SEGMENT
+                self.acks.append((of_peer, "E" if flags & ECE else ""))
 
     def send(
         self,
         segments: int,
         flags: int,
         options: bytes = b"",
-        sequence: int = FIRST + 1,
+        sequence: int | None = None,
         echo: int | None = None,
+        window: int = LARGEST_WINDOW,
+        data: bytes = b"",
+        ecn: int = 0,
     ) -> None:
         """A segment of the peer's that acknowledges `segments` segments."""
         assert self.zero is not None
@@ -126,16 +145,19 @@ class Connection:
             now = int(time.monotonic() * 1000) & 0xFFFFFFFF
             stamp = self.last_timestamp if echo is None else self.echoed[echo]
             options = struct.pack("!BBBBII", 1, 1, 8, 10, now, stamp) + options
+        if sequence is None:
+            sequence = FIRST + 1 + self.own_segments * SEGMENT & 0xFFFFFFFF
+        self.acknowledged = segments
         number = self.zero + segments * SEGMENT & 0xFFFFFFFF
         offset = (5 + len(options) // 4) << 4
         text = struct.pack(
-            "!HHIIBBHHH", PORT, self.own_port, sequence, number, offset, flags, 0xFFFF, 0, 0
+            "!HHIIBBHHH", PORT, self.own_port, sequence, number, offset, flags, window, 0, 0
         )
-        text += options
+        text += options + data
         ends = socket.inet_aton(PEER) + socket.inet_aton(SENDER)
         total = checksum(ends + struct.pack("!BBH", 0, socket.IPPROTO_TCP, len(text)) + text)
         text = text[:16] + struct.pack("!H", total) + text[18:]
-        ip = struct.pack("!BBHIBBH", 0x45, 0, 20 + len(text), 0, 64, socket.IPPROTO_TCP, 0) + ends
+        ip = struct.pack("!BBHIBBH", 0x45, ecn, 20 + len(text), 0, 64, socket.IPPROTO_TCP, 0) + ends
         ip = ip[:10] + struct.pack("!H", checksum(ip)) + ip[12:]
         self.frames.send(MAC["sender"] + MAC["peer"] + struct.pack("!H", ETHERTYPE_IP) + ip + text)
 
@@ -155,19 +177,41 @@ class Connection:
             ]
             options = sack_option(blocks) if blocks else b""
             flags = ACK | (ECE if given.get("ece") else 0)
-            self.send(segments, flags, options, echo=given.get("echo"))
+            window = LARGEST_WINDOW
+            if "window" in given:
+                window = -(-given["window"] * SEGMENT >> WINDOW_SCALE)
+            self.send(segments, flags, options, echo=given.get("echo"), window=window)
+        elif operation == "data":
+            count, given = words
+            for _ in range(count):
+                ecn = CE if given.get("ce") else ECT
+                self.send(self.acknowledged, ACK, data=bytes(SEGMENT), ecn=ecn)
+                self.own_segments += 1
         elif operation == "tc":
             kernel.run(["tc", *words[0].split()], "sender")
         elif operation == "sysctl":
             entry["refused"] = write_sysctl(*words)
         sent = self.take()
+        acks, self.acks = self.acks, []
         info = tcp.info(self.socket)
         return entry | {
+            "alpha": dctcp_alpha(self.socket),
+            "acks": acks,
             "cwnd": info["snd_cwnd"],
             "ssthresh": info["snd_ssthresh"],
             "state": STATES[info["ca_state"]],
             "sent": sent,
         }
+
+
+def dctcp_alpha(connection: socket.socket) -> int | None:
+    """alpha as struct tcp_dctcp_info has it; None without a DCTCP."""
+    size = struct.calcsize(DCTCP_INFO)
+    raw = connection.getsockopt(socket.IPPROTO_TCP, TCP_CC_INFO, size)
+    if len(raw) < size:
+        return None
+    enabled, _, alpha, _, _ = struct.unpack(DCTCP_INFO, raw)
+    return alpha if enabled else None
 
 
 def write_sysctl(name: str, value: object) -> str | None:
@@ -224,7 +268,7 @@ def play(frames: socket.socket, script: dict[str, Any]) -> list[dict[str, Any]]:
 def main(directory: Path) -> None:
     kernel.sleep_exactly()
     scripts = json.loads((directory / "scripts.json").read_text())
-    kernel.run(["modprobe", "-C", "/dev/null", "-d", "/run/sandglass/lab", "tcp_abe"])
+    kernel.run(["modprobe", "-C", "/dev/null", "-d", "/run/sandglass/lab", "-a", *MODULES])
     frames = build()
     kernel.write_sysctl("net.ipv4.tcp_ecn", 1, "sender")
     kernel.write_sysctl("net.ipv4.tcp_no_metrics_save", 1, "sender")

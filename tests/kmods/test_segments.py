@@ -4,17 +4,26 @@ All scripts are played in one boot by player.py, each with abe_reno, abe_cubic a
 reno and cubic.
 """
 
-import json
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from sandglass import lab
+from tests.kmods.segments import (
+    EMPTY,
+    FULL,
+    NO_PROBES,
+    PROBED,
+    START,
+    Step,
+    Trace,
+    ack,
+    played,
+    sysctl,
+    wait,
+    write,
+)
 
-Step = list[Any]
-Trace = list[dict[str, Any]]
 Cut = Callable[[int], int]
 INFINITE = 0x7FFFFFFF  # TCP_INFINITE_SSTHRESH
 MAINLINE = {"abe_reno": "reno", "abe_cubic": "cubic"}
@@ -25,36 +34,6 @@ BETA_ECN = {
     "abe_cubic": "net.ipv4.tcp_abe.cubic_beta_ecn",
 }
 EQUAL = {cc: {BETA_ECN[cc]: percent} for cc, percent in LOSS_PERCENT.items()}
-NO_PROBES = {"net.ipv4.tcp_early_retrans": 0}
-
-
-def write(segments: int) -> Step:
-    return ["write", segments]
-
-
-def wait(ms: int) -> Step:
-    return ["wait", ms]
-
-
-def ack(segments: int, **options: Any) -> Step:
-    return ["ack", segments, options]
-
-
-def tc(words: str) -> Step:
-    return ["tc", words]
-
-
-def sysctl(name: str, value: object) -> Step:
-    return ["sysctl", name, value]
-
-
-# RTT 50 ms. Afterwards cwnd is 20, in slow start, and segments 10 to 29 are in flight.
-START = [write(100), wait(50), ack(10), wait(50)]
-# The same, with nothing left to send, until a probe of segment 19 has gone out (after two RTTs).
-PROBED = [write(20), wait(50), ack(10), wait(130)]
-FULL = tc("qdisc add dev s root bfifo limit 1")
-EMPTY = tc("qdisc delete dev s root")
-
 # Name: what happens, and (ssthresh, state) after each step that follows START or PROBED; mark and
 # loss give the window after a cut.
 Expected = Callable[[Cut, Cut], list[tuple[int, str]]]
@@ -226,11 +205,7 @@ def all_scripts() -> dict[str, dict[str, Any]]:
 
 @pytest.fixture(scope="module")
 def traces(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Trace]:
-    directory: Path = tmp_path_factory.mktemp("segments")
-    (directory / "scripts.json").write_text(json.dumps(all_scripts()))
-    lab.run_program("tests/kmods/player.py", directory)
-    found: dict[str, Trace] = json.loads((directory / "traces.json").read_text())
-    return found
+    return played(all_scripts(), tmp_path_factory.mktemp("segments"))
 
 
 def cut(percent: int) -> Cut:

@@ -33,6 +33,14 @@ SIOCETHTOOL = 0x8946  # <linux/sockios.h>
 # make the qdiscs see packets larger than the link carries.
 OFFLOADS_OFF = {"tso": 0x1F, "gso": 0x24, "gro": 0x2C}
 SYS_PIDFD_GETFD = 438  # <asm-generic/unistd.h>
+# What modules refuse, by the beginning of a sysctl's name.
+SYSCTL_RANGES = {
+    "net.ipv4.tcp_abe.": "Write a whole number from 1 to 100, in percent.",
+    "net.ipv4.tcp_dctcp_inet.shift_g": "Write a whole number from 0 to alpha_bits.",
+    "net.ipv4.tcp_dctcp_inet.alpha_bits": "Write a whole number from shift_g to 30.",
+    "net.ipv4.tcp_dctcp_inet.alpha_per_ack": "Write 0 or 1.",
+    "net.ipv4.tcp_dctcp_inet.alpha_start": "Write a whole number from 0 to 1024, in 1/1024.",
+}
 UNKNOWN_QDISC = r"\[Unknown qdisc, optlen=\d+\]"
 
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -247,9 +255,9 @@ def write_sysctl(name: str, value: int | str, where: str | None) -> None:
             "It does not exist, or the kernel keeps it for all network namespaces together.",
         ) from None
     except OSError as error:
-        hint = "Write a whole number from 1 to 100, in percent." if ".tcp_abe." in name else None
+        ranges = (text for beginning, text in SYSCTL_RANGES.items() if name.startswith(beginning))
         raise RunError(
-            f"sysctl {name} on host {where} refuses {value}: {error.strerror}", hint
+            f"sysctl {name} on host {where} refuses {value}: {error.strerror}", next(ranges, None)
         ) from None
 
 
