@@ -6,7 +6,6 @@
  * probability and weight follow from the link's rate, the RTT and the buffer
  * (derive.h) unless they are given.
  */
-#include <linux/ktime.h>
 #include <linux/minmax.h>
 #include <linux/module.h>
 #include <linux/random.h>
@@ -15,8 +14,9 @@
 #include <net/netlink.h>
 #include <net/pkt_sched.h>
 
-#include "../red.h"
 #include "../qdisc.h"
+#include "../red.h"
+#include "../red_link.h"
 #include "derive.h"
 #include "uapi.h"
 
@@ -51,39 +51,24 @@ struct hred_options {
  * @options:	as given
  * @params:	of the algorithm
  * @vars:	of the algorithm
- * @link:	how long packets take on the link
- * @phantom_rate: see red_phantom_rate()
- * @idle_since:	while the queue is empty: when the link has sent all, or the last arrival,
- *		in ns
+ * @link:	below the queue
  * @stats:	counters; the other members are filled in when asked for
  */
 struct hred_sched {
 	struct hred_options	options;
 	struct red_params	params;
 	struct red_vars		vars;
-	struct psched_ratecfg	link;
-	u64			phantom_rate;
-	u64			idle_since;
+	struct red_link		link;
 	struct tc_hred_xstats	stats;
 };
-
-static void take_idle_time_in(struct hred_sched *q)
-{
-	const u64 now = ktime_get_ns();
-
-	if (now <= q->idle_since)
-		return;
-	q->vars.avg = red_idle(q->vars.avg, q->params.weight,
-			       red_phantoms(q->phantom_rate, now - q->idle_since));
-	q->idle_since = now;
-}
 
 static int hred_enqueue(struct sk_buff *skb, struct Qdisc *sch, struct sk_buff **to_free)
 {
 	struct hred_sched *q = qdisc_priv(sch);
 
 	if (!qdisc_qlen(sch))
-		take_idle_time_in(q);
+		q->vars.avg = red_idle(q->vars.avg, q->params.weight,
+				       red_link_phantoms(&q->link));
 	q->vars.avg = red_average(q->vars.avg, q->params.weight, qdisc_qlen(sch));
 
 	if (unlikely(qdisc_qlen(sch) >= sch->limit)) {
@@ -114,7 +99,7 @@ static struct sk_buff *hred_dequeue(struct Qdisc *sch)
 	struct sk_buff *skb = qdisc_dequeue_head(sch);
 
 	if (skb && !qdisc_qlen(sch))
-		q->idle_since = ktime_get_ns() + psched_l2t_ns(&q->link, qdisc_pkt_len(skb));
+		red_link_takes_last(&q->link, skb);
 	return skb;
 }
 
@@ -218,7 +203,6 @@ static int hred_params(const struct hred_options *options, struct red_params *pa
 
 static int hred_change(struct Qdisc *sch, struct nlattr *opt, struct netlink_ext_ack *extack)
 {
-	const struct tc_ratespec plain = { .linklayer = TC_LINKLAYER_ETHERNET };
 	struct nlattr *tb[TCA_HRED_MAX + 1];
 	struct hred_sched *q = qdisc_priv(sch);
 	struct hred_options options;
@@ -236,8 +220,7 @@ static int hred_change(struct Qdisc *sch, struct nlattr *opt, struct netlink_ext
 	sch_tree_lock(sch);
 	q->options = options;
 	q->params = params;
-	q->phantom_rate = red_phantom_rate(options.rate, options.avpkt);
-	psched_ratecfg_precompute(&q->link, &plain, options.rate);
+	red_link_set(&q->link, options.rate, options.avpkt);
 	sch->limit = options.limit;
 	qdisc_drop_excess(sch);
 	sch_tree_unlock(sch);

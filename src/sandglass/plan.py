@@ -150,8 +150,7 @@ def _link(rate_bps: int, queue: Queue, rtt_ns: int, packet_bytes: int) -> dict[s
     unit = qdiscs.limit_unit(queue.kind)
     limit = None if queue.limit is None else qdiscs.count(queue.limit, unit, link)
     options = [] if limit is None else ["limit", str(limit)]
-    for option, value in queue.options.items():
-        options += qdiscs.tc_words(queue.kind, option, value, link)
+    options += qdiscs.tc_words(queue.kind, queue.options, link)
     return {
         "rate_bps": rate_bps,
         "queue": {"kind": queue.kind, "limit": limit, "limit_unit": unit, "options": options},

@@ -5,6 +5,7 @@ its own tc plugin judges them.
 """
 
 import difflib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -242,6 +243,12 @@ def limit_unit(kind: str) -> Literal["packets", "bytes"]:
     return "bytes" if KINDS.get(kind, {}).get("limit") == "bytes" else "packets"
 
 
+def share_unit(kind: str, options: Mapping[str, object]) -> Literal["packets", "bytes"]:
+    """What a share of the BDP becomes as an option of a kind from kmods/, whose own words are not
+    known here: packets, or bytes where the kind has been told to count `bytes`."""
+    return "bytes" if kind not in KINDS and options.get("bytes") is True else "packets"
+
+
 def words(kind: str, option: str, value: object) -> QueueLength | list[str]:
     """One option as tc's words, or as the queue length that `tc_words` turns into a number.
 
@@ -270,12 +277,17 @@ def words(kind: str, option: str, value: object) -> QueueLength | list[str]:
     return [option, *_text(value)]
 
 
-def tc_words(kind: str, option: str, value: object, link: Link) -> list[str]:
-    """One option as the words that tc takes; lengths become packets or bytes of `link`."""
-    read = words(kind, option, value)
-    if isinstance(read, list):
-        return read
-    return [option, str(count(read, _type(kind, option), link))]
+def tc_words(kind: str, options: Mapping[str, object], link: Link) -> list[str]:
+    """Options as the words that tc takes; lengths become packets or bytes of `link`."""
+    found = []
+    for option, value in options.items():
+        read = words(kind, option, value)
+        if isinstance(read, QueueLength):
+            unit = _type(kind, option)
+            unit = share_unit(kind, options) if unit == "any" else unit
+            read = [option, str(count(read, unit, link))]
+        found += read
+    return found
 
 
 def count(length: QueueLength, unit: str, link: Link) -> int:

@@ -94,7 +94,10 @@ PIE_XSTATS = np.dtype(
         ("ecn_mark", "<u4"),
     ]
 )
-FRACTION_BITS = {"prob": 64, "pseudo_prob": 64, "avg": 32}
+FRACTION_BITS = {
+    **dict.fromkeys(["prob", "pseudo_prob", "drop_prob", "mark_prob"], 64),
+    **dict.fromkeys(["avg", "drop_avg", "mark_avg"], 32),
+}
 """Members of xstats that are fixed-point numbers, and how many of their bits are a fraction."""
 XSTATS = {
     # struct tc_codel_xstats
@@ -171,6 +174,23 @@ XSTATS = {
             ("ecn_mark", "<u4"),
             ("early", "<u4"),
             ("forced", "<u4"),
+            ("overlimit", "<u4"),
+            ("maxq", "<u4"),
+        ]
+    ),
+    # struct tc_dualred_xstats of kmods/sch_dualred/uapi.h
+    "dualred": np.dtype(
+        [
+            ("drop_prob", "<u8"),
+            ("mark_prob", "<u8"),
+            ("drop_avg", "<u8"),
+            ("mark_avg", "<u8"),
+            ("drop_packets", "<u4"),
+            ("early", "<u4"),
+            ("forced", "<u4"),
+            ("mark_packets", "<u4"),
+            ("ecn_mark", "<u4"),
+            ("ecn_forced", "<u4"),
             ("overlimit", "<u4"),
             ("maxq", "<u4"),
         ]

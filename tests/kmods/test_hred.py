@@ -287,8 +287,13 @@ def test_options_are_what_was_given_or_derived(lab: Lab) -> None:
     }
 
 
-def replayed(packets: pl.DataFrame, weight: float) -> list[tuple[int, float]]:
-    """The average after each arrival by equations (1) and (4), from the packets' times alone."""
+def replayed(
+    packets: pl.DataFrame, weight: float, size: int = PACKET, length: str = "queue_packets"
+) -> list[tuple[int, float]]:
+    """The average after each arrival by equations (1) and (4), from the packets' times alone.
+
+    `size` is that of phantom packets, `length` the column with the queue that a packet meets.
+    """
     byte_ns = 8 * SECOND / 10**7
     departures = sorted(
         (time, size)
@@ -297,13 +302,13 @@ def replayed(packets: pl.DataFrame, weight: float) -> list[tuple[int, float]]:
     )
     average, idle_since, left = 0.0, 0.0, 0
     found = []
-    arrivals = packets.select("enqueue_ns", "queue_packets").rows()
+    arrivals = packets.select("enqueue_ns", length).rows()
     for time, backlog in sorted(arrivals):
         while left < len(departures) and departures[left][0] < time:
             idle_since = max(idle_since, departures[left][0] + departures[left][1] * byte_ns)
             left += 1
         if not backlog and time > idle_since:
-            average *= (1 - weight) ** ((time - idle_since) // (PACKET * byte_ns))
+            average *= (1 - weight) ** ((time - idle_since) // (size * byte_ns))
             idle_since = time
         average += weight * (backlog - average)
         found.append((time, average))

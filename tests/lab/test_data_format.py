@@ -23,6 +23,7 @@ KINDS: dict[str, Mapped] = {
     "predict": {"kind": "predict"},
     "pi2": {"kind": "pi2"},
     "hred": {"kind": "hred", "rate": "10mbit", "rtt": "40ms", "limit": "3bdp"},
+    "dualred": {"kind": "dualred", "rate": "10mbit", "drop_min": "1bdp", "mark_min": "0.5bdp"},
     "fq_pie": {"kind": "fq_pie"},
     "red": {"kind": "red"} | RED,
 }

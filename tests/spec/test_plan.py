@@ -151,6 +151,10 @@ def test_modules_of_the_labs_users(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(qdiscs, "MODULES", tmp_path)
     found = queue("{kind: mine, limit: 1bdp, ecn: true, depth: 0.5bdp, word: blue}")
     assert found["options"] == ["limit", "165", "ecn", "depth", "83", "word", "blue"]
+    found = queue("{kind: mine, limit: 1bdp, depth: 0.5bdp, bytes: true}")
+    assert found["options"] == ["limit", "165", "depth", "125000", "bytes"]
+    found = queue("{kind: mine, depth: 0.5bdp, bytes: false}")
+    assert found["options"] == ["depth", "83"]
 
 
 @given(st.integers(1, 10**11), st.integers(1, 10**10), st.integers(590, 65549))
