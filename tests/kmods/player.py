@@ -16,6 +16,7 @@ Positions in the stream are counted in segments of 1000 bytes. The operations:
                             "echo": N, the segment whose first transmission it echoes in its
                             timestamp; "window": N, the segments that its window has room for
     data N OPTIONS          N segments of data from the peer; OPTIONS may hold "ce": true
+    cc NAME                 another congestion control for the socket
     tc WORDS                a tc command for the sender's device
     sysctl NAME VALUE       a write to a sysctl of the sender's namespace
 
@@ -44,6 +45,7 @@ SENDER, PEER = "10.0.0.1", "10.0.0.2"
 PORT = 5000
 SEGMENT = 1000
 HALF_RTT_S = 0.025
+ROUNDING_NS, HALF_TICK_NS = 4_096_000_000, 500_000  # of the kernel's timer wheel, at 1000 Hz
 ETHERTYPE_IP = 0x0800
 OUTGOING = 4  # PACKET_OUTGOING of <linux/if_packet.h>
 SYN, ACK, ECE, CWR = 0x02, 0x10, 0x40, 0x80
@@ -55,6 +57,7 @@ TIMESTAMP_BYTES = 12
 TCP_CC_INFO = 26  # <linux/tcp.h>
 DCTCP_INFO = "=HHIII"  # struct tcp_dctcp_info: enabled, ce_state, alpha, ab_ecn, ab_tot
 MODULES = ("tcp_abe", "tcp_dctcp_inet")
+TAINT_WARN = 1 << 9  # of <linux/panic.h>
 STATES = ("Open", "Disorder", "CWR", "Recovery", "Loss")
 
 
@@ -187,6 +190,8 @@ class Connection:
                 ecn = CE if given.get("ce") else ECT
                 self.send(self.acknowledged, ACK, data=bytes(SEGMENT), ecn=ecn)
                 self.own_segments += 1
+        elif operation == "cc":
+            tcp.set_congestion_control(self.socket, words[0])
         elif operation == "tc":
             kernel.run(["tc", *words[0].split()], "sender")
         elif operation == "sysctl":
@@ -256,6 +261,8 @@ def play(frames: socket.socket, script: dict[str, Any]) -> list[dict[str, Any]]:
     for name, value in script["sysctls"].items():
         kernel.write_sysctl(name, value, "sender")
     kernel.write_sysctl("net.ipv4.tcp_timestamps", int(script["timestamps"]), "sender")
+    # A timer of up to 262 s rounds as its time modulo 4096 ticks says, so all scripts begin alike.
+    kernel.sleep_until((time.monotonic_ns() // ROUNDING_NS + 1) * ROUNDING_NS + HALF_TICK_NS)
     connection = Connection(frames, script)
     trace = [connection.step(*step) for step in script["steps"]]
     connection.socket.close()
@@ -274,6 +281,10 @@ def main(directory: Path) -> None:
     kernel.write_sysctl("net.ipv4.tcp_no_metrics_save", 1, "sender")
     traces = {name: play(frames, script) for name, script in scripts.items()}
     (directory / "traces.json").write_text(json.dumps(traces))
+    if int(Path("/proc/sys/kernel/tainted").read_text()) & TAINT_WARN:
+        raise SystemExit("the kernel has warned")
+    # Fails if a socket has not given its module back.
+    kernel.run(["modprobe", "-C", "/dev/null", "-d", "/run/sandglass/lab", "-r", *MODULES])
 
 
 if __name__ == "__main__":

@@ -27,6 +27,10 @@ def data(segments: int, **options: Any) -> Step:
     return ["data", segments, options]
 
 
+def cc(name: str) -> Step:
+    return ["cc", name]
+
+
 def tc(words: str) -> Step:
     return ["tc", words]
 

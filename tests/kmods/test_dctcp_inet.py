@@ -5,6 +5,7 @@ import itertools
 from dataclasses import dataclass
 from fractions import Fraction
 from math import floor
+from random import Random
 from typing import Any
 
 import polars as pl
@@ -22,6 +23,7 @@ from tests.kmods.segments import (
     Step,
     Trace,
     ack,
+    cc,
     data,
     played,
     sysctl,
@@ -114,6 +116,9 @@ FAST = {"shift_g": 2}  # each marked ACK takes alpha a quarter of the way to 1
 ECHOED = [ack(n, ece=True) for n in range(11, 17)]
 # Every packet but one that is lost, as it arrives.
 SACKED = [ack(12, sack=[[13, n]]) for n in range(17, 31)]
+
+# A marked window that was acknowledged, with nothing left to send.
+EMPTIED = [write(20), wait(50), ack(10), ack(11, ece=True), ack(20)]
 
 # Name: settings, the steps, and (cwnd, ssthresh, state) after each of the last ones.
 Expected = list[tuple[int, int, str]]
@@ -216,6 +221,83 @@ MARKS: dict[str, tuple[dict[str, int], list[Step], Expected]] = {
         [*PROBED, write(2), ack(22, ece=True)],
         [(20, INFINITE, "Open"), (9, 9, "CWR")],
     ),
+    "reordering in CWR": (
+        # What comes by SACK does not count for growth: 18 packets are needed, 17 counted.
+        FAST,
+        [
+            *[*START, ack(11, ece=True), ack(12), ack(12, sack=[[13, 14]])],
+            *[ack(12, sack=[[13, 15]]), ack(15), ack(30)],
+        ],
+        [(18, 18, "CWR")] * 6,
+    ),
+    "reordering in CWR, where it is known to be high": (
+        # What comes by SACK counts, as in Linux's other states: 7, 1, and 20 of the 28 packets.
+        FAST,
+        [
+            *[*START, ack(11, sack=[[20, 21]]), ack(21), ack(22, ece=True)],
+            *[ack(22, sack=[[23, n]]) for n in range(24, 31)],
+            *[ack(30), ack(49), ack(50)],
+        ],
+        [*[(28, 28, "CWR")] * 10, (29, 28, "CWR")],
+    ),
+    "a window that the receiver limits": (
+        # 48 packets of a window of 10 do not make one of 20 grow.
+        {},
+        [
+            *[write(100), wait(50), ack(10, window=10), wait(50), ack(11, ece=True, window=10)],
+            *[ack(n, window=10) for n in range(12, 60)],
+        ],
+        [*[(20, 20, "CWR")] * 10, *[(20, 20, "Open")] * 39],
+    ),
+    "a window that the application does not fill": (
+        {},
+        [
+            *[write(20), wait(50), ack(10), wait(50), ack(11, ece=True)],
+            *itertools.chain.from_iterable([write(1), ack(n)] for n in range(12, 60)),
+        ],
+        [*[(20, 20, "CWR")] * 20, *[(20, 20, "Open")] * 77],
+    ),
+    "idle time in CWR": (
+        # The first window after it, then slow start to what the mark had left.
+        FAST,
+        [*EMPTIED, wait(5000), write(100), wait(50), ack(21), ack(22), ack(31)],
+        [
+            *[(18, 18, "CWR"), (10, 18, "CWR"), (10, 18, "CWR")],
+            *[(11, 18, "Open"), (12, 18, "Open"), (18, 18, "Open")],
+        ],
+    ),
+    "idle time in CWR, and a mark in the first window after it": (
+        # alpha is 0.39 then.
+        FAST,
+        [*EMPTIED, wait(5000), write(100), wait(50), ack(21, ece=True)],
+        [(18, 18, "CWR"), (10, 18, "CWR"), (10, 18, "CWR"), (9, 9, "CWR")],
+    ),
+    "a pause in CWR that is shorter than the retransmission timeout": (
+        FAST,
+        [*EMPTIED, wait(100), write(100), wait(50), ack(21)],
+        [*[(18, 18, "CWR")] * 3, (18, 18, "Open")],
+    ),
+    "idle time in CWR, then a timeout": (
+        FAST,
+        [*EMPTIED, write(20), wait(400)],
+        [(18, 18, "CWR"), (1, 9, "Loss")],
+    ),
+    "another congestion control in CWR": (
+        FAST,
+        [*START, ack(11, ece=True), cc("reno"), ack(12), ack(30), ack(31), ack(32, ece=True)],
+        [
+            *[(18, 18, "CWR")] * 2,
+            (19, 18, "CWR"),
+            (18, 18, "CWR"),
+            *[(18, 18, "Open"), (18, 9, "CWR")],
+        ],
+    ),
+    "the same congestion control again, in CWR": (
+        # It begins anew: alpha is 0.25 at the next mark, and Linux ends this CWR.
+        FAST,
+        [*START, ack(11, ece=True), cc("dctcp_inet"), ack(12), ack(30), ack(31)],
+        [*[(18, 18, "CWR")] * 2, (19, 18, "CWR"), *[(18, 18, "CWR"), (18, 18, "Open")]],
+    ),
     "a full queue of the host's own": (
         # As a mark: alpha is 0.28, and the window 21.
         {"shift_g": 2, "alpha_start": 512},
@@ -229,6 +311,7 @@ REFUSED = {
     "alpha_per_ack": [-1, 2, "yes"],
     "alpha_start": [-1, 1025, "50%"],
 }
+SEEDS = range(40)
 # Each within the range of the other as it is then.
 LINKED = [("alpha_bits", 8), ("shift_g", 9), ("shift_g", 0), ("alpha_bits", 0), ("alpha_bits", 30)]
 # A new connection acknowledges 16 packets at once; the ACK of the next four is delayed.
@@ -280,16 +363,51 @@ def without_marks() -> list[str]:
     ]
 
 
+def random_steps(seed: int, *, marks: bool) -> list[Step]:
+    """An application, a network and a receiver that do anything."""
+    draw = Random(seed)
+    steps: list[Step] = [write(draw.randint(1, 60))]
+    acknowledged = 0
+    for _ in range(80):
+        kind = draw.random()
+        if kind < 0.15:
+            steps.append(write(draw.randint(1, 30)))
+        elif kind < 0.35:
+            steps.append(wait(draw.choice([1, 5, 20, 50, 50, 100, 400, 3000])))
+        else:
+            options: dict[str, Any] = {}
+            acknowledged += draw.choice([0, 1, 1, 2, 2, 4, 9])
+            if draw.random() < 0.3:
+                edges = sorted(draw.sample(range(acknowledged + 1, acknowledged + 20), 4))
+                options["sack"] = [edges[2:], edges[:2]][: draw.randint(1, 2)]
+                if draw.random() < 0.2:  # a DSACK
+                    low = max(acknowledged - 1, 0)
+                    options["sack"].insert(0, [low, low + 1])
+            if draw.random() < 0.1:
+                options["window"] = draw.randint(0, 30)
+            echo = draw.random() < 0.4
+            if echo and marks:
+                options["ece"] = True
+            steps.append(ack(acknowledged, **options))
+    return steps
+
+
 def all_scripts() -> dict[str, dict[str, Any]]:
     scripts = {name: script(steps, values) for name, (values, steps, _) in MARKS.items()}
     for name, (steps, _) in SCENARIOS.items():
-        for cc in ("dctcp_inet", "reno"):
+        for own in ("dctcp_inet", "reno"):
             other = CONNECTIONS.get(name, {})
-            scripts[f"{name}: {cc}"] = script(steps, {}, cc, **other)
-            scripts[f"{name}, without ECN: {cc}"] = script(steps, {}, cc, **other | {"ecn": False})
+            scripts[f"{name}: {own}"] = script(steps, {}, own, **other)
+            without = other | {"ecn": False}
+            scripts[f"{name}, without ECN: {own}"] = script(steps, {}, own, **without)
     for name, (steps, _) in RECEIVER.items():
-        for cc in ("dctcp_inet", "dctcp"):
-            scripts[f"{name}: {cc}"] = script([*RECEIVED, *steps], {}, cc)
+        for own in ("dctcp_inet", "dctcp"):
+            scripts[f"{name}: {own}"] = script([*RECEIVED, *steps], {}, own)
+    for seed in SEEDS:
+        for own in ("dctcp_inet", "reno"):
+            scripts[f"random {seed}: {own}"] = script(random_steps(seed, marks=False), {}, own)
+        marked = random_steps(seed, marks=True)
+        scripts[f"random {seed}, marked"] = script(marked, FAST)
     refused = [sysctl(SETTING + name, value) for name in REFUSED for value in REFUSED[name]]
     scripts["refused"] = script(refused, {})
     scripts["linked"] = script([sysctl(SETTING + name, value) for name, value in LINKED], DEFAULTS)
@@ -331,12 +449,24 @@ def test_the_reductions_of_a_window_are_announced_once(traces: dict[str, Trace])
     assert [flags for entry in trace for _, flags, _ in entry["sent"] if flags] == ["C"]
 
 
-@pytest.mark.parametrize("name", without_marks())
-def test_without_marks_it_is_reno(traces: dict[str, Trace], name: str) -> None:
-    def but_alpha(trace: Trace) -> Trace:
-        return [{key: entry[key] for key in entry if key != "alpha"} for entry in trace]
+def but_alpha(trace: Trace) -> Trace:
+    return [{key: entry[key] for key in entry if key != "alpha"} for entry in trace]
 
+
+@pytest.mark.parametrize("name", [*without_marks(), *(f"random {seed}" for seed in SEEDS)])
+def test_without_marks_it_is_reno(traces: dict[str, Trace], name: str) -> None:
     assert but_alpha(traces[f"{name}: dctcp_inet"]) == but_alpha(traces[f"{name}: reno"])
+
+
+def test_random_scripts_visit_every_state(traces: dict[str, Trace]) -> None:
+    """So that the comparison above says something, and the kernel's warnings would be heard."""
+    visited = {entry["state"] for seed in SEEDS for entry in traces[f"random {seed}: dctcp_inet"]}
+    assert visited >= {"Open", "Disorder", "Recovery", "Loss"}
+    marked = [entry for seed in SEEDS for entry in traces[f"random {seed}, marked"]]
+    ways = {(a["state"], b["state"]) for a, b in itertools.pairwise(marked)}
+    assert ways >= {("CWR", state) for state in ("Open", "Recovery", "Loss", "CWR")}
+    assert all(entry["cwnd"] >= 1 and entry["ssthresh"] >= 2 for entry in marked)
+    assert all(0 <= entry["alpha"] <= ONE for entry in marked)
 
 
 @pytest.mark.parametrize("name", SCENARIOS)
