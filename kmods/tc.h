@@ -82,12 +82,16 @@ enum tc_type {
  * @type:	how it is written
  * @attribute:	its netlink attribute
  * @unit:	printed behind a number, where it may also be written; or NULL
+ * @least:	that the qdisc takes, as in netlink; it checks too, but does not name the option
+ * @most:	as @least; 0 is all that the attribute holds
  */
 struct tc_option {
 	const char	*name;
 	enum tc_type	type;
 	int		attribute;
 	const char	*unit;
+	__u64		least;
+	__u64		most;
 };
 
 /**
@@ -137,22 +141,29 @@ static inline void tc_print_speed(const char *name, __u64 rate)
 	tc_print_rate(TC_ANY_OUTPUT, name, format, rate);
 }
 
+/* Microseconds with the unit that suits. */
+static inline void tc_write_time(char *text, size_t size, __u32 us)
+{
+	if (us >= 1000000)
+		snprintf(text, size, "%gs", us / 1e6);
+	else if (us >= 1000)
+		snprintf(text, size, "%gms", us / 1e3);
+	else
+		snprintf(text, size, "%uus", us);
+}
+
 /* Microseconds in JSON, in text with the unit that suits. */
 static inline void tc_print_time(const char *name, __u32 us)
 {
-	char text[64];
+	char text[32];
 
 	if (is_json_context()) {
 		print_color_uint(TC_ANY_OUTPUT, TC_NO_COLOR, name, NULL, us);
 		return;
 	}
-	if (us >= 1000000)
-		snprintf(text, sizeof(text), "%s %gs ", name, us / 1e6);
-	else if (us >= 1000)
-		snprintf(text, sizeof(text), "%s %gms ", name, us / 1e3);
-	else
-		snprintf(text, sizeof(text), "%s %uus ", name, us);
-	print_color_string(TC_ANY_OUTPUT, TC_NO_COLOR, NULL, "%s", text);
+	tc_write_time(text, sizeof(text), us);
+	print_color_string(TC_ANY_OUTPUT, TC_NO_COLOR, NULL, "%s ", name);
+	print_color_string(TC_ANY_OUTPUT, TC_NO_COLOR, NULL, "%s ", text);
 }
 
 /* Text names only what is set. */
@@ -255,6 +266,41 @@ static inline int tc_get(const struct tc_option *option, const char *word, __u64
 	return err;
 }
 
+/* A value as it may be written on the command line. */
+static inline void tc_write(char *text, size_t size, const struct tc_option *option, __u64 value)
+{
+	switch (option->type) {
+	case TC_TIME:
+		tc_write_time(text, size, value);
+		break;
+	case TC_RATE:
+		snprintf(text, size, "%llubit", value * 8ULL);
+		break;
+	case TC_FRACTION:
+		snprintf(text, size, "%g", (double)value / TC_FRACTION_ONE);
+		break;
+	default:
+		snprintf(text, size, "%llu%s", value + 0ULL, option->unit ? option->unit : "");
+	}
+}
+
+/* Whether the qdisc takes this value, which is `word` on the command line; if not, a message. */
+static inline bool tc_in_range(const char *kind, const struct tc_option *option, const char *word,
+			       __u64 value)
+{
+	const __u64 most = option->most ? option->most :
+			   option->type == TC_RATE ? ~0ULL : ~0U;
+	char from[32], to[32];
+
+	if (value >= option->least && value <= most)
+		return true;
+	tc_write(from, sizeof(from), option, option->least);
+	tc_write(to, sizeof(to), option, most);
+	fprintf(stderr, "%s: %s \"%s\" is out of range: from %s to %s\n", kind, option->name, word,
+		from, to);
+	return false;
+}
+
 /* Put what the command line says into `message`; returns 0, or -1 after a message. */
 static inline int tc_parse(const struct qdisc_util *util, int argc, char **argv,
 			   struct nlmsghdr *message, const char *device)
@@ -295,6 +341,8 @@ static inline int tc_parse(const struct qdisc_util *util, int argc, char **argv,
 					names[option->type], word);
 				return -1;
 			}
+			if (!tc_in_range(kind, option, *argv, value))
+				return -1;
 		}
 		if (option->type == TC_RATE)
 			addattr64(message, TC_BUFFER, option->attribute, value);

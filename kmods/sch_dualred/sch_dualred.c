@@ -110,11 +110,11 @@ static struct sk_buff *dualred_dequeue(struct Qdisc *sch)
 }
 
 /* Linux 6.1 takes no pointers to constants here. */
-static struct netlink_range_validation rates = { 1, 100000000000ULL };
-static struct netlink_range_validation limits = { 1, BIT(22) };
-static struct netlink_range_validation sizes = { 64, 65549 };
+static struct netlink_range_validation rates = { DUALRED_LEAST_RATE, DUALRED_MOST_RATE };
+static struct netlink_range_validation limits = { DUALRED_LEAST_LIMIT, DUALRED_MOST_LIMIT };
+static struct netlink_range_validation sizes = { DUALRED_LEAST_AVPKT, DUALRED_MOST_AVPKT };
 static struct netlink_range_validation fractions = { 0, RED_ONE };
-static struct netlink_range_validation weights = { 1, RED_ONE };
+static struct netlink_range_validation weights = { DUALRED_LEAST_WEIGHT, DUALRED_MOST_WEIGHT };
 
 static const struct nla_policy dualred_policy[TCA_DUALRED_MAX + 1] = {
 	[TCA_DUALRED_RATE]		= NLA_POLICY_FULL_RANGE(NLA_U64, &rates),

@@ -29,6 +29,16 @@ enum {
 
 #define TCA_DUALRED_MAX (__TCA_DUALRED_MAX - 1)
 
+/* Ranges, in the attributes' units. */
+#define DUALRED_LEAST_RATE	1
+#define DUALRED_MOST_RATE	100000000000ULL
+#define DUALRED_LEAST_LIMIT	1
+#define DUALRED_MOST_LIMIT	4194304
+#define DUALRED_LEAST_AVPKT	64
+#define DUALRED_MOST_AVPKT	65549
+#define DUALRED_LEAST_WEIGHT	1
+#define DUALRED_MOST_WEIGHT	0x80000000U
+
 /**
  * struct tc_dualred_xstats - statistics
  * @drop_prob:	probability of a drop for a packet without ECN now, in 1/2^64

@@ -20,15 +20,14 @@
 #ifndef HRED_DERIVE_H
 #define HRED_DERIVE_H
 
-#include <linux/bits.h>
 #include <linux/math.h>
 #include <linux/math64.h>
 #include <linux/minmax.h>
 #include <linux/types.h>
 
 #include "../red.h"
+#include "uapi.h"
 
-#define HRED_LONGEST	BIT(22)	/* limit and BDP, in packets: no product overflows */
 #define HRED_PACKET	16		/* the unit of lengths below */
 #define HRED_C_MUL	225		/* c = 225 / 4096, to 2 parts in 100 000 */
 #define HRED_C_SHIFT	12
@@ -51,13 +50,13 @@ enum hred_room {
  * @rtt:	in us; at most 6 * 10^7
  * @size:	of a packet, in bytes
  *
- * Return: the BDP in packets, to the nearest, from 1 to HRED_LONGEST.
+ * Return: the BDP in packets, to the nearest, from 1 to HRED_MOST_LIMIT.
  */
 static inline u32 hred_bdp(u64 rate, u32 rtt, u32 size)
 {
 	const u64 unit = size * 1000000ULL;
 
-	return clamp_t(u64, div64_u64(rate * rtt + unit / 2, unit), 1, HRED_LONGEST);
+	return clamp_t(u64, div64_u64(rate * rtt + unit / 2, unit), 1, HRED_MOST_LIMIT);
 }
 
 /**
@@ -104,8 +103,8 @@ static inline u64 hred_certain(u32 bdp, u64 left)
 
 /**
  * hred_derive() - thresholds, probability and weight
- * @bdp:	in packets, from 1 to HRED_LONGEST
- * @limit:	the buffer, in packets, from 1 to HRED_LONGEST
+ * @bdp:	in packets, from 1 to HRED_MOST_LIMIT
+ * @limit:	the buffer, in packets, from 1 to HRED_MOST_LIMIT
  * @params:	these are set
  *
  * Return: what the buffer has room for.

@@ -6,14 +6,14 @@
 #include "uapi.h"
 
 static const struct tc_option options[] = {
-	{ "rate",	TC_RATE,	TCA_HRED_RATE },
-	{ "rtt",	TC_TIME,	TCA_HRED_RTT },
-	{ "limit",	TC_NUMBER,	TCA_HRED_LIMIT, "p" },
+	{ "rate",	TC_RATE,	TCA_HRED_RATE, NULL, HRED_LEAST_RATE, HRED_MOST_RATE },
+	{ "rtt",	TC_TIME,	TCA_HRED_RTT, NULL, HRED_LEAST_RTT, HRED_MOST_RTT },
+	{ "limit",	TC_NUMBER,	TCA_HRED_LIMIT, "p", HRED_LEAST_LIMIT, HRED_MOST_LIMIT },
 	{ "min",	TC_NUMBER,	TCA_HRED_TH_MIN, "p" },
 	{ "max",	TC_NUMBER,	TCA_HRED_TH_MAX, "p" },
 	{ "probability", TC_FRACTION,	TCA_HRED_PROBABILITY },
 	{ "weight",	TC_FRACTION,	TCA_HRED_WEIGHT },
-	{ "avpkt",	TC_NUMBER,	TCA_HRED_AVPKT, "b" },
+	{ "avpkt",	TC_NUMBER,	TCA_HRED_AVPKT, "b", HRED_LEAST_AVPKT, HRED_MOST_AVPKT },
 	{ "gentle",	TC_FLAG,	TCA_HRED_GENTLE },
 	{ "ecn",	TC_FLAG,	TCA_HRED_ECN },
 	{ }

@@ -104,10 +104,10 @@ static struct sk_buff *hred_dequeue(struct Qdisc *sch)
 }
 
 /* Linux 6.1 takes no pointers to constants here. */
-static struct netlink_range_validation rates = { 1, 100000000000ULL };
-static struct netlink_range_validation rtts = { 1, 60 * USEC_PER_SEC };
-static struct netlink_range_validation sizes = { 64, 65549 };
-static struct netlink_range_validation limits = { 1, HRED_LONGEST };
+static struct netlink_range_validation rates = { HRED_LEAST_RATE, HRED_MOST_RATE };
+static struct netlink_range_validation rtts = { HRED_LEAST_RTT, HRED_MOST_RTT };
+static struct netlink_range_validation sizes = { HRED_LEAST_AVPKT, HRED_MOST_AVPKT };
+static struct netlink_range_validation limits = { HRED_LEAST_LIMIT, HRED_MOST_LIMIT };
 static struct netlink_range_validation fractions = { 0, RED_ONE };
 
 static const struct nla_policy hred_policy[TCA_HRED_MAX + 1] = {

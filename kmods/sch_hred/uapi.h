@@ -23,6 +23,16 @@ enum {
 
 #define TCA_HRED_MAX (__TCA_HRED_MAX - 1)
 
+/* Ranges, in the attributes' units. */
+#define HRED_LEAST_RATE		1
+#define HRED_MOST_RATE		100000000000ULL
+#define HRED_LEAST_RTT		1
+#define HRED_MOST_RTT		60000000
+#define HRED_LEAST_LIMIT	1
+#define HRED_MOST_LIMIT		4194304	/* and of the BDP: no product overflows */
+#define HRED_LEAST_AVPKT	64
+#define HRED_MOST_AVPKT		65549
+
 /**
  * struct tc_hred_xstats - statistics
  * @prob:	initial probability of a signal now, in 1/2^64

@@ -4,11 +4,12 @@
 #include "uapi.h"
 
 static const struct tc_option options[] = {
-	{ "target",	TC_TIME,	TCA_PI2_TARGET },
-	{ "limit",	TC_NUMBER,	TCA_PI2_LIMIT, "p" },
-	{ "tupdate",	TC_TIME,	TCA_PI2_TUPDATE },
-	{ "alpha",	TC_NUMBER,	TCA_PI2_ALPHA },
-	{ "beta",	TC_NUMBER,	TCA_PI2_BETA },
+	{ "target",	TC_TIME,	TCA_PI2_TARGET, NULL, 0, PI2_MOST_TARGET },
+	{ "limit",	TC_NUMBER,	TCA_PI2_LIMIT, "p", PI2_LEAST_LIMIT },
+	{ "tupdate",	TC_TIME,	TCA_PI2_TUPDATE, NULL, PI2_LEAST_TUPDATE,
+	  PI2_MOST_TUPDATE },
+	{ "alpha",	TC_NUMBER,	TCA_PI2_ALPHA, NULL, 0, PI2_MOST_GAIN },
+	{ "beta",	TC_NUMBER,	TCA_PI2_BETA, NULL, 0, PI2_MOST_GAIN },
 	{ "ecn",	TC_FLAG,	TCA_PI2_ECN },
 	{ }
 };

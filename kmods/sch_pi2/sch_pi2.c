@@ -107,15 +107,15 @@ static void pi2_timer(struct timer_list *timer)
 }
 
 /* Linux 6.1 takes no pointers to constants here. */
-static struct netlink_range_validation up_to_a_minute = { .max = 60 * USEC_PER_SEC };
-static struct netlink_range_validation us_to_a_minute = { 1, 60 * USEC_PER_SEC };
+static struct netlink_range_validation targets = { .max = PI2_MOST_TARGET };
+static struct netlink_range_validation tupdates = { PI2_LEAST_TUPDATE, PI2_MOST_TUPDATE };
 
 static const struct nla_policy pi2_policy[TCA_PI2_MAX + 1] = {
-	[TCA_PI2_TARGET]	= NLA_POLICY_FULL_RANGE(NLA_U32, &up_to_a_minute),
-	[TCA_PI2_LIMIT]		= NLA_POLICY_MIN(NLA_U32, 1),
-	[TCA_PI2_TUPDATE]	= NLA_POLICY_FULL_RANGE(NLA_U32, &us_to_a_minute),
-	[TCA_PI2_ALPHA]		= NLA_POLICY_MAX(NLA_U32, 512),
-	[TCA_PI2_BETA]		= NLA_POLICY_MAX(NLA_U32, 512),
+	[TCA_PI2_TARGET]	= NLA_POLICY_FULL_RANGE(NLA_U32, &targets),
+	[TCA_PI2_LIMIT]		= NLA_POLICY_MIN(NLA_U32, PI2_LEAST_LIMIT),
+	[TCA_PI2_TUPDATE]	= NLA_POLICY_FULL_RANGE(NLA_U32, &tupdates),
+	[TCA_PI2_ALPHA]		= NLA_POLICY_MAX(NLA_U32, PI2_MOST_GAIN),
+	[TCA_PI2_BETA]		= NLA_POLICY_MAX(NLA_U32, PI2_MOST_GAIN),
 	[TCA_PI2_ECN]		= NLA_POLICY_MAX(NLA_U32, 1),
 };
 

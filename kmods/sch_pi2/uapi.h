@@ -18,6 +18,13 @@ enum {
 
 #define TCA_PI2_MAX (__TCA_PI2_MAX - 1)
 
+/* Ranges, in the attributes' units. */
+#define PI2_MOST_TARGET		60000000
+#define PI2_LEAST_LIMIT		1
+#define PI2_LEAST_TUPDATE	1
+#define PI2_MOST_TUPDATE	60000000
+#define PI2_MOST_GAIN		512
+
 /**
  * struct tc_pi2_xstats - statistics; counters are in packets
  * @prob:	probability of a signal, the square of @pseudo_prob, in 1/2^64

@@ -101,20 +101,23 @@ static void pie_draft_timer(struct timer_list *timer)
 }
 
 /* Linux 6.1 takes no pointers to constants here. */
-static struct netlink_range_validation up_to_a_minute = { .max = 60 * USEC_PER_SEC };
-static struct netlink_range_validation us_to_a_minute = { 1, 60 * USEC_PER_SEC };
+static struct netlink_range_validation times = { .max = PIE_DRAFT_MOST_TIME };
+static struct netlink_range_validation tupdates = {
+	PIE_DRAFT_LEAST_TUPDATE, PIE_DRAFT_MOST_TIME
+};
 
 static const struct nla_policy pie_draft_policy[TCA_PIE_DRAFT_MAX + 1] = {
-	[TCA_PIE_DRAFT_TARGET]		= NLA_POLICY_FULL_RANGE(NLA_U32, &up_to_a_minute),
-	[TCA_PIE_DRAFT_LIMIT]		= NLA_POLICY_MIN(NLA_U32, 1),
-	[TCA_PIE_DRAFT_TUPDATE]		= NLA_POLICY_FULL_RANGE(NLA_U32, &us_to_a_minute),
-	[TCA_PIE_DRAFT_ALPHA]		= NLA_POLICY_MAX(NLA_U32, 512),
-	[TCA_PIE_DRAFT_BETA]		= NLA_POLICY_MAX(NLA_U32, 512),
+	[TCA_PIE_DRAFT_TARGET]		= NLA_POLICY_FULL_RANGE(NLA_U32, &times),
+	[TCA_PIE_DRAFT_LIMIT]		= NLA_POLICY_MIN(NLA_U32, PIE_DRAFT_LEAST_LIMIT),
+	[TCA_PIE_DRAFT_TUPDATE]		= NLA_POLICY_FULL_RANGE(NLA_U32, &tupdates),
+	[TCA_PIE_DRAFT_ALPHA]		= NLA_POLICY_MAX(NLA_U32, PIE_DRAFT_MOST_GAIN),
+	[TCA_PIE_DRAFT_BETA]		= NLA_POLICY_MAX(NLA_U32, PIE_DRAFT_MOST_GAIN),
 	[TCA_PIE_DRAFT_ECN]		= NLA_POLICY_MAX(NLA_U32, 1),
 	[TCA_PIE_DRAFT_BYTEMODE]	= NLA_POLICY_MAX(NLA_U32, 1),
-	[TCA_PIE_DRAFT_MAX_BURST]	= NLA_POLICY_FULL_RANGE(NLA_U32, &up_to_a_minute),
-	[TCA_PIE_DRAFT_MARK_LIMIT]	= NLA_POLICY_RANGE(NLA_U32, 1, 100),
-	[TCA_PIE_DRAFT_RATE_SAMPLE]	= NLA_POLICY_MIN(NLA_U32, 1),
+	[TCA_PIE_DRAFT_MAX_BURST]	= NLA_POLICY_FULL_RANGE(NLA_U32, &times),
+	[TCA_PIE_DRAFT_MARK_LIMIT]	= NLA_POLICY_RANGE(NLA_U32, PIE_DRAFT_LEAST_MARK_LIMIT,
+							   PIE_DRAFT_MOST_MARK_LIMIT),
+	[TCA_PIE_DRAFT_RATE_SAMPLE]	= NLA_POLICY_MIN(NLA_U32, PIE_DRAFT_LEAST_RATE_SAMPLE),
 };
 
 /* Updates come with the kernel's ticks, so tupdate is a whole number of them. */

@@ -20,4 +20,13 @@ enum {
 
 #define TCA_PIE_DRAFT_MAX (__TCA_PIE_DRAFT_MAX - 1)
 
+/* Ranges, in the attributes' units. */
+#define PIE_DRAFT_MOST_TIME		60000000
+#define PIE_DRAFT_LEAST_TUPDATE		1
+#define PIE_DRAFT_LEAST_LIMIT		1
+#define PIE_DRAFT_MOST_GAIN		512
+#define PIE_DRAFT_LEAST_MARK_LIMIT	1
+#define PIE_DRAFT_MOST_MARK_LIMIT	100
+#define PIE_DRAFT_LEAST_RATE_SAMPLE	1
+
 #endif

@@ -6,10 +6,12 @@
 #include "uapi.h"
 
 static const struct tc_option options[] = {
-	{ "limit",	TC_NUMBER,	TCA_PREDICT_LIMIT, "p" },
-	{ "target",	TC_NUMBER,	TCA_PREDICT_TARGET, "%" },
-	{ "rate",	TC_RATE,	TCA_PREDICT_RATE },
-	{ "bin",	TC_TIME,	TCA_PREDICT_BIN },
+	{ "limit",	TC_NUMBER,	TCA_PREDICT_LIMIT, "p", PREDICT_LEAST_LIMIT },
+	{ "target",	TC_NUMBER,	TCA_PREDICT_TARGET, "%", PREDICT_LEAST_TARGET,
+	  PREDICT_MOST_TARGET },
+	{ "rate",	TC_RATE,	TCA_PREDICT_RATE, NULL, 0, PREDICT_MOST_RATE },
+	{ "bin",	TC_TIME,	TCA_PREDICT_BIN, NULL, PREDICT_LEAST_BIN,
+	  PREDICT_MOST_BIN },
 	{ "ecn",	TC_FLAG,	TCA_PREDICT_ECN },
 	{ "standing",	TC_FLAG,	TCA_PREDICT_STANDING },
 	{ }

@@ -149,14 +149,15 @@ static void restart(struct Qdisc *sch)
 }
 
 /* Linux 6.1 takes no pointers to constants here. */
-static struct netlink_range_validation us_to_a_second = { 100, USEC_PER_SEC };
-static struct netlink_range_validation up_to_a_terabit = { .max = NSEC_PER_SEC * 125ULL };
+static struct netlink_range_validation bins = { PREDICT_LEAST_BIN, PREDICT_MOST_BIN };
+static struct netlink_range_validation rates = { .max = PREDICT_MOST_RATE };
 
 static const struct nla_policy predict_policy[TCA_PREDICT_MAX + 1] = {
-	[TCA_PREDICT_LIMIT]	= NLA_POLICY_MIN(NLA_U32, 1),
-	[TCA_PREDICT_TARGET]	= NLA_POLICY_RANGE(NLA_U32, 1, 1000),
-	[TCA_PREDICT_RATE]	= NLA_POLICY_FULL_RANGE(NLA_U64, &up_to_a_terabit),
-	[TCA_PREDICT_BIN]	= NLA_POLICY_FULL_RANGE(NLA_U32, &us_to_a_second),
+	[TCA_PREDICT_LIMIT]	= NLA_POLICY_MIN(NLA_U32, PREDICT_LEAST_LIMIT),
+	[TCA_PREDICT_TARGET]	= NLA_POLICY_RANGE(NLA_U32, PREDICT_LEAST_TARGET,
+						   PREDICT_MOST_TARGET),
+	[TCA_PREDICT_RATE]	= NLA_POLICY_FULL_RANGE(NLA_U64, &rates),
+	[TCA_PREDICT_BIN]	= NLA_POLICY_FULL_RANGE(NLA_U32, &bins),
 	[TCA_PREDICT_ECN]	= NLA_POLICY_MAX(NLA_U32, 1),
 	[TCA_PREDICT_STANDING]	= NLA_POLICY_MAX(NLA_U32, 1),
 };

@@ -18,6 +18,14 @@ enum {
 
 #define TCA_PREDICT_MAX	(__TCA_PREDICT_MAX - 1)
 
+/* Ranges, in the attributes' units. */
+#define PREDICT_LEAST_LIMIT	1
+#define PREDICT_LEAST_TARGET	1
+#define PREDICT_MOST_TARGET	1000
+#define PREDICT_MOST_RATE	125000000000ULL
+#define PREDICT_LEAST_BIN	100
+#define PREDICT_MOST_BIN	1000000
+
 /**
  * struct tc_predict_xstats - statistics of the qdisc
  * @detections:	transients so far

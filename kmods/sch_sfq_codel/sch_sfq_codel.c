@@ -186,17 +186,23 @@ static struct sk_buff *sfq_codel_peek(struct Qdisc *sch)
 	return skb;
 }
 
-/*
- * Linux 6.1 takes no pointers to constants here. CoDel's clock ticks every
- * 1024 ns: an interval below 2 us would be none.
- */
-static struct netlink_range_validation flows_range = { 1, 65536 };
-static struct netlink_range_validation quantum_range = { 256, 1 << 20 };
-static struct netlink_range_validation target_range = { .max = 60 * USEC_PER_SEC };
-static struct netlink_range_validation interval_range = { 2, 60 * USEC_PER_SEC };
+/* Linux 6.1 takes no pointers to constants here. */
+static struct netlink_range_validation target_range = { .max = SFQ_CODEL_MOST_TARGET };
+
+static struct netlink_range_validation flows_range = {
+	SFQ_CODEL_LEAST_FLOWS, SFQ_CODEL_MOST_FLOWS
+};
+
+static struct netlink_range_validation quantum_range = {
+	SFQ_CODEL_LEAST_QUANTUM, SFQ_CODEL_MOST_QUANTUM
+};
+
+static struct netlink_range_validation interval_range = {
+	SFQ_CODEL_LEAST_INTERVAL, SFQ_CODEL_MOST_INTERVAL
+};
 
 static const struct nla_policy sfq_codel_policy[TCA_SFQ_CODEL_MAX + 1] = {
-	[TCA_SFQ_CODEL_LIMIT]		= NLA_POLICY_MIN(NLA_U32, 1),
+	[TCA_SFQ_CODEL_LIMIT]		= NLA_POLICY_MIN(NLA_U32, SFQ_CODEL_LEAST_LIMIT),
 	[TCA_SFQ_CODEL_FLOWS]		= NLA_POLICY_FULL_RANGE(NLA_U32, &flows_range),
 	[TCA_SFQ_CODEL_QUANTUM]		= NLA_POLICY_FULL_RANGE(NLA_U32, &quantum_range),
 	[TCA_SFQ_CODEL_TARGET]		= NLA_POLICY_FULL_RANGE(NLA_U32, &target_range),

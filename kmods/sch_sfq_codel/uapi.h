@@ -18,6 +18,16 @@ enum {
 
 #define TCA_SFQ_CODEL_MAX (__TCA_SFQ_CODEL_MAX - 1)
 
+/* Ranges, in the attributes' units. CoDel's clock ticks every 1024 ns. */
+#define SFQ_CODEL_LEAST_LIMIT		1
+#define SFQ_CODEL_LEAST_FLOWS		1
+#define SFQ_CODEL_MOST_FLOWS		65536
+#define SFQ_CODEL_LEAST_QUANTUM		256
+#define SFQ_CODEL_MOST_QUANTUM		1048576
+#define SFQ_CODEL_MOST_TARGET		60000000
+#define SFQ_CODEL_LEAST_INTERVAL	2
+#define SFQ_CODEL_MOST_INTERVAL		60000000
+
 /**
  * struct tc_sfq_codel_xstats - statistics
  * @maxpacket:	largest packet, in bytes

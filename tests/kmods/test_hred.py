@@ -365,7 +365,7 @@ def test_a_buffer_that_is_too_small_is_told(lab: Lab, limit: int, said: str) -> 
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        ({"rtt": "61s"}, "out of range"),
+        ({"rtt": "61s"}, 'rtt "61s" is out of range: from 1us to 60s'),
         ({"rtt": "0ms"}, "out of range"),
         ({"probability": 1.5}, '"1.5" is no fraction for "probability"'),
         ({"rate": "fast"}, '"fast" is no rate for "rate"'),

@@ -164,7 +164,7 @@ def test_marks_do_not_hold_what_does_not_respond(lab: Lab) -> None:
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        ({"alpha": 513}, "out of range"),
+        ({"alpha": 513}, 'alpha "513" is out of range: from 0 to 512'),
         ({"tupdate": "61s"}, "out of range"),
         ({"target": "soon"}, '"soon" is no time for "target"'),
         ({"bytemode": True}, 'there is no option "bytemode"'),

@@ -223,7 +223,7 @@ def test_above_mark_limit_it_drops(lab: Lab) -> None:
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        ({"mark_limit": 101}, "out of range"),
+        ({"mark_limit": 101}, 'mark_limit "101" is out of range: from 1% to 100%'),
         ({"target": "61s"}, "out of range"),
         ({"tupdate": "soon"}, '"soon" is no time for "tupdate"'),
         ({"taget": "20ms"}, 'there is no option "taget"'),

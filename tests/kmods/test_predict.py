@@ -537,8 +537,8 @@ def test_a_new_rate_of_the_link_is_learned(lab: Lab) -> None:
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        ({"target": 0}, "out of range"),
-        ({"bin": "10us"}, "out of range"),
+        ({"target": 0}, 'target "0" is out of range: from 1% to 1000%'),
+        ({"bin": "10us"}, 'bin "10us" is out of range: from 100us to 1s'),
         ({"rate": "fast"}, '"fast" is no rate for "rate"'),
         ({"horizon": "1s"}, 'there is no option "horizon"'),
     ],

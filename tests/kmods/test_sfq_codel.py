@@ -226,7 +226,7 @@ def test_what_does_not_respond_harms_nobody_else(lab: Lab) -> None:
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        ({"flows": 65537}, "out of range"),
+        ({"flows": 65537}, 'flows "65537" is out of range: from 1 to 65536'),
         ({"quantum": 255}, "out of range"),
         ({"interval": "1us"}, "out of range"),
         ({"target": "soon"}, '"soon" is no time for "target"'),
