@@ -213,13 +213,11 @@ static void dctcp_inet_set_state(struct sock *sk, u8 state)
 		ca->cwnd_cnt = 0;
 }
 
-/* As Linux decides for Reno, and not on an ECN-Echo. */
+/* As Linux decides in its other states. */
 static bool may_grow(const struct sock *sk, const struct rate_sample *sample)
 {
 	const struct dctcp_inet *ca = inet_csk_ca(sk);
 
-	if (ca->ece)
-		return false;
 	if (tcp_sk(sk)->reordering > READ_ONCE(sock_net(sk)->ipv4.sysctl_tcp_reordering))
 		return sample->acked_sacked;
 	return ca->in_order;

@@ -177,11 +177,33 @@ MARKS: dict[str, tuple[dict[str, int], list[Step], Expected]] = {
             *[(21, 21, "CWR"), (21, 21, "CWR"), (22, 21, "CWR")],
         ],
     ),
+    "a reduction begins linear growth anew": (
+        # 17 of the 18 packets that growth needs do not count any more: alpha is 0.39.
+        FAST,
+        [*START, ack(11, ece=True), ack(28), ack(29, ece=True), ack(30)],
+        [(18, 18, "CWR"), (18, 18, "CWR"), (17, 17, "CWR"), (17, 17, "CWR")],
+    ),
+    "a loss begins linear growth anew": (
+        # 4 packets have counted before it, and none when the ACK that ends recovery has a mark.
+        {},
+        [
+            *[*START, ack(11, ece=True), ack(31), ack(35), ack(35, sack=[[36, 56]])],
+            *[ack(56, ece=True), ack(60), ack(65), ack(66)],
+        ],
+        [
+            *[(20, 20, "CWR"), (21, 20, "Open"), (21, 20, "Open"), (10, 10, "Recovery")],
+            *[(10, 10, "CWR"), (10, 10, "CWR"), (10, 10, "CWR"), (11, 10, "Open")],
+        ],
+    ),
     "a mark, then a loss in the same window": (
-        # The loss halves what the mark has left, once.
+        # The loss halves what the mark has left, once: for two packets that arrive, one is sent.
         FAST,
         [*START, ack(11, ece=True), *SACKED, ack(30), ack(31), ack(32)],
-        [*[(9, 9, "Recovery")] * 2, *[(9, 9, "Open")] * 3],
+        [
+            (18, 18, "CWR"),
+            *[(n, 9, "Recovery") for n in (16, 15, 15, 14, 14, 13, 13, 12, 12, 11, 11, 10, 9, 9)],
+            *[(9, 9, "Open")] * 3,
+        ],
     ),
     "a mark, and a loss when its window is acknowledged": (
         FAST,
@@ -570,6 +592,24 @@ def test_a_whole_flow_follows_the_paper(lab: Lab) -> None:
         ssthresh = INFINITE if after["ssthresh_packets"] is None else after["ssthresh_packets"]
         assert (after["cwnd_packets"], ssthresh) == (sender.cwnd, sender.ssthresh), after
     assert cuts > 50
+
+
+@pytest.mark.lab
+def test_the_pacing_rate_follows_the_window_in_cwr_too(lab: Lab) -> None:
+    """1.2 windows in a round trip, as Linux has it in congestion avoidance."""
+    queue = STEP | {"ecn": True}
+    run = lab(dumbbell(bulk(cc="dctcp_inet", ecn=True), queue=queue, rtt="25ms", duration="20s"))
+    rows = run.table("acks").filter(pl.col("ssthresh_packets").is_not_null())
+    in_cwr = 0
+    for row, after in itertools.pairwise(rows.iter_rows(named=True)):
+        in_flight = row["inflight_packets"] - after["delivered_packets"] + row["delivered_packets"]
+        window = 1448 * max(after["cwnd_packets"], in_flight)
+        # The recorded time is rounded down.
+        fastest = 1.2 * window * 10**6 / after["srtt_us"]
+        slowest = 1.2 * window * 10**6 / (after["srtt_us"] + 1)
+        assert int(slowest) <= after["pacing_rate_bytes_s"] <= fastest, after
+        in_cwr += after["ca_state"] == "CWR"
+    assert in_cwr > 1000
 
 
 def records(run: Run) -> dict[str, Any]:
