@@ -17,7 +17,6 @@ sys.path.insert(0, str(ROOT / "src"))
 os.environ["PYTHONPATH"] = str(ROOT / "src")
 
 from sandglass import cache, grid
-from sandglass.errors import SandglassError
 
 
 configfile: ROOT / "pipelines/config.yaml"

@@ -30,12 +30,10 @@ def sources(*names: str) -> list[Path]:
 def lab() -> str:
     """What decides every run besides its experiment: kernel, recorder, agent, nets and workloads.
 
-    A run is repeated when it changes. Without a kernel it says so; the run itself then fails.
+    A run is repeated when it changes. The modules that a run needs are params of their own; whether
+    all others are built for the kernel changes nothing.
     """
-    try:
-        kernel = cache.lab_kernel().build
-    except SandglassError:
-        kernel = "not built"
+    kernel = cache.built_kernel(cache.series())
     inside = [
         path
         for folder in ("src/sandglass/agent", "topologies", "workloads")
@@ -52,7 +50,8 @@ def lab() -> str:
         "runs",
         "units",
     )
-    return cache.fingerprint([*inside, *outside], kernel, BUILDS["recorder"])
+    build = cache.kernel_build(kernel) if kernel else "not built"
+    return cache.fingerprint([*inside, *outside], build, BUILDS["recorder"])
 
 
 def modules_of(wildcards) -> list[str]:

@@ -124,6 +124,11 @@ def built_kernel(kernel: str) -> Path | None:
     return newest.parent if newest else None
 
 
+def kernel_build(kernel_directory: Path) -> str:
+    """12 hex digits over what every run shares: the kernel proper, and init."""
+    return fingerprint([ROOT / "kernel" / "init.c"], kernel_directory.name)
+
+
 def guest_key(kernel_directory: Path) -> str:
     """What modules and init are made from, and the kernel that they were made for."""
     sources = [ROOT / "kernel" / "init.c", *module_sources()]
@@ -149,7 +154,7 @@ def lab_kernel() -> LabKernel:
         modules=sorted(guest.glob(f"lib/modules/{info['release']}/*.ko")),
         tc=guest / "lib" / "tc",
         release=info["release"],
-        build=fingerprint([ROOT / "kernel" / "init.c"], home.name),
+        build=kernel_build(home),
         module_builds=module_builds(),
         info=info,
     )

@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterable
@@ -16,12 +17,14 @@ from tests.pipeline.synthetic import FIGURES, write_profile
 PAGES = [f"results/abe/{figure}.html" for figure in FIGURES]
 
 
-def snakemake(folder: Path, *words: str, lab: bool = False) -> subprocess.CompletedProcess[str]:
+def snakemake(
+    folder: Path, *words: str, lab: bool = False, repository: Path = cache.ROOT
+) -> subprocess.CompletedProcess[str]:
     """Snakemake at work in `folder`: the Snakefile is the repository's, the results are not.
 
     Without `lab` it finds no lab kernel, as on a machine where nothing is built yet.
     """
-    command = [sys.executable, "-m", "snakemake", "--snakefile", str(cache.ROOT / "Snakefile")]
+    command = [sys.executable, "-m", "snakemake", "--snakefile", str(repository / "Snakefile")]
     command += ["--directory", str(folder), "--cores", "2", *words]
     environment = os.environ | ({} if lab else {"SANDGLASS_CACHE": str(folder / "cache")})
     return subprocess.run(
@@ -125,3 +128,26 @@ def test_fig05_twice_in_the_lab(tmp_path: Path) -> None:
     for suffix in ("csv", "svg", "png", "verdicts.csv"):
         one, two = (tmp_path / name / f"results/abe/fig05.{suffix}" for name in ("one", "two"))
         assert one.read_bytes() == two.read_bytes()
+
+
+@pytest.mark.lab
+def test_runs_are_repeated_when_a_module_changes_that_they_name(tmp_path: Path) -> None:
+    repository = tmp_path / "repository"
+    left_out = shutil.ignore_patterns(".*", "results", "tests", "docs")
+    shutil.copytree(cache.ROOT, repository, ignore=left_out)
+    figure = ["results/abe/fig18.csv", "--config", "profile=smoke"]  # of flows with abe_reno
+
+    def plan() -> subprocess.CompletedProcess[str]:
+        return snakemake(tmp_path, "--dry-run", *figure, lab=True, repository=repository)
+
+    done = snakemake(tmp_path, *figure, lab=True, repository=repository)
+    assert done.returncode == 0, done.stderr
+    assert jobs(done)["run"] > 0
+    assert "Nothing to be done" in plan().stdout
+    for unrelated in ("tcp_reno_acks/tcp_reno_acks.c", "sch_predict/predict.h"):
+        with (repository / "kmods" / unrelated).open("a") as source:
+            source.write("/* changed */\n")
+    assert "Nothing to be done" in plan().stdout
+    with (repository / "kmods/tcp_abe/arithmetic.h").open("a") as source:
+        source.write("/* changed */\n")
+    assert jobs(plan())["run"] == jobs(done)["run"]
