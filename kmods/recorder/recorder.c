@@ -31,6 +31,7 @@
  */
 #include <linux/hashtable.h>
 #include <linux/hrtimer.h>
+#include <linux/inet_diag.h>
 #include <linux/ip.h>
 #include <linux/module.h>
 #include <linux/mm.h>
@@ -58,6 +59,7 @@
 #define MAX_CHUNKS	65536
 #define MAX_CC		32
 #define XSTATS_SIZE	64
+#define CC_INFO_SIZE	20
 
 /* The end of the tracepoint kfree_skb's arguments. */
 #ifdef KFREE_SKB_TELLS_SOCKET
@@ -114,7 +116,8 @@ struct ack_record {
 	u32	pacing_rate;	/* bytes per second, capped */
 	u8	ca_state;
 	u8	cc;
-	u16	reserved;
+	u16	cc_info_size;
+	u8	cc_info[CC_INFO_SIZE];	/* as for getsockopt(TCP_CC_INFO) */
 } __packed;
 
 struct queue_record {
@@ -479,6 +482,20 @@ static u8 cc_index(const struct tcp_congestion_ops *ops)
 	return n_cc++;
 }
 
+static u16 copy_cc_info(struct sock *sk, u8 *to)
+{
+	const struct tcp_congestion_ops *ops = inet_csk(sk)->icsk_ca_ops;
+	union tcp_cc_info info;
+	size_t size;
+	int attr;
+
+	if (!ops->get_info)
+		return 0;
+	size = ops->get_info(sk, ~0U, &attr, &info);
+	memcpy(to, &info, min_t(size_t, size, CC_INFO_SIZE));
+	return size;
+}
+
 static void on_tcp_probe(void *unused, struct sock *sk, const struct sk_buff *skb)
 {
 	const struct inet_connection_sock *icsk = inet_csk(sk);
@@ -491,7 +508,7 @@ static void on_tcp_probe(void *unused, struct sock *sk, const struct sk_buff *sk
 		return;
 	spin_lock_irqsave(&lock, flags);
 	a = stream_append(&acks);
-	if (a)
+	if (a) {
 		*a = (struct ack_record){
 			.time_ns	= now_ns(),
 			.bytes_acked	= tp->bytes_acked,
@@ -512,6 +529,8 @@ static void on_tcp_probe(void *unused, struct sock *sk, const struct sk_buff *sk
 			.ca_state	= icsk->icsk_ca_state,
 			.cc		= cc_index(icsk->icsk_ca_ops),
 		};
+		a->cc_info_size = copy_cc_info(sk, a->cc_info);
+	}
 	spin_unlock_irqrestore(&lock, flags);
 }
 

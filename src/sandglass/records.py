@@ -62,9 +62,16 @@ ACK = np.dtype(
         ("pacing_rate_bytes_s", "<u4"),
         ("ca_state", "u1"),
         ("cc", "u1"),
-        ("reserved", "<u2"),
+        ("cc_info_size", "<u2"),
+        ("cc_info", "V20"),
     ]
 )
+# struct lsaimd_info of kmods/tcp_lsaimd/lsaimd.h
+LSAIMD_INFO = np.dtype(
+    [("window_bytes", "<u8"), ("increase_bytes", "<u8"), ("threshold_bytes", "<u4")]
+)
+LSAIMD_FRACTION_BITS = {"window_bytes": 24, "increase_bytes": 24, "threshold_bytes": 0}
+LSAIMD = ("lsaimd_reno", "lsaimd_dctcp")
 QUEUE = np.dtype(
     [
         ("time_ns", "<i8"),
@@ -376,7 +383,8 @@ def packets(records: Records, names: Names) -> pl.DataFrame:
 
 def acks(records: Records, names: Names) -> pl.DataFrame:
     """One row per segment that reached a sender with data in flight, in order of time."""
-    columns = [name for name in ACK.names or () if name not in ("reserved", "ca_state", "cc")]
+    other = ("ca_state", "cc", "cc_info_size", "cc_info")
+    columns = [name for name in ACK.names or () if name not in other]
     frame = pl.DataFrame(_plain(records, columns)).with_columns(
         _label(pl.Series(records["ca_state"]), CA_STATES).alias("ca_state"),
         pl.Series(records["cc"])
@@ -392,9 +400,22 @@ def acks(records: Records, names: Names) -> pl.DataFrame:
         .alias("ssthresh_packets"),
         pl.when(pl.col("min_rtt_us") < UNKNOWN_MIN_RTT).then("min_rtt_us").alias("min_rtt_us"),
     )
+    if any(cc in LSAIMD for cc in names.cc.values()):
+        frame = frame.with_columns(**_lsaimd(records, names))
     frame = _with_flows(frame, names)
     first = ["time_ns", "flow", "src", "dst", "sport", "dport"]
     return frame.select(first + [c for c in frame.columns if c not in first])
+
+
+def _lsaimd(records: Records, names: Names) -> dict[str, pl.Series]:
+    """The fractional window of the senders that have one; null for others."""
+    ours = [number for number, cc in names.cc.items() if cc in LSAIMD]
+    told = np.isin(records["cc"], ours) & (records["cc_info_size"] == LSAIMD_INFO.itemsize)
+    own = np.ascontiguousarray(records["cc_info"]).view(LSAIMD_INFO)
+    return {
+        name: pl.Series(np.where(told, own[name] / 2.0**bits, np.nan)).fill_nan(None)
+        for name, bits in LSAIMD_FRACTION_BITS.items()
+    }
 
 
 def goodput(records: Records, names: Names) -> pl.DataFrame:
