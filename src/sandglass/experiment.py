@@ -41,7 +41,7 @@ CONGESTION_CONTROLS = frozenset(
     ]
 )
 # Those that are protocols of both ends, and always use ECN.
-DCTCPS = frozenset(["dctcp", "dctcp_inet"])
+DCTCPS = frozenset(["dctcp", "dctcp_inet", "lsaimd_dctcp"])
 RECORDS = ("packets", "acks", "queues", "goodput")
 DEFAULT_RECORDS = ("packets", "acks", "queues")
 HTML_HEAD, HTML_LINE = 100, 20  # bytes that hold the head of a page, and the name of an object

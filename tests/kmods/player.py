@@ -11,19 +11,22 @@ Positions in the stream are counted in segments of 1000 bytes. The operations:
 
     wait MS                 let virtual time pass
     write N                 the application writes N segments
-    ack N OPTIONS           a segment that acknowledges N segments; OPTIONS may hold
+    next                    wait, to the millisecond, until the kernel sends something; 10 s at most
+    ack N OPTIONS           a segment that acknowledges N segments, null: all sent; OPTIONS may hold
                             "ece": true, "sack": [[from, to], ...] (first a DSACK, if there is one),
                             "echo": N, the segment whose first transmission it echoes in its
                             timestamp; "window": N, the segments that its window has room for
     data N OPTIONS          N segments of data from the peer; OPTIONS may hold "ce": true
     cc NAME                 another congestion control for the socket
     tc WORDS                a tc command for the sender's device
+    ip WORDS                an ip command in the sender's namespace
     sysctl NAME VALUE       a write to a sysctl of the sender's namespace
 
 An entry: {"cwnd", "ssthresh", "state", "sent": [[first segment, flags, time in ms], ...]} with the
 flags "C" for CWR; "alpha" of a DCTCP, else null; "acks": [[segments, flags], ...], what the kernel
-acknowledges of the peer's data, with the flags "E" for ECN-Echo; and "refused" with a sysctl's
-error.
+acknowledges of the peer's data, with the flags "E" for ECN-Echo; "info", what LS-AIMD tells of
+itself, in hexadecimal; and "refused" with a sysctl's error. A segment's time is that of the end of
+the step in which it was sent.
 """
 
 from __future__ import annotations
@@ -56,7 +59,7 @@ ECT, CE = 2, 3  # of the IP header
 TIMESTAMP_BYTES = 12
 TCP_CC_INFO = 26  # <linux/tcp.h>
 DCTCP_INFO = "=HHIII"  # struct tcp_dctcp_info: enabled, ce_state, alpha, ab_ecn, ab_tot
-MODULES = ("tcp_abe", "tcp_dctcp_inet")
+MODULES = ("tcp_abe", "tcp_dctcp_inet", "tcp_lsaimd")
 TAINT_WARN = 1 << 9  # of <linux/panic.h>
 STATES = ("Open", "Disorder", "CWR", "Recovery", "Loss")
 
@@ -84,6 +87,7 @@ class Connection:
         self.start = time.monotonic()
         self.echoed: dict[int, int] = {}  # first timestamp of each segment
         self.last_timestamp = 0
+        self.highest = -1  # of the segments that were sent
         self.zero: int | None = None  # the sender's first sequence number of data
         self.own_segments = 0  # of data that the peer has sent
         self.acknowledged = 0  # segments that its last one acknowledged
@@ -125,6 +129,7 @@ class Connection:
                 self.last_timestamp = struct.unpack("!I", header[24:28])[0]
                 self.echoed.setdefault(segment, self.last_timestamp)
             if data:
+                self.highest = max(self.highest, segment)
                 at_ms = round((time.monotonic() - self.start) * 1000)
                 sent.append((segment, "C" if flags & CWR else "", at_ms))
             elif not flags & SYN:
@@ -167,12 +172,19 @@ class Connection:
     def step(self, operation: str, *words: Any) -> dict[str, Any]:
         """Carry out one operation; returns its entry."""
         entry: dict[str, Any] = {}
+        sent: list[tuple[int, str, int]] = []
         if operation == "wait":
             time.sleep(words[0] / 1000)
+        elif operation == "next":
+            for _ in range(10_000):
+                time.sleep(0.001)
+                if sent := self.take():
+                    break
         elif operation == "write":
             self.socket.sendall(bytes(words[0] * SEGMENT))
         elif operation == "ack":
             segments, given = words
+            segments = self.highest + 1 if segments is None else segments
             assert self.zero is not None
             blocks = [
                 tuple(self.zero + edge * SEGMENT & 0xFFFFFFFF for edge in block)
@@ -194,12 +206,17 @@ class Connection:
             tcp.set_congestion_control(self.socket, words[0])
         elif operation == "tc":
             kernel.run(["tc", *words[0].split()], "sender")
+        elif operation == "ip":
+            kernel.run(["ip", *words[0].split()], "sender")
         elif operation == "sysctl":
             entry["refused"] = write_sysctl(*words)
-        sent = self.take()
+        sent += self.take()
         acks, self.acks = self.acks, []
         info = tcp.info(self.socket)
         return entry | {
+            "info": self.socket.getsockopt(socket.IPPROTO_TCP, TCP_CC_INFO, 64).hex()
+            if tcp.congestion_control(self.socket).startswith("lsaimd")
+            else None,
             "alpha": dctcp_alpha(self.socket),
             "acks": acks,
             "cwnd": info["snd_cwnd"],

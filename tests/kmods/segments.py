@@ -19,7 +19,7 @@ def wait(ms: int) -> Step:
     return ["wait", ms]
 
 
-def ack(segments: int, **options: Any) -> Step:
+def ack(segments: int | None, **options: Any) -> Step:
     return ["ack", segments, options]
 
 

@@ -40,6 +40,8 @@ SYSCTL_RANGES = {
     "net.ipv4.tcp_dctcp_inet.alpha_bits": "Write a whole number from shift_g to 30.",
     "net.ipv4.tcp_dctcp_inet.alpha_per_ack": "Write 0 or 1.",
     "net.ipv4.tcp_dctcp_inet.alpha_start": "Write a whole number from 0 to 1024, in 1/1024.",
+    "net.ipv4.tcp_lsaimd.c": "Write a whole number from 1 to 128, in 1/128.",
+    "net.ipv4.tcp_lsaimd.k": "Write two whole numbers from 1 to 65535, in bytes.",
 }
 UNKNOWN_QDISC = r"\[Unknown qdisc, optlen=\d+\]"
 

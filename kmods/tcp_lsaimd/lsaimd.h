@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * LS-AIMD: what both congestion controls share; docs/ls-aimd.md has the states
+ */
+#ifndef TCP_LSAIMD_H
+#define TCP_LSAIMD_H
+
+#include <linux/inet_diag.h>
+#include <linux/tcp.h>
+#include <net/tcp.h>
+
+#include "window.h"
+
+/**
+ * struct lsaimd_law - the constants of the additive increase
+ * @c:	C, in 1/128
+ * @k0:	in bytes
+ * @k1:	in bytes
+ */
+struct lsaimd_law {
+	u32	c;
+	u32	k0;
+	u32	k1;
+};
+
+/**
+ * struct lsaimd - a connection's state
+ * @window:	W_B, in 1/2^24 byte
+ * @threshold:	S_B, in 1/2^24 byte; the ceiling until the first reduction
+ * @increase:	add_B, in 1/2^24 byte, for @threshold and @law
+ * @prior_window: W_B before the latest reduction
+ * @prior_threshold: S_B before the latest reduction
+ * @prior_pace:	byte/s before a reduction on the ACK that is being taken in; or 0
+ * @flight:	inflight_B that the latest reduction started from
+ * @law:	constants that @increase was computed with
+ * @srtt:	SRTT_pace in 1/8 us; 0: not measured yet
+ * @alpha:	share of marked segments, in 1/2^20; LSAIMD_ALPHA_ONE for Reno
+ * @round:	sequence number that ends the round trip over which @alpha counts
+ * @delivered:	segments delivered when it began
+ * @marked:	segments marked when it began
+ * @seen:	as a receiver: sequence number up to which data had come
+ * @gso_segs:	largest packet for segmentation that the socket may send again when
+ *		segments do not wait; 0: it may
+ * @limited:	whether the window is what limits the sender
+ * @ce:		as a receiver: whether the latest packet was marked
+ */
+struct lsaimd {
+	u64			window;
+	u64			threshold;
+	u64			increase;
+	u64			prior_window;
+	u64			prior_threshold;
+	u64			prior_pace;
+	u64			flight;
+	struct lsaimd_law	law;
+	u32			srtt;
+	u32			alpha;
+	u32			round;
+	u32			delivered;
+	u32			marked;
+	u32			seen;
+	u16			gso_segs;
+	bool			limited;
+	bool			ce;
+};
+
+/**
+ * struct lsaimd_info - what getsockopt(TCP_CC_INFO) returns
+ * @window_lo:	low half of W_B, in 1/2^24 byte
+ * @window_hi:	high half
+ * @increase_lo: low half of add_B, in 1/2^24 byte
+ * @increase_hi: high half
+ * @threshold:	S_B in bytes
+ */
+struct lsaimd_info {
+	__u32	window_lo;
+	__u32	window_hi;
+	__u32	increase_lo;
+	__u32	increase_hi;
+	__u32	threshold;
+};
+
+void lsaimd_law(const struct sock *sk, struct lsaimd_law *law);
+
+void lsaimd_init(struct sock *sk);
+void lsaimd_release(struct sock *sk);
+u32 lsaimd_ssthresh(struct sock *sk);
+u32 lsaimd_undo_cwnd(struct sock *sk);
+void lsaimd_tx_start(struct sock *sk);
+void lsaimd_set_state(struct sock *sk, u8 state);
+size_t lsaimd_get_info(struct sock *sk, u32 ext, int *attr, union tcp_cc_info *info);
+#ifdef CONG_CONTROL_TELLS_ACK
+void lsaimd_cong_control(struct sock *sk, u32 ack, int flag, const struct rate_sample *sample);
+#else
+void lsaimd_cong_control(struct sock *sk, const struct rate_sample *sample);
+#endif
+
+extern struct tcp_congestion_ops lsaimd_reno;
+extern struct tcp_congestion_ops lsaimd_dctcp;
+
+#endif
