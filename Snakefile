@@ -35,3 +35,4 @@ rule all:
 
 include: "pipelines/abe/rules.smk"
 include: "pipelines/flow_startup/rules.smk"
+include: "pipelines/ls_aimd/rules.smk"

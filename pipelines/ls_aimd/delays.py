@@ -1,0 +1,109 @@
+"""The table of queueing delays, ours beside the thesis's."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import polars as pl
+from plotnine import (
+    aes,
+    facet_grid,
+    geom_point,
+    ggplot,
+    labs,
+    scale_color_manual,
+    scale_shape_manual,
+    scale_y_log10,
+)
+
+from pipelines.ls_aimd import steady
+from sandglass import figures, traces
+from sandglass.verdicts import scalar
+
+KEYS = ["case", "marking", "sender"]
+STATISTICS = ("min", "max", "mean", "sd", "p95", "p99")
+THESIS = Path(__file__).with_name("thesis-delays.csv")
+"""Stated: the slides' table, us; what is lost there is not in it."""
+
+
+def table(runs: Sequence[traces.Run]) -> pl.DataFrame:
+    """One row per run and `statistic`: `ours_us`, `like_us`, the same of waits rounded down to the
+    resolution of the thesis's recorder, and `thesis_us` (null where its table is lost)."""
+    rows: list[dict[str, object]] = []
+    for run in runs:
+        waits = (
+            steady.packets(run)
+            .select(us=pl.col("sojourn_ns").drop_nulls() / 1e3)
+            .with_columns(like=(pl.col("us") / steady.TICK_US).floor() * steady.TICK_US)
+            .collect()
+        )
+        ours, like = (statistics(waits[column]) for column in ("us", "like"))
+        rows += [
+            {**steady.case(run), "statistic": name, "ours_us": ours[name], "like_us": like[name]}
+            for name in STATISTICS
+        ]
+    thesis = pl.read_csv(THESIS, schema_overrides={"thesis_us": pl.Float64})
+    return steady.ordered(rows).join(
+        thesis, on=[*KEYS, "statistic"], how="left", maintain_order="left"
+    )
+
+
+def statistics(waits: pl.Series) -> dict[str, float | None]:
+    """The thesis's statistics of waits."""
+    found = {
+        "min": waits.min(),
+        "max": waits.max(),
+        "mean": waits.mean(),
+        "sd": waits.std(),
+        "p95": waits.quantile(0.95),
+        "p99": waits.quantile(0.99),
+    }
+    return {name: scalar(value) for name, value in found.items()}
+
+
+def plot(table: pl.DataFrame) -> ggplot:
+    """Mean waits by experiment, ours and the thesis's."""
+    names = {"like_us": "here", "thesis_us": "thesis"}
+    shown = (
+        steady.labelled(table)
+        .filter(pl.col("statistic") == "mean")
+        .unpivot(list(names), index=KEYS)
+        .drop_nulls()
+        .with_columns(source=pl.col("variable").replace_strict(names))
+    )
+    drawn: ggplot = (
+        ggplot(shown, aes("case", "value", color="source", shape="source"))
+        + facet_grid("marking", "sender")
+        + geom_point(size=2)
+        + scale_y_log10()
+        + scale_color_manual(figures.PALETTE)
+        + scale_shape_manual(figures.SHAPES)
+        + labs(x="Experiment", y="Mean queueing delay (us)", color="", shape="")
+    )
+    return drawn
+
+
+def _means(table: pl.DataFrame) -> pl.DataFrame:
+    return table.filter((pl.col("statistic") == "mean") & pl.col("thesis_us").is_not_null())
+
+
+def departure(
+    table: pl.DataFrame, sender: str, cases: Sequence[str], marking: str | None = None
+) -> float | None:
+    """The largest relative distance of a mean from the thesis's, like for like."""
+    rows = steady.matching(_means(table), marking, sender, cases)
+    return scalar((rows["like_us"] / rows["thesis_us"] - 1).abs().max())
+
+
+def swapped(table: pl.DataFrame, marking: str, apart: float) -> float | None:
+    """Pairs of senders whose means the thesis has in another order, of those that are `apart` or
+    more there, relative to the smaller."""
+    rows = steady.matching(_means(table), marking, None, None).select(
+        "case", "sender", "like_us", "thesis_us"
+    )
+    pairs = rows.join(rows, on="case", suffix="_other").filter(
+        pl.col("thesis_us") > (1 + apart) * pl.col("thesis_us_other")
+    )
+    return float((pairs["like_us"] <= pairs["like_us_other"]).sum()) if pairs.height else None
+
+
+METRICS = (departure, swapped)

@@ -1,0 +1,53 @@
+"""The AQM's marking rate."""
+
+from collections.abc import Sequence
+
+import polars as pl
+from plotnine import ggplot
+
+from pipelines.ls_aimd import bars, steady
+from sandglass import traces
+from sandglass.verdicts import scalar
+
+CE = 3
+
+
+def table(runs: Sequence[traces.Run]) -> pl.DataFrame:
+    """One row per run: `marked`, the share of marked packets among those with ECN; `dropped`."""
+    rows: list[dict[str, object]] = []
+    for run in runs:
+        capable, marked, dropped = (
+            steady.packets(run)
+            .select(
+                (pl.col("ecn_in") > 0).sum().alias("capable"),
+                (pl.col("ecn_out") == CE).sum().alias("marked"),
+                pl.col("drop").is_not_null().sum().alias("dropped"),
+            )
+            .collect()
+            .row(0)
+        )
+        rows.append({**steady.case(run), "marked": marked / capable, "dropped": dropped})
+    return steady.ordered(rows)
+
+
+def plot(table: pl.DataFrame) -> ggplot:
+    """Share of marked packets by experiment."""
+    return bars.drawn(table, "marked", "Share of marked packets")
+
+
+def most(table: pl.DataFrame, marking: str, sender: str, cases: Sequence[str]) -> float | None:
+    """The largest share of marked packets."""
+    return scalar(steady.matching(table, marking, sender, cases)["marked"].max())
+
+
+def fewest(table: pl.DataFrame, marking: str, sender: str, cases: Sequence[str]) -> float | None:
+    """The smallest share of marked packets."""
+    return scalar(steady.matching(table, marking, sender, cases)["marked"].min())
+
+
+def drops(table: pl.DataFrame) -> float | None:
+    """Dropped packets in all runs."""
+    return scalar(table["dropped"].sum())
+
+
+METRICS = (most, fewest, drops)

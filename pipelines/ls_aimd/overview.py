@@ -1,0 +1,98 @@
+"""The problem: windows and queueing delay of plain AIMD up to 10 Gb/s."""
+
+from collections.abc import Sequence
+
+import polars as pl
+from plotnine import (
+    aes,
+    facet_wrap,
+    geom_line,
+    geom_point,
+    ggplot,
+    labs,
+    scale_color_manual,
+    scale_shape_manual,
+    scale_x_log10,
+    scale_y_log10,
+)
+
+from pipelines.ls_aimd import steady
+from sandglass import figures, traces
+from sandglass.verdicts import scalar
+
+FRAMING = 18
+"""Stated by the slides' "Min W_s": a frame is MTU + 18 bytes."""
+PANELS = {"window": "Congestion window (segments)", "delay_us": "Queueing delay (us)"}
+
+
+def table(runs: Sequence[traces.Run]) -> pl.DataFrame:
+    """One row per run: `mtu`, `rate_gbit`, `window` and `delay_us`, means of the second half, and
+    `fair_window`, the segments of each flow at the target delay."""
+    rows = []
+    for run in runs:
+        mtu = run.field("experiment.hosts.s1.mtu")
+        rate = steady.rate_bps(run)
+        rtt_s = (steady.base_rtt_us(run) + steady.target_us(run)) / 1e6
+        delay_ns = steady.packets(run).select(pl.col("sojourn_ns").mean()).collect().item()
+        window = steady.acks(run).select(pl.col("cwnd_packets").mean()).collect().item()
+        rows.append(
+            {
+                "mtu": mtu,
+                "rate_gbit": rate / 1e9,
+                "window": window,
+                "delay_us": delay_ns / 1e3,
+                "target_us": steady.target_us(run),
+                "fair_window": rate * rtt_s / 8 / steady.flows(run) / (mtu + FRAMING),
+            }
+        )
+    return pl.DataFrame(rows).sort("mtu", "rate_gbit")
+
+
+def plot(table: pl.DataFrame) -> ggplot:
+    """Window and delay against the rate; dotted the fair window and the target."""
+    names = table.with_columns(mtu=pl.format("MTU {}", "mtu"))
+    measured = names.unpivot(list(PANELS), index=["mtu", "rate_gbit"])
+    wanted = names.select("mtu", "rate_gbit", window="fair_window", delay_us="target_us").unpivot(
+        list(PANELS), index=["mtu", "rate_gbit"]
+    )
+    shown, dotted = (
+        frame.with_columns(panel=pl.col("variable").replace_strict(PANELS))
+        for frame in (measured, wanted)
+    )
+    drawn: ggplot = (
+        ggplot(shown, aes("rate_gbit", "value", color="mtu", shape="mtu"))
+        + facet_wrap("panel", scales="free_y")
+        + geom_line(data=dotted, linetype="dotted")
+        + geom_line()
+        + geom_point(size=2)
+        + scale_x_log10()
+        + scale_y_log10()
+        + scale_color_manual(figures.PALETTE)
+        + scale_shape_manual(figures.SHAPES)
+        + labs(x="Rate (Gb/s)", y="", color="", shape="")
+    )
+    return drawn
+
+
+def _below(table: pl.DataFrame, segments: float) -> pl.DataFrame:
+    return table.filter(pl.col("fair_window") < segments)
+
+
+def least_delay(table: pl.DataFrame, fair_window_below: float) -> float | None:
+    """The least delay, in units of the target, where the fair window is smaller than that."""
+    rows = _below(table, fair_window_below)
+    return scalar((rows["delay_us"] / rows["target_us"]).min())
+
+
+def least_window(table: pl.DataFrame, fair_window_below: float) -> float | None:
+    """The smallest window where the fair one is smaller than that."""
+    return scalar(_below(table, fair_window_below)["window"].min())
+
+
+def most_delay(table: pl.DataFrame, fair_window_from: float) -> float | None:
+    """The largest delay, in units of the target, where the fair window is that or larger."""
+    rows = table.filter(pl.col("fair_window") >= fair_window_from)
+    return scalar((rows["delay_us"] / rows["target_us"]).max())
+
+
+METRICS = (least_delay, least_window, most_delay)

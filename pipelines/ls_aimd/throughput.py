@@ -1,0 +1,77 @@
+"""What each of several flows got, for the figures of experiments 4A and 4E."""
+
+from collections.abc import Sequence
+
+import polars as pl
+from plotnine import aes, facet_grid, geom_line, ggplot, labs, theme
+
+from pipelines.ls_aimd import steady
+from sandglass import traces, units
+from sandglass.verdicts import scalar
+
+STEP_NS = 1_000_000_000
+
+
+def table(runs: Sequence[traces.Run]) -> pl.DataFrame:
+    """One row per run, flow and second: `second`, at its end, and `mbit` of the link's rate.
+
+    Of the run's second half also `in_flight`: a sender's packets on their way, the mean over the
+    senders by Little's law (packets sent per second times mean SRTT), and of all of the run
+    `timeouts`; in each row.
+    """
+    rows: list[dict[str, object]] = []
+    for run in runs:
+        end = units.parse_time(run.field("experiment.duration"))
+        sent = (
+            traces.forward(run)
+            .filter((pl.col("dequeue_ns") < end) & (pl.col("flow") > 0))
+            .group_by("flow", second=pl.col("dequeue_ns") // STEP_NS + 1)
+            .agg(mbit=pl.col("size_bytes").sum().cast(pl.Float64) * 8e-6)
+            .sort("flow", "second")
+            .collect()
+        )
+        count = steady.packets(run).select(pl.len()).collect().item()
+        srtt_s = steady.acks(run).select(pl.col("srtt_us").mean()).collect().item() / 1e6
+        whole = {
+            **steady.case(run),
+            "in_flight": count / steady.seconds(run) * srtt_s / steady.flows(run),
+            "timeouts": sum(flow["rtos"] for flow in run.field("flows")),
+        }
+        rows += [{**whole, **row} for row in sent.to_dicts()]
+    return steady.ordered(rows)
+
+
+def plot(table: pl.DataFrame) -> ggplot:
+    """Each flow's throughput over time, a panel per marking scheme and sender."""
+    drawn: ggplot = (
+        ggplot(steady.labelled(table), aes("second", "mbit", color="flow", group="flow"))
+        + facet_grid("marking", "sender")
+        + geom_line(size=0.4)
+        + labs(x="Time (s)", y="Throughput of each flow (Mb/s)")
+        + theme(legend_position="none")
+    )
+    return drawn
+
+
+def in_flight(table: pl.DataFrame, marking: str, sender: str) -> float | None:
+    """Packets on their way per sender."""
+    return scalar(steady.matching(table, marking, sender, None)["in_flight"].max())
+
+
+def timeouts(table: pl.DataFrame, sender: str) -> float | None:
+    """Timeouts of all flows with a sender, the most in a run."""
+    return scalar(table.filter(pl.col("sender") == sender)["timeouts"].max())
+
+
+def least_share(table: pl.DataFrame, marking: str, sender: str) -> float | None:
+    """The throughput of the flow that got least in the second half, over the mean."""
+    rows = steady.matching(table, marking, sender, None)
+    last = rows["second"].max()
+    assert isinstance(last, int)
+    late = rows.filter(pl.col("second") > last / 2).group_by("flow").agg(pl.col("mbit").sum())
+    means = late["mbit"]
+    mean, least = scalar(means.mean()), scalar(means.min())
+    return None if mean is None or least is None else least / mean
+
+
+METRICS = (in_flight, timeouts, least_share)

@@ -1,0 +1,46 @@
+"""Link utilisation."""
+
+from collections.abc import Sequence
+
+import polars as pl
+from plotnine import geom_hline, ggplot
+
+from pipelines.ls_aimd import bars, steady
+from sandglass import traces
+from sandglass.verdicts import scalar
+
+
+def table(runs: Sequence[traces.Run]) -> pl.DataFrame:
+    """One row per run: `utilisation`, what left the queue over what the link could carry."""
+    rows: list[dict[str, object]] = []
+    for run in runs:
+        begin, end = steady.interval_ns(run)
+        sent = (
+            traces.forward(run)
+            .filter((pl.col("dequeue_ns") >= begin) & (pl.col("dequeue_ns") < end))
+            .select(pl.col("size_bytes").sum().cast(pl.Int64))
+            .collect()
+            .item()
+        )
+        capacity = steady.rate_bps(run) / 8 * steady.seconds(run)
+        rows.append({**steady.case(run), "utilisation": sent / capacity})
+    return steady.ordered(rows)
+
+
+def plot(table: pl.DataFrame) -> ggplot:
+    """Utilisation by experiment; the line is 90 %."""
+    line = geom_hline(yintercept=0.9, linetype="dotted", color="#666666")
+    return bars.drawn(table, "utilisation", "Utilisation") + line
+
+
+def least(table: pl.DataFrame, marking: str, sender: str, aimd_from: float) -> float | None:
+    """The least utilisation of a sender where AIMD's is at least `aimd_from`."""
+    rows = table.filter(pl.col("marking") == marking)
+    aimd = rows.filter((pl.col("sender") == "AIMD") & (pl.col("utilisation") >= aimd_from))
+    chosen = rows.filter(
+        (pl.col("sender") == sender) & pl.col("case").is_in(aimd["case"].implode())
+    )
+    return scalar(chosen["utilisation"].min())
+
+
+METRICS = (least,)
