@@ -204,10 +204,8 @@ class Connection:
                 self.own_segments += 1
         elif operation == "cc":
             tcp.set_congestion_control(self.socket, words[0])
-        elif operation == "tc":
-            kernel.run(["tc", *words[0].split()], "sender")
-        elif operation == "ip":
-            kernel.run(["ip", *words[0].split()], "sender")
+        elif operation in ("tc", "ip"):
+            kernel.run([operation, *words[0].split()], "sender")
         elif operation == "sysctl":
             entry["refused"] = write_sysctl(*words)
         sent += self.take()
