@@ -33,7 +33,6 @@ QUEUES = {
 RIVALS = ("CoDel", "PIE", "SFQ-CoDel", "FQ-CoDel")
 OPTIMUM = "FIFO"
 WAIT, COMPLETION = "Longest wait (ms)", "FCT (FIFO: 1)"
-PACES = {"unpaced": "bursts", "paced": "paced"}
 
 
 def table(runs: Sequence[traces.Run]) -> pl.DataFrame:
@@ -41,12 +40,12 @@ def table(runs: Sequence[traces.Run]) -> pl.DataFrame:
 
     `peak_ms` is the longest wait of a packet whose flow was in slow start when it came;
     `fct_s` the mean completion time of the flows, `slowest_s` that of the last, and `fct_ratio` the
-    mean time over that with a FIFO that never drops.
+    mean time over that with a FIFO that never drops, null where there is none.
     """
     rows = [
         {
             "queue": QUEUES[str(run.axes["experiment"])],
-            "senders": PACES[str(run.axes["senders"])],
+            "senders": str(run.axes["senders"]),
             "flows": run.field("experiment.flows.0.count"),
             "rtt_ms": units.parse_time(run.field("experiment.rtt")) / 1e6,
             "seed": run.field("seed"),
@@ -73,7 +72,7 @@ def table(runs: Sequence[traces.Run]) -> pl.DataFrame:
 def plot(table: pl.DataFrame) -> ggplot:
     """Delay above, completion time below; a panel per number of flows, unpaced senders."""
     shown = (
-        table.filter(pl.col("senders") == "bursts")
+        table.filter(pl.col("senders") == "unpaced")
         .unpivot(
             ["peak_ms", "fct_ratio"], index=["queue", "flows", "rtt_ms"], variable_name="measure"
         )
@@ -120,7 +119,7 @@ def delay_ratio(
 
 def longest_at(table: pl.DataFrame, queue: str, flows: int) -> float | None:
     """The RTT at which a queue's wait is longest, in ms."""
-    chosen = _of(table, queue, 0, 1e9, "bursts").filter(pl.col("flows") == flows)
+    chosen = _of(table, queue, 0, 1e9, "unpaced").filter(pl.col("flows") == flows)
     return scalar(chosen.sort("peak_ms")["rtt_ms"].last()) if len(chosen) else None
 
 
@@ -133,15 +132,15 @@ def slowest_completion(
 
 def wait_in_rtts(table: pl.DataFrame, queue: str, rtt_from: float) -> float | None:
     """The longest wait over the RTT, the largest over flows and RTTs."""
-    chosen = _of(table, queue, rtt_from, 1e9, "bursts")
+    chosen = _of(table, queue, rtt_from, 1e9, "unpaced")
     return scalar((chosen["peak_ms"] / chosen["rtt_ms"]).max())
 
 
-def pacing_effect(table: pl.DataFrame, queue: str, rtt_from: float) -> float | None:
+def pacing_effect(table: pl.DataFrame, queue: str, rtt_from: float, senders: str) -> float | None:
     """The longest wait of paced senders over that of unpaced ones, mean over flows and RTTs."""
     paced, bursts = (
-        _of(table, queue, rtt_from, 1e9, senders).select("flows", "rtt_ms", "peak_ms")
-        for senders in ("paced", "bursts")
+        _of(table, queue, rtt_from, 1e9, pace).select("flows", "rtt_ms", "peak_ms")
+        for pace in (senders, "unpaced")
     )
     both = paced.join(bursts, on=["flows", "rtt_ms"], suffix="_bursts")
     return scalar((both["peak_ms"] / both["peak_ms_bursts"]).mean())
@@ -150,7 +149,7 @@ def pacing_effect(table: pl.DataFrame, queue: str, rtt_from: float) -> float | N
 def _reductions(table: pl.DataFrame, queue: str) -> pl.Series:
     """The least wait of the rivals over a queue's, at each number of flows and RTT."""
     case = ["flows", "rtt_ms"]
-    unpaced = table.filter(pl.col("senders") == "bursts")
+    unpaced = table.filter(pl.col("senders") == "unpaced")
     best = unpaced.filter(pl.col("queue").is_in(RIVALS)).group_by(case).agg(pl.col("peak_ms").min())
     own = unpaced.filter(pl.col("queue") == queue).join(best, on=case, suffix="_best")
     return own["peak_ms_best"] / own["peak_ms"]
@@ -170,7 +169,7 @@ def completion_over_best(table: pl.DataFrame, queue: str) -> float | None:
     """Completion time over the shortest with a rival: the median over numbers of flows, the largest
     of these over the RTTs."""
     case = ["flows", "rtt_ms"]
-    unpaced = table.filter(pl.col("senders") == "bursts")
+    unpaced = table.filter(pl.col("senders") == "unpaced")
     best = unpaced.filter(pl.col("queue").is_in(RIVALS)).group_by(case).agg(pl.col("fct_s").min())
     own = unpaced.filter(pl.col("queue") == queue).join(best, on=case, suffix="_best")
     ratios = own.with_columns(ratio=pl.col("fct_s") / pl.col("fct_s_best"))

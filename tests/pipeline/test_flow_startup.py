@@ -11,7 +11,7 @@ from sandglass.traces import Run
 from tests.pipeline.synthetic import document
 
 MS = 10**6
-BURSTS = "bursts"
+BURSTS = "unpaced"
 
 
 def made(directory: Path, *, experiment: str = "pub4-codel", seed: int = 1) -> Run:
@@ -115,8 +115,8 @@ def test_pub4_metrics() -> None:
     assert pub4.longest_at(TABLE, "CoDel", 1) == 100
     assert pub4.slowest_completion(TABLE, "CoDel", 200, 1000, BURSTS) == 1.5
     assert pub4.wait_in_rtts(TABLE, "Predict", 100) == 0.45
-    assert pub4.pacing_effect(TABLE, "CoDel", 100) == 2
-    assert pub4.pacing_effect(TABLE, "Predict", 100) == pytest.approx(0.2)
+    assert pub4.pacing_effect(TABLE, "CoDel", 100, "paced") == 2
+    assert pub4.pacing_effect(TABLE, "Predict", 100, "paced") == pytest.approx(0.2)
 
 
 def test_pub4_against_the_best_rival_of_each_case() -> None:
@@ -142,7 +142,7 @@ def test_pub4_without_data_has_no_value() -> None:
     assert pub4.longest_at(TABLE, "PIE", 1) is None
     assert pub4.slowest_completion(TABLE, "CoDel", 500, 1000, BURSTS) is None
     assert pub4.wait_in_rtts(TABLE, "Predict", 500) is None
-    assert pub4.pacing_effect(TABLE, "CoDel", 200) is None
+    assert pub4.pacing_effect(TABLE, "CoDel", 200, "paced") is None
 
 
 def arrivals(directory: Path, dropped_ms: list[int | None]) -> Run:
