@@ -9,7 +9,8 @@
  *
  * Derived: each arrival counts in both averages, with the length of the whole
  * queue, since there is one queue and the paper's thresholds are of that one.
- * What was signalled is counted by each for its own packets.
+ * Each spaces signals among its own packets, as the RED that the paper cites
+ * does (Floyd and Jacobson 1993).
  */
 #ifndef DUALRED_DUAL_H
 #define DUALRED_DUAL_H
@@ -32,13 +33,13 @@ enum dual_kind {
 /**
  * struct dual_params - settings
  * @red:	of each RED
- * @uniform:	whether distances between signals are uniform, equation (3) of ../red.h; else
- *		each packet is signalled with the probability of equation (2), whatever became
- *		of those before it
+ * @independent: whether each packet is signalled with the probability of equation (2) of
+ *		../red.h, whatever became of those before it; else distances between signals
+ *		are uniform, equation (3)
  */
 struct dual_params {
 	struct red_params	red[DUAL_KINDS];
-	bool			uniform;
+	bool			independent;
 };
 
 /**
@@ -111,7 +112,7 @@ static inline enum red_verdict dual_arrival(const struct dual_params *params,
 	struct red_vars *red = &vars->red[kind];
 	const enum red_verdict verdict = red_arrival(&params->red[kind], red, random);
 
-	if (!params->uniform)
+	if (params->independent)
 		red->count = 0;
 	return verdict;
 }

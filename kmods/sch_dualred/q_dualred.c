@@ -13,7 +13,7 @@ static const struct tc_option options[] = {
 	{ "avpkt",	TC_NUMBER,	TCA_DUALRED_AVPKT, "b", DUALRED_LEAST_AVPKT,
 	  DUALRED_MOST_AVPKT },
 	{ "bytes",	TC_FLAG,	TCA_DUALRED_BYTES },
-	{ "uniform",	TC_FLAG,	TCA_DUALRED_UNIFORM },
+	{ "independent",	TC_FLAG,	TCA_DUALRED_INDEPENDENT },
 	{ "drop_min",	TC_NUMBER,	TCA_DUALRED_DROP_MIN },
 	{ "drop_max",	TC_NUMBER,	TCA_DUALRED_DROP_MAX },
 	{ "drop_probability", TC_FRACTION, TCA_DUALRED_DROP_PROBABILITY },

@@ -121,7 +121,7 @@ static const struct nla_policy dualred_policy[TCA_DUALRED_MAX + 1] = {
 	[TCA_DUALRED_LIMIT]		= NLA_POLICY_FULL_RANGE(NLA_U32, &limits),
 	[TCA_DUALRED_AVPKT]		= NLA_POLICY_FULL_RANGE(NLA_U32, &sizes),
 	[TCA_DUALRED_BYTES]		= NLA_POLICY_MAX(NLA_U32, 1),
-	[TCA_DUALRED_UNIFORM]		= NLA_POLICY_MAX(NLA_U32, 1),
+	[TCA_DUALRED_INDEPENDENT]	= NLA_POLICY_MAX(NLA_U32, 1),
 	[TCA_DUALRED_DROP_MIN]		= { .type = NLA_U32 },
 	[TCA_DUALRED_DROP_MAX]		= { .type = NLA_U32 },
 	[TCA_DUALRED_DROP_PROBABILITY]	= NLA_POLICY_FULL_RANGE(NLA_U32, &fractions),
@@ -155,8 +155,8 @@ static struct dualred_options dualred_replaced(struct dualred_options options,
 		options.avpkt = nla_get_u32(tb[TCA_DUALRED_AVPKT]);
 	if (tb[TCA_DUALRED_BYTES])
 		options.bytes = nla_get_u32(tb[TCA_DUALRED_BYTES]);
-	if (tb[TCA_DUALRED_UNIFORM])
-		options.params.uniform = nla_get_u32(tb[TCA_DUALRED_UNIFORM]);
+	if (tb[TCA_DUALRED_INDEPENDENT])
+		options.params.independent = nla_get_u32(tb[TCA_DUALRED_INDEPENDENT]);
 	dualred_replace_red(&options.params.red[DUAL_DROP], tb, TCA_DUALRED_DROP_MIN);
 	dualred_replace_red(&options.params.red[DUAL_MARK], tb, TCA_DUALRED_MARK_MIN);
 	return options;
@@ -273,7 +273,7 @@ static int dualred_dump(struct Qdisc *sch, struct sk_buff *skb)
 	    nla_put_u32(skb, TCA_DUALRED_LIMIT, sch->limit) ||
 	    nla_put_u32(skb, TCA_DUALRED_AVPKT, q->options.avpkt) ||
 	    nla_put_u32(skb, TCA_DUALRED_BYTES, q->options.bytes) ||
-	    nla_put_u32(skb, TCA_DUALRED_UNIFORM, q->params.uniform) ||
+	    nla_put_u32(skb, TCA_DUALRED_INDEPENDENT, q->params.independent) ||
 	    dualred_put_red(skb, &q->params.red[DUAL_DROP], TCA_DUALRED_DROP_MIN) ||
 	    dualred_put_red(skb, &q->params.red[DUAL_MARK], TCA_DUALRED_MARK_MIN)) {
 		nla_nest_cancel(skb, opts);

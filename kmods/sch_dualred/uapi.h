@@ -15,7 +15,7 @@ enum {
 	TCA_DUALRED_LIMIT,		/* u32, packets: the buffer */
 	TCA_DUALRED_AVPKT,		/* u32, bytes */
 	TCA_DUALRED_BYTES,		/* u32, 0 or 1: thresholds and averages in bytes */
-	TCA_DUALRED_UNIFORM,		/* u32, 0 or 1 */
+	TCA_DUALRED_INDEPENDENT,	/* u32, 0 or 1 */
 	TCA_DUALRED_DROP_MIN,		/* u32, packets or bytes */
 	TCA_DUALRED_DROP_MAX,		/* u32, packets or bytes */
 	TCA_DUALRED_DROP_PROBABILITY,	/* u32, 1/2^31, at DROP_MAX */

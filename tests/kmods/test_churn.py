@@ -11,7 +11,7 @@ TIMES = 10_000
 CHURN = {
     "dualred": (
         "rate 20mbit limit 100 drop_min 20 mark_min 10",
-        "limit 200 bytes drop_min 20000 mark_min 15000 mark_weight 0.002 uniform",
+        "limit 200 bytes drop_min 20000 mark_min 15000 mark_weight 0.002 independent",
     ),
     "hred": ("rate 20mbit rtt 10ms limit 100 ecn", "limit 200 gentle"),
     "pi2": ("limit 100 ecn", "limit 50 target 5ms"),

@@ -29,7 +29,7 @@ NEVER = 2**32 - 1  # a random number that only certainty signals
 
 
 class DualParams(ctypes.Structure):
-    _fields_ = [("red", Params * 2), ("uniform", c_bool)]
+    _fields_ = [("red", Params * 2), ("independent", c_bool)]
 
 
 class DualVars(ctypes.Structure):
@@ -50,10 +50,10 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
     return loaded
 
 
-def dual(library: ctypes.CDLL, drop: Params, mark: Params, uniform: bool = False) -> DualParams:
+def dual(library: ctypes.CDLL, drop: Params, mark: Params, independent: bool = False) -> DualParams:
     for red in (drop, mark):
         library.red_prepare(byref(red))
-    return DualParams((Params * 2)(drop, mark), uniform)
+    return DualParams((Params * 2)(drop, mark), independent)
 
 
 @given(weights, weights, st.lists(st.tuples(lengths, st.sampled_from(KINDS)), max_size=30))
@@ -93,12 +93,12 @@ decisions = st.lists(
 
 
 @given(reds(), reds(), decisions)
-def test_each_packet_has_the_probability_of_its_red(
+def test_independent_draws_have_the_probability_of_the_red(
     library: ctypes.CDLL, drop: Params, mark: Params, arrivals: list[tuple[int, int, int, int]]
 ) -> None:
     """Equation (2), whatever became of the packets before."""
     drop.gentle = mark.gentle = False
-    params, state = dual(library, drop, mark), DualVars()
+    params, state = dual(library, drop, mark, independent=True), DualVars()
     for of_drop, of_mark, kind, random in arrivals:
         state.red[DROP].avg, state.red[MARK].avg = of_drop, of_mark
         prob = library.red_probability(byref(params.red[kind]), state.red[kind].avg)
@@ -112,7 +112,7 @@ def test_uniform_distances_are_counted_by_kind(
     library: ctypes.CDLL, drop: Params, mark: Params, arrivals: list[tuple[int, int, int, int]]
 ) -> None:
     """Packets of the other kind in between change nothing: each is a RED of kmods/red.h."""
-    params, state = dual(library, drop, mark, uniform=True), DualVars()
+    params, state = dual(library, drop, mark), DualVars()
     alone = (Vars * 2)()
     for of_drop, of_mark, kind, random in arrivals:
         state.red[DROP].avg, state.red[MARK].avg = of_drop, of_mark
@@ -257,17 +257,17 @@ def test_both_kinds_lose_what_the_buffer_has_no_room_for(lab: Lab) -> None:
 
 
 @pytest.mark.lab
-def test_uniform_distances(lab: Lab) -> None:
-    """At a standing queue: never more than 1/p packets from one mark to the next."""
+def test_distances_are_uniform_or_independent(lab: Lab) -> None:
+    """At a standing queue: at most 1/p packets from one mark to the next, or any number."""
     standing = NEEDED | {
         "limit": 60, "drop_min": 2000, "drop_max": 2001, "mark_min": 0, "mark_max": 1000
     }  # fmt: skip
 
-    def longest(uniform: bool) -> int:
+    def longest(independent: bool) -> int:
         run = lab(
             dumbbell(
                 flow("udp", rate="12mbit", ecn=True),
-                queue=standing | {"uniform": uniform},
+                queue=standing | {"independent": independent},
                 duration="20s",
                 record=["packets", "queues"],
             )
@@ -281,8 +281,8 @@ def test_uniform_distances(lab: Lab) -> None:
         return max(distances)
 
     # p is 0.058 to 0.06
-    assert longest(uniform=True) <= 18
-    assert longest(uniform=False) > 36
+    assert longest(independent=False) <= 18
+    assert longest(independent=True) > 36
 
 
 @pytest.mark.lab
@@ -292,7 +292,7 @@ def test_options_are_what_was_given_or_the_papers(lab: Lab) -> None:
         "limit": 1000,
         "avpkt": FULL,
         "bytes": False,
-        "uniform": False,
+        "independent": False,
         "drop_min": 20,
         "drop_max": 60,
         "drop_probability": 0.1,
@@ -351,14 +351,14 @@ def test_options_can_be_changed(tmp_path: Path) -> None:
     show = "r1 tc qdisc show dev r1-eth0"
     said = prompt(
         str(written(sharing(NEEDED), tmp_path / "dualred.yaml")),
-        *[show, f"{change} drop_min 25 mark_max 40 uniform limit 80", show],
-        *[f"{change} bytes drop_min 3000 mark_min 2000 mark_max 0 nouniform", show],
+        *[show, f"{change} drop_min 25 mark_max 40 independent limit 80", show],
+        *[f"{change} bytes drop_min 3000 mark_min 2000 mark_max 0 noindependent", show],
     )
     link = "dualred 10: parent 1:1 rate 10Mbit limit"
     drop, mark = "drop_probability 0.1 drop_weight 0.002", "mark_probability 1 mark_weight 1"
     assert re.findall(r"qdisc (dualred .*)", said) == [
         f"{link} 1000p avpkt 1514b drop_min 20 drop_max 60 {drop} mark_min 10 mark_max 10 {mark} ",
-        f"{link} 80p avpkt 1514b uniform drop_min 25 drop_max 75 {drop} "
+        f"{link} 80p avpkt 1514b independent drop_min 25 drop_max 75 {drop} "
         f"mark_min 10 mark_max 40 {mark} ",
         f"{link} 80p avpkt 1514b bytes drop_min 3000 drop_max 9000 {drop} "
         f"mark_min 2000 mark_max 2000 {mark} ",
