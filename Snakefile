@@ -34,5 +34,6 @@ rule all:
 
 
 include: "pipelines/abe/rules.smk"
+include: "pipelines/dctcp_internet/rules.smk"
 include: "pipelines/flow_startup/rules.smk"
 include: "pipelines/ls_aimd/rules.smk"

@@ -11,7 +11,7 @@ from sandglass import grid
 from sandglass.cache import ROOT
 
 REFERENCE = ROOT / "results" / "reference"
-PROFILES = {"abe": "paper", "flow_startup": "quick"}
+PROFILES = {"abe": "paper", "flow_startup": "quick", "dctcp_internet": "quick"}
 """The profile that a paper's reference is of."""
 KEY = ["experiment", "settings"]
 BUILD = ["kernel_build", "modules"]

@@ -1,0 +1,113 @@
+"""Fig. 2: windows of a Reno and a DCTCP flow against time, and where they were signalled."""
+
+from collections.abc import Sequence
+
+import polars as pl
+from plotnine import (
+    aes,
+    facet_wrap,
+    geom_line,
+    geom_point,
+    ggplot,
+    labs,
+    scale_color_manual,
+)
+
+from pipelines.dctcp_internet import sharing
+from sandglass import figures, traces
+from sandglass.verdicts import scalar
+
+STEP_NS = 50 * 10**6
+SHOWN_S = (10, 40)
+
+
+def table(runs: Sequence[traces.Run]) -> pl.DataFrame:
+    """One row per seed, flow and 50 ms after the warm-up: the last window, and the packets that
+    were marked or dropped."""
+    return pl.concat([_over_time(run) for run in runs])
+
+
+def _over_time(run: traces.Run) -> pl.DataFrame:
+    names = {
+        flow["id"]: "Reno" if flow["cc"] == sharing.CC_RENO else "DCTCP"
+        for flow in run.field("flows")
+    }
+
+    def binned(column: str) -> pl.Expr:
+        return (pl.col(column) // STEP_NS * STEP_NS).alias("start_ns")
+
+    windows = (
+        run.records("acks")
+        .sort("time_ns")
+        .group_by("flow", binned("time_ns"))
+        .agg(pl.col("cwnd_packets").last())
+        .collect()
+    )
+    signalled = pl.col("drop_ns").is_not_null() | (
+        (pl.col("ecn_out") == 3) & (pl.col("ecn_in") != 3)
+    )
+    signals = (
+        traces.forward(run)
+        .filter(signalled)
+        .group_by("flow", binned("enqueue_ns"))
+        .agg(signals=pl.len())
+        .collect()
+    )
+    return (
+        windows.join(signals, on=["flow", "start_ns"], how="left")
+        .filter(pl.col("start_ns") >= sharing.WARM_UP_NS)
+        .sort("flow", "start_ns")
+        .select(
+            seed=pl.lit(run.field("seed"), pl.Int64),
+            flow=pl.col("flow").replace_strict(names, return_dtype=pl.String),
+            time_s=pl.col("start_ns") / 1e9,
+            cwnd_packets="cwnd_packets",
+            signals=pl.col("signals").fill_null(0),
+        )
+    )
+
+
+def plot(table: pl.DataFrame) -> ggplot:
+    """A panel per flow: its window, and below it a point where it was signalled."""
+    shown = table.filter(
+        (pl.col("seed") == pl.col("seed").min()) & pl.col("time_s").is_between(*SHOWN_S)
+    )
+    drawn: ggplot = (
+        ggplot(shown, aes("time_s", "cwnd_packets", color="flow"))
+        + facet_wrap("flow", ncol=1)
+        + geom_line(show_legend=False)
+        + geom_point(
+            aes(y=0), data=shown.filter(pl.col("signals") > 0), shape="|", show_legend=False
+        )
+        + scale_color_manual(figures.PALETTE)
+        + labs(x="Time (s)", y="cwnd (packets)")
+    )
+    return drawn
+
+
+def window_ratio(table: pl.DataFrame) -> float | None:
+    """Reno's mean window over DCTCP's, all seeds."""
+    reno, dctcp = (scalar(_of(table, flow)["cwnd_packets"].mean()) for flow in ("Reno", "DCTCP"))
+    return reno / dctcp if reno is not None and dctcp else None
+
+
+def signals_ratio(table: pl.DataFrame) -> float | None:
+    """DCTCP's marks for each of Reno's drops."""
+    dctcp, reno = (scalar(_of(table, flow)["signals"].sum()) for flow in ("DCTCP", "Reno"))
+    return dctcp / reno if dctcp is not None and reno else None
+
+
+def spread_ratio(table: pl.DataFrame) -> float | None:
+    """The standard deviation of DCTCP's window over that of Reno's."""
+    dctcp, reno = (
+        scalar(_of(table, flow).select(pl.col("cwnd_packets").std()).item())
+        for flow in ("DCTCP", "Reno")
+    )
+    return dctcp / reno if dctcp is not None and reno else None
+
+
+METRICS = (window_ratio, signals_ratio, spread_ratio)
+
+
+def _of(table: pl.DataFrame, flow: str) -> pl.DataFrame:
+    return table.filter(pl.col("flow") == flow)

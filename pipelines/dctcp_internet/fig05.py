@@ -1,0 +1,91 @@
+"""Fig. 5: sharing, utilisation and queue against a marking threshold."""
+
+from collections.abc import Sequence
+
+import polars as pl
+from plotnine import (
+    aes,
+    facet_wrap,
+    geom_hline,
+    geom_line,
+    geom_point,
+    ggplot,
+    labs,
+    scale_color_manual,
+    scale_shape_manual,
+)
+
+from pipelines.dctcp_internet import sharing
+from sandglass import figures, traces
+from sandglass.verdicts import scalar
+
+PANELS = {
+    "ratio": "Throughput, Reno / DCTCP",
+    "utilisation": "Utilisation",
+    "occupancy": "Mean queue (BDP)",
+}
+
+
+def table(runs: Sequence[traces.Run]) -> pl.DataFrame:
+    """One row per Min_Thresh_Reno (`minimum`, BDP) and `relative` = K / Min_Thresh_Reno; means
+    over the seeds."""
+    return sharing.means([thresholds(run) | sharing.steady(run) for run in runs])
+
+
+def thresholds(run: traces.Run) -> dict[str, float]:
+    """Min_Thresh_Reno in BDP, and K over it."""
+    minimum = sharing.setting(run, "drop_min")
+    return {"minimum": minimum, "relative": round(sharing.setting(run, "mark_min") / minimum, 3)}
+
+
+def plot(table: pl.DataFrame) -> ggplot:
+    """A panel per measure, a line per Min_Thresh_Reno; dotted: equal shares."""
+    order = sharing.label("minimum", "{} BDP")
+    shown = sharing.long(table.with_columns(threshold=order), ["threshold", "relative"], PANELS)
+    equal = pl.DataFrame({"measure": [PANELS["ratio"]], "y": [1.0]}).with_columns(
+        pl.col("measure").cast(shown.schema["measure"])
+    )
+    drawn: ggplot = (
+        ggplot(shown, aes("relative", "value", color="threshold", shape="threshold"))
+        + facet_wrap("measure", scales="free_y")
+        + geom_hline(aes(yintercept="y"), data=equal, linetype="dotted")
+        + geom_line()
+        + geom_point(size=1.5)
+        + scale_color_manual(figures.PALETTE)
+        + scale_shape_manual(figures.SHAPES)
+        + labs(x="K / Min_Thresh_Reno", y="", color="Min_Thresh_Reno", shape="Min_Thresh_Reno")
+    )
+    return drawn
+
+
+def equal_for(table: pl.DataFrame) -> float | None:
+    """The share of minimum thresholds that have some K with equal shares."""
+    found = [
+        sharing.equal_sharing(rows, "relative") is not None for _, rows in table.group_by("minimum")
+    ]
+    return sum(found) / len(found)
+
+
+def steps_explain(table: pl.DataFrame, minimum: float, low: float, high: float) -> float | None:
+    """The larger of two ratios over the smaller, at K that hold as many packets."""
+    ratios = [
+        scalar(
+            table.filter(
+                ((pl.col("minimum") - minimum).abs() < 1e-6)
+                & ((pl.col("relative") - relative).abs() < 1e-6)
+            )["ratio"].mean()
+        )
+        for relative in (low, high)
+    ]
+    if ratios[0] is None or ratios[1] is None:
+        return None
+    return max(ratios[0] / ratios[1], ratios[1] / ratios[0])
+
+
+def starving(table: pl.DataFrame, beyond: float) -> float | None:
+    """The least share of the link's goodput that either flow has, with K beyond some multiple."""
+    ratio = table.filter(pl.col("relative") >= beyond)["ratio"]
+    return scalar(pl.select(pl.min_horizontal(ratio, 1 / ratio)).to_series().min())
+
+
+METRICS = (equal_for, steps_explain, starving)

@@ -1,0 +1,83 @@
+"""Fig. 8: Jain's index over the marking slope's minimum threshold and maximum probability."""
+
+from typing import Any
+
+import polars as pl
+from plotnine import (
+    aes,
+    geom_line,
+    geom_text,
+    geom_tile,
+    ggplot,
+    labs,
+    scale_fill_gradient,
+    scale_x_continuous,
+    scale_y_continuous,
+)
+
+from pipelines.dctcp_internet.slopes import ridge, table
+from sandglass.verdicts import scalar
+
+
+def plot(table: pl.DataFrame) -> ggplot:
+    """A tile per setting with its index; the line is the ridge, where shares are equal."""
+    minima = table["minimum"].unique().sort()
+    probabilities = table["probability"].unique().sort()
+    # tiles stand side by side: the settings are not evenly spaced
+    shown = table.with_columns(
+        x=pl.col("probability").replace_strict(probabilities, range(len(probabilities))),
+        y=pl.col("minimum").replace_strict(minima, range(len(minima))),
+        text=pl.format("{}", pl.col("jain").round(2)),
+    )
+    crest = ridge(table).drop_nulls("measured").filter(pl.col("relative") > 1)
+    places = shown.select("relative", "x").unique().join(crest, on="relative").sort("x")
+    line = places.with_columns(y=_between(places["measured"], minima))
+    drawn: ggplot = (
+        ggplot(shown, aes("x", "y"))
+        + geom_tile(aes(fill="jain"))
+        + geom_line(data=line, color="#D55E00", size=1.2)
+        + geom_text(aes(label="text"), size=6)
+        + scale_fill_gradient(low="#FFFFFF", high="#56B4E9")
+        + scale_x_continuous(**_marks(probabilities))
+        + scale_y_continuous(**_marks(minima))
+        + labs(
+            x="Max_Prob_DCTCP",
+            y="Min_Thresh_DCTCP (BDP)",
+            fill="Jain's index",
+        )
+    )
+    return drawn
+
+
+def _marks(values: pl.Series) -> dict[str, Any]:
+    """Breaks and labels of an axis with values that stand side by side."""
+    return {"breaks": list(range(len(values))), "labels": [f"{value:g}" for value in values]}
+
+
+def _between(values: pl.Series, marks: pl.Series) -> pl.Series:
+    """Where values lie among marks that are drawn at 0, 1, 2, ..."""
+    steps = marks.to_list()
+    found = []
+    for value in values:
+        above = next((i for i, mark in enumerate(steps) if mark >= value), len(steps) - 1)
+        low = max(above - 1, 0)
+        width = steps[above] - steps[low]
+        found.append(low + ((value - steps[low]) / width if width else 0.0))
+    return pl.Series(found)
+
+
+def best(table: pl.DataFrame) -> float | None:
+    """For each Min_Thresh_DCTCP below Reno's the largest index; the least of these."""
+    below = table.filter(pl.col("minimum") < 1)
+    return scalar(below.group_by("minimum").agg(pl.col("jain").max())["jain"].min())
+
+
+def far_from_ridge(table: pl.DataFrame, minimum: float, probability: float) -> float | None:
+    """The index at one setting."""
+    chosen = (pl.col("minimum") == minimum) & (pl.col("probability") == probability)
+    return scalar(table.filter(chosen)["jain"].mean())
+
+
+METRICS = (best, far_from_ridge)
+
+__all__ = ["METRICS", "plot", "table"]

@@ -1,0 +1,47 @@
+"""Fig. 9: marking slopes with equal shares, against equation (3)."""
+
+from collections.abc import Sequence
+
+import polars as pl
+from plotnine import aes, geom_line, geom_point, ggplot, labs
+
+from pipelines.dctcp_internet import slopes
+from sandglass import figures, traces
+from sandglass.verdicts import scalar
+
+CURVE_POINTS = 80
+
+
+def table(runs: Sequence[traces.Run]) -> pl.DataFrame:
+    """One row per ratio of maximum probabilities: see `slopes.ridge`."""
+    return slopes.ridge(slopes.table(runs))
+
+
+def plot(table: pl.DataFrame) -> ggplot:
+    """Points are measured, the line is equation (3)."""
+    most = scalar(table["relative"].max()) or 1.0
+    curve = pl.DataFrame(
+        [
+            (relative, slopes.rule(relative))
+            for relative in (1 + (most - 1) * n / CURVE_POINTS for n in range(CURVE_POINTS + 1))
+        ],
+        schema=["relative", "rule"],
+        orient="row",
+    )
+    drawn: ggplot = (
+        ggplot(table.drop_nulls("measured"), aes("relative", "measured"))
+        + geom_line(aes(y="rule"), data=curve, color="#666666")
+        + geom_point(size=2, color=figures.PALETTE[0])
+        + labs(x="Max_Prob_DCTCP / Max_Prob_Reno", y="Min_Thresh_DCTCP / Min_Thresh_Reno")
+    )
+    return drawn
+
+
+def rule_error(table: pl.DataFrame) -> float | None:
+    """The median over all ratios of |measured / equation (3) - 1|, in percent; where no minimum
+    threshold gave equal shares the error is 100."""
+    errors = ((table["measured"] / table["rule"] - 1).abs() * 100).fill_null(100)
+    return scalar(errors.median())
+
+
+METRICS = (rule_error,)

@@ -1,0 +1,122 @@
+"""How flows share the link in steady state, and where they share it equally."""
+
+import math
+from collections.abc import Sequence
+
+import polars as pl
+
+from sandglass import traces, units
+from sandglass.errors import SandglassError
+from sandglass.traces import Run
+from sandglass.verdicts import scalar
+
+WARM_UP_NS = 10 * 10**9
+"""Slow start and what it leaves in averages, which no figure but the first is about."""
+
+CC_RENO = "reno"
+MEASURES = ("ratio", "utilisation", "occupancy", "jain")
+
+
+def bdp_bytes(run: Run) -> float:
+    """The bandwidth-delay product, bytes."""
+    rate = units.parse_rate(run.field("experiment.bottleneck.rate"))
+    return float(units.bdp_bytes(rate, units.parse_time(run.field("experiment.rtt"))))
+
+
+def setting(run: Run, option: str) -> float:
+    """A threshold of the queue as the experiment has it, in BDP."""
+    length = units.parse_length(run.field(f"experiment.bottleneck.queue.{option}"))
+    if length.unit != "bdp":
+        raise SandglassError(f"{run.directory}: {option} is no share of the BDP")
+    return float(length.amount)
+
+
+def probability(run: Run, kind: str) -> float:
+    """The maximum probability of the RED that drops or marks."""
+    return float(run.field(f"experiment.bottleneck.queue.{kind}_probability"))
+
+
+def goodputs(run: Run) -> pl.DataFrame:
+    """One row per flow: `reno`, whether it is one, and `mbit`, its goodput after the warm-up."""
+    kinds = pl.DataFrame(
+        [(flow["id"], flow["cc"] == CC_RENO) for flow in run.field("flows")],
+        schema={"flow": pl.UInt16, "reno": pl.Boolean},
+        orient="row",
+    )
+    end = units.parse_time(run.field("experiment.duration"))
+    before = pl.col("bytes").filter(pl.col("time_ns") <= WARM_UP_NS).max().fill_null(0)
+    sent = (
+        run.records("goodput")
+        .with_columns(pl.col("bytes").cast(pl.Int64))
+        .group_by("flow")
+        .agg(mbit=(pl.col("bytes").max() - before) * 8e3 / (end - WARM_UP_NS))
+        .collect()
+    )
+    return kinds.join(sent, on="flow", how="left", maintain_order="left").fill_null(0)
+
+
+def jain(shares: pl.Series) -> float:
+    """Jain's fairness index: 1 where all are equal, 1/n where one has all."""
+    return math.fsum(shares) ** 2 / (len(shares) * math.fsum(share**2 for share in shares))
+
+
+def steady(run: Run) -> dict[str, float]:
+    """After the warm-up: `ratio` of a Reno flow's mean goodput and a DCTCP flow's (NaN without
+    both), `jain` over all flows, `utilisation` of the link, `occupancy`, the mean queue in BDP."""
+    flows = goodputs(run)
+    reno, other = (
+        scalar(flows.filter(pl.col("reno") == kind)["mbit"].mean()) for kind in (True, False)
+    )
+    samples = traces.queue_samples(run).filter(pl.col("time_ns") >= WARM_UP_NS)
+    sent = samples["sent_bytes"].cast(pl.Int64)
+    seconds = (samples["time_ns"][-1] - samples["time_ns"][0]) / 1e9
+    rate = units.parse_rate(run.field("experiment.bottleneck.rate"))
+    backlog = scalar(samples["backlog_bytes"].mean()) or 0.0
+    return {
+        "ratio": reno / other if reno and other else math.nan,
+        "jain": jain(flows["mbit"]),
+        "utilisation": (sent[-1] - sent[0]) * 8 / (seconds * rate),
+        "occupancy": backlog / bdp_bytes(run),
+    }
+
+
+def means(rows: Sequence[dict[str, float]]) -> pl.DataFrame:
+    """Means over the seeds of rows that are alike but for MEASURES; of ratios the geometric one."""
+    keys = [name for name in rows[0] if name not in MEASURES]
+    return (
+        pl.DataFrame(rows)
+        .group_by(keys)
+        .agg(
+            pl.len().alias("seeds"),
+            pl.col("ratio").log().mean().exp(),
+            pl.col("utilisation", "occupancy", "jain").mean(),
+        )
+        .sort(keys)
+    )
+
+
+def equal_sharing(table: pl.DataFrame, over: str) -> dict[str, float] | None:
+    """Where the ratio falls through 1 as `over` grows, by linear interpolation of its logarithm:
+    the place `over`, and the other measures there. None where it does not."""
+    points = table.sort(over).with_columns(level=pl.col("ratio").log())
+    for low, high in zip(
+        points.head(-1).iter_rows(named=True), points.tail(-1).iter_rows(named=True), strict=True
+    ):
+        if low["level"] >= 0 > high["level"]:
+            part = low["level"] / (low["level"] - high["level"])
+            names = (over, "utilisation", "occupancy")
+            return {name: low[name] + part * (high[name] - low[name]) for name in names}
+    return None
+
+
+def long(table: pl.DataFrame, index: Sequence[str], measures: dict[str, str]) -> pl.DataFrame:
+    """Measures below each other, by the names that a figure's panels have."""
+    panels = pl.Enum(list(measures.values()))
+    return table.unpivot(list(measures), index=list(index), variable_name="measure").with_columns(
+        pl.col("measure").replace_strict(measures, return_dtype=panels)
+    )
+
+
+def label(column: str, text: str) -> pl.Expr:
+    """Numbers as a legend shows them, such as '0.5 BDP'."""
+    return pl.format(text, pl.col(column).round(3))

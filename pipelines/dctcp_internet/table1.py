@@ -1,0 +1,106 @@
+"""Table I: K at equal sharing, utilisation and queue, beside the paper's numbers."""
+
+from collections.abc import Sequence
+
+import polars as pl
+from plotnine import (
+    aes,
+    facet_wrap,
+    geom_point,
+    ggplot,
+    labs,
+    position_dodge,
+    scale_color_manual,
+    scale_shape_manual,
+)
+
+from pipelines.dctcp_internet import sharing
+from pipelines.dctcp_internet.fig05 import thresholds
+from sandglass import figures, traces
+from sandglass.verdicts import scalar
+
+QUANTITIES = ("K/M", "U_DR", "O_DR", "U_2R", "O_2R")
+PAPER = {
+    "1/8": (0.125, 2.3, 0.98, 0.207, 0.946, 0.216),
+    "1/4": (0.25, 1.73, 0.987, 0.335, 0.968, 0.336),
+    "1/2": (0.5, 1.34, 0.996, 0.548, 0.986, 0.524),
+    "1/sqrt2": (0.707107, 1.26, 0.999, 0.724, 0.995, 0.679),
+    "1": (1.0, 1.16, 1.0, 0.99, 0.999, 0.914),
+}
+
+
+def table(runs: Sequence[traces.Run]) -> pl.DataFrame:
+    """One row per Min_Thresh_Reno M and quantity: the paper's value and ours.
+
+    K/M is where the throughput ratio falls through 1, and U_DR and O_DR are there (see
+    `sharing.equal_sharing`); null where it does not. U_2R and O_2R are means over the seeds.
+    """
+    mixed = [run for run in runs if run.axes["experiment"] == "step"]
+    alone = [run for run in runs if run.axes["experiment"] == "two-reno"]
+    shared = sharing.means([thresholds(run) | sharing.steady(run) for run in mixed])
+    twice = sharing.means([thresholds(run) | sharing.steady(run) for run in alone])
+    rows = []
+    for name, (minimum, *paper) in PAPER.items():
+        chosen = (pl.col("minimum") - minimum).abs() < 1e-6
+        equal = sharing.equal_sharing(shared.filter(chosen), "relative") or {}
+        (two,) = twice.filter(chosen).iter_rows(named=True)
+        ours = [equal.get(key) for key in ("relative", "utilisation", "occupancy")]
+        ours += [two["utilisation"], two["occupancy"]]
+        rows += [
+            (name, minimum, quantity, stated, found)
+            for quantity, stated, found in zip(QUANTITIES, paper, ours, strict=True)
+        ]
+    return pl.DataFrame(
+        rows,
+        schema={
+            "row": pl.String,
+            "minimum": pl.Float64,
+            "quantity": pl.String,
+            "paper": pl.Float64,
+            "ours": pl.Float64,
+        },
+        orient="row",
+    )
+
+
+def plot(table: pl.DataFrame) -> ggplot:
+    """The paper's value beside ours, a panel per quantity."""
+    who = {"paper": "paper", "ours": "here"}
+    shown = (
+        table.unpivot(list(who), index=["row", "quantity"], variable_name="who")
+        .drop_nulls("value")
+        .with_columns(
+            pl.col("row").cast(pl.Enum(list(PAPER))),
+            pl.col("quantity").cast(pl.Enum(QUANTITIES)),
+            pl.col("who").replace_strict(who, return_dtype=pl.Enum(list(who.values()))),
+        )
+    )
+    beside = position_dodge(width=0.5)
+    drawn: ggplot = (
+        ggplot(shown, aes("row", "value", color="who", shape="who"))
+        + facet_wrap("quantity", scales="free_y")
+        + geom_point(size=2, position=beside)
+        + scale_color_manual(figures.PALETTE)
+        + scale_shape_manual(figures.SHAPES)
+        + labs(x="M = Min_Thresh_Reno (BDP)", y="", color="", shape="")
+    )
+    return drawn
+
+
+def relative_error(table: pl.DataFrame, row: str, quantity: str) -> float | None:
+    """|ours / paper - 1|, in percent."""
+    chosen = _of(table, row, quantity)
+    return scalar(((chosen["ours"] / chosen["paper"] - 1).abs() * 100).mean())
+
+
+def difference(table: pl.DataFrame, row: str, quantity: str) -> float | None:
+    """|ours - paper|, in percentage points."""
+    chosen = _of(table, row, quantity)
+    return scalar(((chosen["ours"] - chosen["paper"]).abs() * 100).mean())
+
+
+METRICS = (relative_error, difference)
+
+
+def _of(table: pl.DataFrame, row: str, quantity: str) -> pl.DataFrame:
+    return table.filter((pl.col("row") == row) & (pl.col("quantity") == quantity))
