@@ -212,7 +212,7 @@ void lsaimd_set_state(struct sock *sk, u8 state)
 }
 
 /* The initial window, of the route or the kernel's, in 1/2^24 byte. */
-static u64 restart_window(const struct sock *sk)
+static u64 restart_window(struct sock *sk)
 {
 	const struct dst_entry *route = __sk_dst_get(sk);
 	u32 segments = route ? dst_metric(route, RTAX_INITCWND) : 0;
