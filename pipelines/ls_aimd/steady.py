@@ -35,8 +35,9 @@ def ordered(rows: Iterable[dict[str, object]]) -> pl.DataFrame:
 
 
 def labelled(table: pl.DataFrame) -> pl.DataFrame:
-    """The table as it is drawn: names in the thesis's order, as they are there."""
-    names = {"case": CASES, "marking": tuple(MARKINGS.values()), "sender": SENDERS}
+    """The table as it is drawn: those names that occur, in the thesis's order, and short."""
+    names = {"case": CASES, "marking": tuple(MARKINGS), "sender": SENDERS}
+    table = table.with_columns(pl.col("marking").str.strip_prefix("RED "))
     present = {
         name: [value for value in values if value in set(table[name])]
         for name, values in names.items()

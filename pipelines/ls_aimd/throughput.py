@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 
 import polars as pl
-from plotnine import aes, facet_grid, geom_line, ggplot, labs, theme
+from plotnine import aes, facet_grid, geom_line, ggplot, labs
 
 from pipelines.ls_aimd import steady
-from sandglass import traces, units
+from sandglass import figures, traces, units
 from sandglass.verdicts import scalar
 
 STEP_NS = 1_000_000_000
@@ -44,11 +44,10 @@ def table(runs: Sequence[traces.Run]) -> pl.DataFrame:
 def plot(table: pl.DataFrame) -> ggplot:
     """Each flow's throughput over time, a panel per marking scheme and sender."""
     drawn: ggplot = (
-        ggplot(steady.labelled(table), aes("second", "mbit", color="flow", group="flow"))
+        ggplot(steady.labelled(table), aes("second", "mbit", group="flow"))
         + facet_grid("marking", "sender")
-        + geom_line(size=0.4)
+        + geom_line(size=0.3, alpha=0.6, color=figures.PALETTE[0])
         + labs(x="Time (s)", y="Throughput of each flow (Mb/s)")
-        + theme(legend_position="none")
     )
     return drawn
 

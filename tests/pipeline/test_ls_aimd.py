@@ -67,7 +67,7 @@ def made(directory: Path, sender: str = "AIMD", queue: dict[str, Any] = RED) -> 
         "flows": [{}, {}],
         "hosts": {"s1": {"mtu": 1500, "sysctls": {"net.ipv4.tcp_lsaimd.c": 1}}},
     }
-    content["flows"] = [{"mss": 1448, "rtos": 1}, {"mss": 1448, "rtos": 2}]
+    content["flows"] = [{"rtos": 1}, {"rtos": 2}]
     marking_name = "ramp" if queue["kind"] == "red" else "step"
     axis = "reno" if marking_name == "ramp" else "dctcp"
     return Run(directory, {"experiment": f"4-{marking_name}", "case": "4A", axis: sender}, content)
