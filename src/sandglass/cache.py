@@ -61,25 +61,64 @@ def patches(kernel: str) -> list[Path]:
     return sorted((ROOT / "kernel" / "patches" / kernel).glob("*.patch"))
 
 
+def module_directories() -> list[Path]:
+    """Where out-of-tree modules lie: kmods/, and the directory $SANDGLASS_KMODS of a user's own.
+
+    Raises SandglassError when there is no module in that.
+    """
+    directories = [ROOT / "kmods"]
+    if chosen := os.environ.get("SANDGLASS_KMODS"):
+        directories.append(Path(chosen).absolute())
+        if not any(directories[1].glob("*/Kbuild")):
+            raise SandglassError(
+                f"SANDGLASS_KMODS: there is no module in {chosen}",
+                "name a directory laid out as kmods/ is: MODULE/Kbuild and its sources beside it",
+            )
+    return directories
+
+
+def placed(path: Path) -> Path:
+    """A source's name wherever the repository lies, such as kmods/tcp_abe/abe.h.
+
+    Modules of a user's own have theirs in the same tree, in which all are built.
+    """
+    for directory in module_directories():
+        if path.is_relative_to(directory):
+            return "kmods" / path.relative_to(directory)
+    return path.relative_to(ROOT)
+
+
 def module_sources() -> list[Path]:
-    """Everything that out-of-tree modules are built from, without what a build leaves behind."""
-    kmods = ROOT / "kmods"
+    """Everything that out-of-tree modules are built from, without what a build leaves behind.
+
+    Raises SandglassError when a module or a shared header of the user's is called as one of ours.
+    """
     kept = {"Kbuild", "Makefile"}
-    found = (path for path in kmods.rglob("*") if path.suffix in {".c", ".h"} or path.name in kept)
-    return sorted(path for path in found if not path.name.endswith(".mod.c"))
+    found: dict[Path, Path] = {}
+    for directory in module_directories():
+        for path in directory.rglob("*"):
+            whole = path.parent == directory != ROOT / "kmods"  # builds a user's directory alone
+            if path.suffix not in {".c", ".h"} and (path.name not in kept or whole):
+                continue
+            if not path.name.endswith(".mod.c") and found.setdefault(placed(path), path) != path:
+                raise SandglassError(
+                    f"SANDGLASS_KMODS: {placed(path)} is there already", "rename it"
+                )
+    return [found[name] for name in sorted(found)]
 
 
 def modules() -> dict[str, list[Path]]:
     """The out-of-tree modules by name, each with all that it is built from.
 
-    That is its own directory, and the headers that it includes from kmods/ itself.
+    That is its own directory, and the headers that it includes from the one above.
     """
+    sources = {placed(path): path for path in module_sources()}
     found = {}
-    for kbuild in sorted((ROOT / "kmods").glob("*/Kbuild")):
-        own = [path for path in module_sources() if path.is_relative_to(kbuild.parent)]
+    for kbuild in (name for name in sources if name.match("kmods/*/Kbuild")):
+        own = [path for name, path in sources.items() if name.is_relative_to(kbuild.parent)]
         text = "".join(path.read_text() for path in own)
         shared = set(re.findall(r'^#include "\.\./(\w+\.h)"', text, re.M))
-        found[kbuild.parent.name] = own + [ROOT / "kmods" / name for name in sorted(shared)]
+        found[kbuild.parent.name] = own + [sources[Path("kmods") / name] for name in sorted(shared)]
     return found
 
 
@@ -106,7 +145,7 @@ def fingerprint(files: Iterable[Path], *more: str) -> str:
     digest = hashlib.sha256()
     for path in files:
         content = path.read_bytes()
-        digest.update(f"{path.relative_to(ROOT)}\0{len(content)}\0".encode() + content)
+        digest.update(f"{placed(path)}\0{len(content)}\0".encode() + content)
     for text in more:
         digest.update(text.encode() + b"\0")
     return digest.hexdigest()[:12]

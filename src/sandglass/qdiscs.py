@@ -10,10 +10,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from sandglass import units
-from sandglass.cache import ROOT, aliases
+from sandglass.cache import aliases, module_directories
 from sandglass.units import QueueLength
-
-MODULES = ROOT / "kmods"
 
 LARGEST_COUNT = 2**32 - 1  # the kernel's limits are 32 bits wide
 
@@ -207,12 +205,12 @@ class Link:
 
 
 def modules(prefix: Literal["sch_", "tcp_"]) -> set[str]:
-    """The names that the modules in kmods/ add: 'sch_' for qdiscs, 'tcp_' congestion controls.
+    """The names that out-of-tree modules add: 'sch_' for qdiscs, 'tcp_' congestion controls.
 
     A module that brings several names gives each as an alias, which the kernel asks for by name.
     """
     found: set[str] = set()
-    for module in MODULES.glob(f"{prefix}*/"):
+    for module in (m for place in module_directories() for m in place.glob(f"{prefix}*/")):
         named = {name for name in aliases(module.glob("*.c")) if name.startswith(prefix)}
         found.update(name.removeprefix(prefix) for name in named or {module.name})
     return found

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sandglass import cache
+from sandglass import cache, qdiscs
 from sandglass.errors import SandglassError
 
 INFO = {"release": "6.12.117-sandglass", "source": "linux-source-6.12 6.12.117-1"}
@@ -101,9 +101,7 @@ def test_a_module_is_what_it_is_built_from(sources: Path) -> None:
     """Its own directory and the shared headers that it includes; other modules change nothing."""
     kmods = sources / "kmods"
     for name, text in (("sch_a", '#include "../shared.h"\n'), ("sch_b", "")):
-        (kmods / name).mkdir()
-        (kmods / name / "Kbuild").write_text(f"obj-m := {name}.o\n")
-        (kmods / name / f"{name}.c").write_text(text + 'MODULE_ALIAS("sch_other");\n')
+        write_module(kmods, name, text + 'MODULE_ALIAS("sch_other");\n')
     (kmods / "shared.h").write_text("")
 
     def builds() -> dict[str, str]:
@@ -125,3 +123,78 @@ def test_the_build_does_not_depend_on_where_the_repository_lies(
     shutil.copytree(sources, elsewhere)
     monkeypatch.setattr(cache, "ROOT", elsewhere)
     assert cache.lab_kernel().build == build
+
+
+@pytest.fixture
+def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A user's directory with one module."""
+    kmods = tmp_path / "own" / "kmods"
+    write_module(kmods, "tcp_own", '#include "../shared.h"\n')
+    monkeypatch.setenv("SANDGLASS_KMODS", str(kmods))
+    return kmods
+
+
+def write_module(kmods: Path, name: str, text: str = "") -> None:
+    (kmods / name).mkdir(parents=True)
+    (kmods / name / "Kbuild").write_text(f"obj-m := {name}.o\n")
+    (kmods / name / f"{name}.c").write_text(text)
+
+
+def test_a_module_of_a_users_own_is_one_of_all(
+    sources: Path, own: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may include the headers that ours share; nothing else that it has is built."""
+    shared = sources / "kmods" / "shared.h"
+    shared.write_text("")
+    for name in ("Kbuild", "Makefile", "README.md"):
+        (own / name).write_text("")
+    with_it = cache.modules()
+    assert with_it["tcp_own"] == [own / "tcp_own/Kbuild", own / "tcp_own/tcp_own.c", shared]
+    assert qdiscs.modules("tcp_") == {"own"}
+    assert [str(cache.placed(path)) for path in cache.module_sources()] == [
+        *("kmods/recorder/Kbuild", "kmods/recorder/recorder.c", "kmods/shared.h"),
+        *("kmods/tcp_own/Kbuild", "kmods/tcp_own/tcp_own.c"),
+    ]
+    monkeypatch.delenv("SANDGLASS_KMODS")
+    assert cache.modules() == {"recorder": with_it["recorder"]}
+
+
+def test_a_module_of_a_users_own_keeps_the_kernel(sources: Path, own: Path) -> None:
+    (sources / "kmods" / "shared.h").touch()
+    home = put_kernel("6.12.117-1")
+    build = cache.lab_kernel().module_builds
+    (own / "tcp_own" / "tcp_own.c").write_text("changed\n")
+    assert cache.built_kernel("6.12") == home
+    with pytest.raises(SandglassError, match="modules and init are not built"):
+        cache.lab_kernel()
+    changed = {name for name, key in cache.module_builds().items() if key != build[name]}
+    assert changed == {"tcp_own"}
+
+
+def test_the_build_does_not_depend_on_where_a_users_modules_lie(
+    sources: Path, own: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (sources / "kmods" / "shared.h").touch()
+    home = put_kernel("6.12.117-1")
+    before = cache.guest_key(home), cache.module_builds()
+    monkeypatch.setenv("SANDGLASS_KMODS", str(shutil.copytree(own, sources / "examples" / "own")))
+    assert (cache.guest_key(home), cache.module_builds()) == before
+
+
+@pytest.mark.parametrize("name", ["recorder", "shared.h"])
+def test_a_users_module_that_is_called_as_ours(sources: Path, own: Path, name: str) -> None:
+    (sources / "kmods" / "shared.h").touch()
+    if name == "shared.h":
+        (own / name).touch()
+    else:
+        write_module(own, name)
+    with pytest.raises(SandglassError, match=f"SANDGLASS_KMODS: kmods/{name}.* there already"):
+        cache.module_sources()
+
+
+def test_a_directory_without_a_module(
+    sources: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SANDGLASS_KMODS", str(tmp_path / "nowhere"))
+    with pytest.raises(SandglassError, match=r"SANDGLASS_KMODS: there is no module in .*nowhere"):
+        cache.lab_kernel()
