@@ -8,7 +8,15 @@ from sandglass import cache
 from sandglass.errors import UsageError
 from sandglass.problems import nearest
 
-SCRIPTS = ("sandglass", "setup/packages", "setup/python", "container/build", ".ci/run")
+SCRIPTS = (
+    "sandglass",
+    "setup/packages",
+    "setup/python",
+    "container/build",
+    ".ci/run",
+    ".ci/key",
+    ".ci/experiments",
+)
 
 
 def linters() -> dict[str, list[str]]:

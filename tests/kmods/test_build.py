@@ -13,7 +13,10 @@ from sandglass.errors import SandglassError
 
 KMODS = cache.ROOT / "kmods"
 MODULES = sorted(path.parent.name for path in KMODS.glob("*/Kbuild"))
-SOURCES = sorted(path for path in KMODS.rglob("*") if path.suffix in {".c", ".h"})
+EXAMPLE = cache.ROOT / "examples" / "module-repository" / "kmods"
+SOURCES = sorted(
+    path for home in (KMODS, EXAMPLE) for path in home.rglob("*") if path.suffix in {".c", ".h"}
+)
 
 
 @pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.name)

@@ -1,0 +1,182 @@
+"""What CI is told to do: its commands are there, are understood, and agree with each other."""
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+import yaml
+
+from sandglass import cache
+from sandglass.cli import app
+
+ROOT = cache.ROOT
+AUTHOR = ROOT / "examples" / "module-repository"
+GITHUB = ROOT / ".github" / "workflows" / "smoke.yml"
+GITLAB = ROOT / ".gitlab-ci.yml"
+ACTION = ROOT / "action.yml"
+THEIRS = AUTHOR / ".github" / "workflows" / "experiments.yml"
+DECIDE = ["kernel/lab.config", "kernel/patches/6.12/0001-a.patch", "setup/packages.txt"]
+
+
+def read(path: Path) -> dict[str, Any]:
+    content = yaml.safe_load(path.read_text())
+    assert isinstance(content, dict)
+    return content
+
+
+def steps(path: Path) -> list[dict[str, Any]]:
+    """The steps of a workflow of one job, or of the action."""
+    if path == ACTION:
+        return list(read(path)["runs"]["steps"])
+    [job] = read(path)["jobs"].values()
+    return list(job["steps"])
+
+
+def scripts(path: Path) -> list[str]:
+    """The shell scripts of a file."""
+    if path == GITLAB:
+        return ["\n".join(read(path)["smoke"]["script"])]
+    return [step["run"] for step in steps(path) if "run" in step]
+
+
+def step(path: Path, action: str) -> dict[str, Any]:
+    """What the one step that uses an action is told."""
+    [found] = [each for each in steps(path) if each.get("uses", "").startswith(f"{action}@")]
+    return dict(found["with"])
+
+
+FILES = [GITHUB, GITLAB, ACTION, THEIRS]
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+def test_scripts_are_sound(path: Path) -> None:
+    assert scripts(path)
+    for text in scripts(path):
+        checked = subprocess.run(
+            [Path(sys.executable).with_name("shellcheck"), "--shell=bash", "-"],
+            input=text,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert checked.stdout == ""
+
+
+@pytest.mark.parametrize("path", [GITHUB, GITLAB, ACTION], ids=lambda path: path.name)
+def test_commands_are_there_and_understood(path: Path) -> None:
+    commands = [
+        re.sub(r'^"?(\./|\$GITHUB_ACTION_PATH/)|"', "", line.strip()).split()
+        for line in "\n".join(scripts(path)).splitlines()
+        if re.match(r'\s*"?(\./|\$GITHUB_ACTION_PATH/)', line)
+    ]
+    assert commands
+    for program, *words in commands:
+        assert os.access(ROOT / program, os.X_OK), program
+        if program == "sandglass":
+            name, *rest = words
+            typer.main.get_group(app).commands[name].make_context(name, rest)
+
+
+def test_what_a_cache_holds_is_where_set_up_puts_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And never the note that Debian's packages are installed, which a new container has not."""
+    cached = [
+        step(GITHUB, "actions/cache")["path"].split(),
+        step(ACTION, "actions/cache")["path"].split(),
+        read(GITLAB)["smoke"]["cache"]["paths"],
+    ]
+    homes = [
+        read(GITHUB)["jobs"]["smoke"]["env"]["SANDGLASS_CACHE"],
+        next(each["env"]["SANDGLASS_CACHE"] for each in steps(ACTION) if "env" in each),
+        read(GITLAB)["smoke"]["variables"]["SANDGLASS_CACHE"],
+    ]
+    for paths, home in zip(cached, homes, strict=True):
+        assert paths == [f"{home}/{name}" for name in ("kernels", "programs", "venv")]
+    monkeypatch.setenv("SANDGLASS_CACHE", str(tmp_path))
+    (tmp_path / "kernels" / f"6.12.1-{cache.kernel_key('6.12')}").mkdir(parents=True)
+    (tmp_path / "kernels" / f"6.12.1-{cache.kernel_key('6.12')}" / "build.json").touch()
+    assert cache.built_kernel("6.12") is not None
+    assert f"{tmp_path}/programs/" in cache.search_path()
+    assert "venv=$SANDGLASS_CACHE/venv/" in (ROOT / "sandglass").read_text()
+
+
+@pytest.fixture
+def sources(tmp_path: Path) -> Path:
+    """What decides the lab kernel's build, in short."""
+    for name in [*DECIDE, "kernel/build", "setup/python", "requirements.lock", "README.md"]:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(name)
+    (tmp_path / ".ci").mkdir()
+    shutil.copy(ROOT / ".ci" / "key", tmp_path / ".ci")
+    return tmp_path
+
+
+def cache_key(sources: Path) -> str:
+    return subprocess.check_output([sources / ".ci" / "key"], text=True).strip()
+
+
+def test_a_cache_is_named_after_what_it_is_built_from(sources: Path) -> None:
+    before = cache_key(sources)
+    assert re.fullmatch(r"[0-9a-f]{12}", before)
+    (sources / "README.md").write_text("changed")
+    assert cache_key(sources) == before
+    for name in [*DECIDE, "requirements.lock"]:
+        (sources / name).write_text("changed")
+        after = cache_key(sources)
+        assert after != before, name
+        before = after
+
+
+def test_the_author_says_what_the_action_asks_for() -> None:
+    [use] = [each for each in steps(THEIRS) if "/sandglass@" in each.get("uses", "")]
+    inputs = read(ACTION)["inputs"]
+    assert use["with"].keys() <= inputs.keys()
+    assert (AUTHOR / use["with"]["kmods"]).is_dir()
+    assert list(AUTHOR.glob(use["with"]["experiments"]))
+    [last] = [each for each in steps(ACTION) if "env" in each]
+    assert set(re.findall(r"inputs\.(\w+)", str(last["env"]))) == inputs.keys()
+
+
+@pytest.mark.lab
+def test_the_author_s_workflow_in_this_machine(tmp_path: Path) -> None:
+    """The action's own script and then the author's, in a copy of the repository."""
+    home = shutil.copytree(AUTHOR, tmp_path / "author")
+    [last] = [each for each in steps(ACTION) if "env" in each]
+    [use] = [each for each in steps(THEIRS) if "/sandglass@" in each.get("uses", "")]
+    given = {
+        name: re.sub(r"\$\{\{ inputs\.(\w+) \}\}", lambda found: use["with"][found[1]], text)
+        for name, text in last["env"].items()
+    }
+    del given["SANDGLASS_CACHE"]  # the kernel of this machine will do
+    environment = os.environ | given | {"GITHUB_ACTION_PATH": str(ROOT)}
+    for text in (last["run"], *scripts(THEIRS)):
+        done = subprocess.run(
+            ["bash", "-e", "-c", text],
+            cwd=home,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+    assert "gaimd" in done.stdout
+
+
+@pytest.mark.lab
+def test_an_experiment_that_fails_stops_no_other(tmp_path: Path) -> None:
+    good = ROOT / "examples" / "udp.yaml"
+    bad = tmp_path / "bad.yaml"
+    bad.write_text("title: nothing else\n")
+    command = [ROOT / ".ci" / "experiments", tmp_path / "out", bad, good]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "sandglass: failed: bad\n" in done.stderr
+    assert (tmp_path / "out" / "udp" / "run.json").exists(), shlex.join(map(str, command))
