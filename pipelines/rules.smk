@@ -14,8 +14,7 @@ RUNS = {
 
 BUILDS = cache.module_builds()
 NAMES = {
-    name: re.compile(rf"\b({'|'.join(cache.module_names(sources))})\b")
-    for name, sources in cache.modules().items()
+    name: cache.module_pattern(sources) for name, sources in cache.modules().items()
 }
 
 PYTHON = sys.executable
@@ -25,33 +24,6 @@ STEP = f"{PYTHON} -m sandglass.pipeline"
 def sources(*names: str) -> list[Path]:
     """Modules of sandglass whose change has to repeat a step."""
     return [ROOT / "src" / "sandglass" / f"{name}.py" for name in names]
-
-
-def lab() -> str:
-    """What decides every run besides its experiment: kernel, recorder, agent, nets and workloads.
-
-    A run is repeated when it changes. The modules that a run needs are params of their own; whether
-    all others are built for the kernel changes nothing.
-    """
-    kernel = cache.built_kernel(cache.series())
-    inside = [
-        path
-        for folder in ("src/sandglass/agent", "topologies", "workloads")
-        for path in sorted((ROOT / folder).rglob("*.py"))
-    ]
-    outside = sources(
-        "experiment",
-        "lab",
-        "media",
-        "plan",
-        "qdiscs",
-        "records",
-        "results",
-        "runs",
-        "units",
-    )
-    build = cache.kernel_build(kernel) if kernel else "not built"
-    return cache.fingerprint([*inside, *outside], build, BUILDS["recorder"])
 
 
 def modules_of(wildcards) -> list[str]:
@@ -99,7 +71,7 @@ def outputs(paper: str) -> list[str]:
     ]
 
 
-LAB = lab()
+LAB = cache.lab_build()
 
 
 wildcard_constraints:
@@ -121,7 +93,7 @@ rule run:
     message:
         "Run {wildcards.experiment} at {wildcards.point}"
     shell:
-        "{PYTHON} -m sandglass run {input:q} {params.overrides:q} --out {output:q} >{log:q} 2>&1"
+        "{PYTHON} -m sandglass run {input:q} {params.overrides:q} --cached --out {output:q} >{log:q} 2>&1"
 
 
 rule table:

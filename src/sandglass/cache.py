@@ -18,6 +18,10 @@ ROOT = Path(__file__).resolve().parents[2]
 DEFAULT_SERIES = "6.12"
 UNPACKED = ("netperf", "nginx")
 """Programs that set-up unpacks here, by the names of their packages."""
+DECIDE_RUNS = (
+    *("experiment", "lab", "media", "plan", "qdiscs", "records", "results", "runs", "units"),
+)
+"""The modules of sandglass, besides the agent, that decide what a run leaves."""
 SETUP_HINT = "run `./sandglass setup`"
 
 
@@ -133,6 +137,11 @@ def aliases(sources: Iterable[Path]) -> set[str]:
     return set(re.findall(r'^MODULE_ALIAS\("(\w+)"\);', text, re.M))
 
 
+def module_pattern(sources: Iterable[Path]) -> re.Pattern[str]:
+    """Finds a module in the text of an experiment, by any of its names."""
+    return re.compile(rf"\b({'|'.join(sorted(module_names(sources)))})\b")
+
+
 def module_names(sources: Iterable[Path]) -> set[str]:
     """What an experiment may call a module by: its aliases, with and without 'tcp_' or 'sch_'."""
     sources = list(sources)
@@ -197,6 +206,23 @@ def lab_kernel() -> LabKernel:
         module_builds=module_builds(),
         info=info,
     )
+
+
+def lab_build() -> str:
+    """What decides every run besides its experiment: kernel, recorder, agent, nets and workloads.
+
+    12 hex digits. The modules that a run needs are its own matter; whether all others are built for
+    the kernel changes nothing.
+    """
+    kernel = built_kernel(series())
+    inside = [
+        path
+        for folder in ("src/sandglass/agent", "topologies", "workloads")
+        for path in sorted((ROOT / folder).rglob("*.py"))
+    ]
+    outside = [ROOT / "src" / "sandglass" / f"{name}.py" for name in DECIDE_RUNS]
+    build = kernel_build(kernel) if kernel else "not built"
+    return fingerprint([*inside, *outside], build, module_builds()["recorder"])
 
 
 def program(name: str) -> Path:

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from sandglass.errors import UsageError
 from sandglass.terminal import guarded, progress
 
 app = typer.Typer(
@@ -91,6 +92,9 @@ def run(
         str | None, typer.Option(metavar="LIST|none", help="Of packets,acks,queues.")
     ] = None,
     backend: Annotated[Backend, typer.Option(help="The lab, or this machine.")] = Backend.LAB,
+    cached: Annotated[
+        bool, typer.Option("--cached", help="Take the run from the cache, or keep it there.")
+    ] = False,
 ) -> None:
     """Run an experiment.
 
@@ -104,10 +108,17 @@ def run(
     wanted = spec.load(experiment, changes, seed)
     if backend is Backend.LAB:
         setup_lab.lab()
+    elif cached:
+        raise UsageError("--cached is for the lab", "Runs on a host are not equal.")
     with progress(experiment.stem) as advance:
-        result = runs.run(wanted, experiment, out, backend=backend.value, progress=advance)
-    speed = result.content["virtual_s"] / result.content["wall_s"]
-    print(f"{result.path}: {speed:.0f} times as fast as real time")
+        result = runs.run(
+            wanted, experiment, out, backend=backend.value, cached=cached, progress=advance
+        )
+    if result.cached:
+        print(f"{result.path}: from the cache")
+    else:
+        speed = result.content["virtual_s"] / result.content["wall_s"]
+        print(f"{result.path}: {speed:.0f} times as fast as real time")
     print(f"digest {result.content['digest']}")
 
 
@@ -190,6 +201,25 @@ def show(
     from sandglass import show as tables
 
     tables.show(run_directory)
+
+
+@app.command(name="cache")
+def kept_runs(
+    empty: Annotated[bool, typer.Option("--empty", help="Throw them away.")] = False,
+) -> None:
+    """Tell how many runs are kept.
+
+    Pipelines keep them for other checkouts, up to a limit (SANDGLASS_RUNS_LIMIT).
+
+    Example: ./sandglass cache --empty
+    """
+    from sandglass import run_cache
+
+    if empty:
+        run_cache.empty()
+    sizes = run_cache.sizes()
+    used, most = sum(sizes) / 1e9, run_cache.limit() / 1e9
+    print(f"{run_cache.directory()}: {len(sizes)} runs, {used:.2f} of {most:g} GB")
 
 
 @app.command()

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sandglass import __version__, cache, lab, topology
+from sandglass import __version__, cache, lab, run_cache, topology
 from sandglass.errors import SandglassError, UsageError
 from sandglass.experiment import Experiment
 from sandglass.plan import Plan, resolve
@@ -38,6 +38,8 @@ class RunResult:
     path: Path
     content: dict[str, Any]
     """run.json."""
+    cached: bool
+    """Whether it was done before and is a copy."""
 
 
 def run(
@@ -46,6 +48,7 @@ def run(
     out: Path | None = None,
     *,
     backend: str = "lab",
+    cached: bool = False,
     progress: Callable[[float, float], None] | None = None,
 ) -> RunResult:
     """Run an experiment and return its results, which are in `out` then.
@@ -54,6 +57,7 @@ def run(
         source: the experiment's file; a copy is kept with the results.
         out: where the results go, by default below results/runs. What an
             earlier run left there is replaced.
+        cached: take a run in the lab that is kept (run_cache) instead of another; keep this one.
         progress: called with virtual seconds done and in all.
 
     Raises:
@@ -73,15 +77,22 @@ def run(
         raise SandglassError(f"cannot write results to {out}: {error.strerror or error}") from None
     try:
         _prepare(experiment, source, plan, partial)
-        if backend == "lab":
-            lab.run(plan, partial, progress)
-        else:
-            from sandglass import host
+        key = run_cache.key(experiment, plan) if cached and run_cache.limit() else None
+        found = key is not None and run_cache.take(key, partial)
+        if not found:
+            given = set(partial.iterdir())
+            if backend == "lab":
+                lab.run(plan, partial, progress)
+            else:
+                from sandglass import host
 
-            host.run(plan, partial, progress)
-        content = _evaluate(experiment, plan, partial, backend)
-        content["wall_s"] = round(time.monotonic() - started, 3)
-        (partial / "run.json").write_text(json.dumps(content, indent=1) + "\n")
+                host.run(plan, partial, progress)
+            content = _evaluate(experiment, plan, partial, backend)
+            content["wall_s"] = round(time.monotonic() - started, 3)
+            (partial / "run.json").write_text(json.dumps(content, indent=1) + "\n")
+            if key is not None:
+                run_cache.keep(key, set(partial.iterdir()) - given)
+        content = json.loads((partial / "run.json").read_text())
         _put_in_place(partial, out)
     except SandglassError as error:
         kept = _keep_failure(partial, out)
@@ -97,7 +108,7 @@ def run(
     except BaseException:
         shutil.rmtree(partial, ignore_errors=True)
         raise
-    return RunResult(out, content)
+    return RunResult(out, content, found)
 
 
 def default_directory(experiment: Experiment, source: Path | None, plan: Plan) -> Path:

@@ -6,7 +6,9 @@ import pytest
 
 from tests.cli.conftest import Cli
 
-COMMANDS = ["setup", "doctor", "run", "verify", "reproduce", "shell", "show", "bench", "test"]
+COMMANDS = [
+    *("setup", "doctor", "run", "verify", "reproduce", "shell", "show", "cache", "bench", "test"),
+]
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -67,4 +67,5 @@ def checkout(tmp_path: Path) -> Path:
         shutil.copytree(
             cache.ROOT / part, copy / part, ignore=shutil.ignore_patterns("__pycache__")
         )
+    shutil.copy(cache.ROOT / "requirements.lock", copy)
     return copy
