@@ -6,6 +6,7 @@ file in pipelines/PAPER/experiments/; every other axis sets keys of it, as `--se
 """
 
 import itertools
+import re
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
@@ -83,7 +84,11 @@ class Point:
         return ",".join(f"{k}={_text(v)}" for k, v in self.overrides.items()) or UNCHANGED
 
     def directory(self, paper: str) -> Path:
-        return Path("results/runs") / paper / self.experiment / self.name
+        """Where the run lies. Snakemake hands its name to a cluster through a shell, in a list with
+        commas, so that it has neither a comma nor what a shell reads as its own.
+        """
+        plain = re.sub(r"[^\w.=,+-]", "", self.name).replace(",", "+")
+        return Path("results/runs") / paper / self.experiment / plain
 
     def arguments(self) -> list[str]:
         """The command line's `--set KEY=VALUE`, one after the other."""
