@@ -74,6 +74,13 @@ def outputs(paper: str) -> list[str]:
 LAB = cache.lab_build()
 
 
+localrules:
+    collect,
+    list_runs,
+    report_figure,
+    report,
+
+
 wildcard_constraints:
     paper="|".join(PAPERS),
     figure="|".join(sorted({figure for names in FIGURES.values() for figure in names})),
@@ -86,6 +93,9 @@ rule run:
         directory("results/runs/{paper}/{experiment}/{point}"),
     log:
         "results/logs/{paper}/{experiment}/{point}.log",
+    resources:  # what a cluster reserves; a lab has one thread
+        mem_mb=2000,  # the largest lab, and as much again to make tables
+        runtime=10,  # minutes; the watchdog ends a lab that hangs after 5
     params:
         overrides=lambda wildcards, output: RUNS[output[0]].arguments(),
         lab=LAB,

@@ -49,6 +49,9 @@ def setup(
     kernel: Annotated[
         str | None, typer.Option(metavar="SERIES", help="Build this kernel, such as 7.2.")
     ] = None,
+    cluster: Annotated[
+        bool, typer.Option("--cluster", help="Also Snakemake's executor for Slurm.")
+    ] = False,
 ) -> None:
     """Install what is missing.
 
@@ -64,6 +67,8 @@ def setup(
     setup_lab.packages()
     setup_lab.programs()
     setup_lab.kernel(kernel or cache.series())
+    if cluster:
+        setup_lab.executors()
 
 
 @app.command()

@@ -29,6 +29,13 @@ def kernel(series: str) -> None:
     run(sys.executable, cache.ROOT / "kernel" / "build", "--source-version", series)
 
 
+def executors() -> None:
+    """Add Snakemake's executors for clusters to the Python environment."""
+    wanted = cache.ROOT / "requirements-cluster.lock"
+    options = ("--no-input", "--disable-pip-version-check", "--no-deps", "--quiet")
+    run(sys.executable, "-m", "pip", "install", *options, "--requirement", wanted)
+
+
 def run(*command: str | Path) -> None:
     """Run a step of set-up; when it fails, this process ends with its status."""
     done = subprocess.run(command, check=False)

@@ -1,0 +1,75 @@
+"""What a cluster is asked for."""
+
+import re
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from snakemake.target_jobs import parse_target_jobs_cli_args
+from snakemake_interface_executor_plugins.utils import TargetSpec, encode_target_jobs_cli_args
+
+from sandglass import cache, grid, plan, spec
+
+SLURM = cache.ROOT / "profiles" / "slurm" / "config.yaml"
+RULES = (cache.ROOT / "pipelines" / "rules.smk").read_text()
+EVALUATION_MB = 1000
+"""What tables are made in, besides the lab's memory."""
+
+
+@pytest.fixture
+def profile() -> dict[str, Any]:
+    content = yaml.safe_load(SLURM.read_text())
+    assert isinstance(content, dict)
+    return content
+
+
+def reserved() -> int:
+    """The memory of a run, in MB."""
+    found = re.search(r"mem_mb=(\d+)", RULES)
+    assert found
+    return int(found[1])
+
+
+@pytest.mark.parametrize("paper", grid.papers())
+def test_the_largest_lab_finds_room(paper: str) -> None:
+    """Of each experiment the first and the last point of the full grids."""
+    ends: dict[str, list[grid.Point]] = {}
+    for figure in grid.figures(paper).figures:
+        for point in grid.points(paper, figure, "paper"):
+            ends.setdefault(point.experiment, [point, point])[1] = point
+    for experiment, points in ends.items():
+        for point in points:
+            path = grid.experiment_file(paper, experiment)
+            wanted = spec.load(path, point.arguments()[1::2])
+            needed = plan.resolve(wanted, wanted.facts)["memory_mb"] + EVALUATION_MB
+            assert needed <= reserved(), point.name
+
+
+@pytest.mark.parametrize("paper", grid.papers())
+def test_snakemake_hands_a_runs_name_over_as_it_is(paper: str) -> None:
+    """To a job elsewhere, by its command line; it goes through a shell on the way."""
+    for figure in grid.figures(paper).figures:
+        points = grid.points(paper, figure, "paper")
+        specs = [TargetSpec("run", {"point": point.directory(paper).name}) for point in points]
+        written = encode_target_jobs_cli_args(specs)
+        assert shlex.split(" ".join(written)) == written
+        assert parse_target_jobs_cli_args(written) == specs
+
+
+def test_the_rules_that_are_grouped_are_there(profile: dict[str, Any]) -> None:
+    rules = set(re.findall(r"^rule (\w+):", RULES, re.M))
+    grouped = dict(entry.split("=") for entry in profile["groups"])
+    assert grouped.keys() <= rules
+    assert {entry.split("=")[0] for entry in profile["group-components"]} <= set(grouped.values())
+
+
+def test_the_runs_of_a_job_take_turns(profile: dict[str, Any]) -> None:
+    """Snakemake asks for as much as those need that fit into this memory at a time."""
+    assert profile["resources"] == [f"mem_mb={reserved()}"]
+
+
+def test_the_executor_is_one_that_set_up_adds(profile: dict[str, Any]) -> None:
+    wanted = Path(cache.ROOT / "requirements-cluster.lock").read_text()
+    assert f"\nsnakemake-executor-plugin-{profile['executor']}==" in wanted
