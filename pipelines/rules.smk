@@ -17,6 +17,9 @@ NAMES = {
     name: cache.module_pattern(sources) for name, sources in cache.modules().items()
 }
 
+# The largest lab's memory, the same again for its records in tables, and 500 MB.
+MEMORY_MB = {"ls_aimd": 8500}
+
 PYTHON = sys.executable
 STEP = f"{PYTHON} -m sandglass.pipeline"
 
@@ -74,6 +77,10 @@ def outputs(paper: str) -> list[str]:
 LAB = cache.lab_build()
 
 
+resource_scopes:
+    lab="local",
+
+
 localrules:
     collect,
     list_runs,
@@ -94,7 +101,8 @@ rule run:
     log:
         "results/logs/{paper}/{experiment}/{point}.log",
     resources:  # what a cluster reserves; a lab has one thread
-        mem_mb=2000,  # the largest lab, and as much again to make tables
+        lab=1,
+        mem_mb=lambda wildcards: MEMORY_MB.get(wildcards.paper, 2500),
         runtime=10,  # minutes; the watchdog ends a lab that hangs after 5
     params:
         overrides=lambda wildcards, output: RUNS[output[0]].arguments(),
