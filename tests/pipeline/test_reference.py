@@ -11,7 +11,12 @@ from sandglass import grid
 from sandglass.cache import ROOT
 
 REFERENCE = ROOT / "results" / "reference"
-PROFILES = {"abe": "paper", "flow_startup": "quick", "dctcp_internet": "quick"}
+PROFILES = {
+    "abe": "paper",
+    "flow_startup": "quick",
+    "dctcp_internet": "quick",
+    "ls_aimd": "quick",
+}
 """The profile that a paper's reference is of."""
 KEY = ["experiment", "settings"]
 BUILD = ["kernel_build", "modules"]
