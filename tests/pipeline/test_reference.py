@@ -15,7 +15,7 @@ PROFILES = {
     "abe": "paper",
     "flow_startup": "quick",
     "dctcp_internet": "quick",
-    "ls_aimd": "quick",
+    "ls_aimd": "paper",
 }
 """The profile that a paper's reference is of."""
 KEY = ["experiment", "settings"]
