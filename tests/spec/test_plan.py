@@ -148,7 +148,8 @@ def test_the_papers_bdp() -> None:
 
 def test_modules_of_the_labs_users(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "sch_mine").mkdir()
-    monkeypatch.setattr(qdiscs, "MODULES", tmp_path)
+    (tmp_path / "sch_mine" / "Kbuild").touch()
+    monkeypatch.setenv("SANDGLASS_KMODS", str(tmp_path))
     found = queue("{kind: mine, limit: 1bdp, ecn: true, depth: 0.5bdp, word: blue}")
     assert found["options"] == ["limit", "165", "ecn", "depth", "83", "word", "blue"]
     found = queue("{kind: mine, limit: 1bdp, depth: 0.5bdp, bytes: true}")
