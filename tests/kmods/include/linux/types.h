@@ -7,6 +7,8 @@
 typedef uint8_t u8;
 typedef uint32_t u32;
 typedef uint64_t u64;
+typedef u32 __u32;
+typedef u64 __u64;
 typedef int32_t s32;
 typedef int64_t s64;
 
