@@ -3,24 +3,14 @@
 from collections.abc import Sequence
 
 import polars as pl
-from plotnine import (
-    aes,
-    facet_wrap,
-    geom_hline,
-    geom_line,
-    geom_point,
-    ggplot,
-    labs,
-    scale_color_manual,
-    scale_shape_manual,
-)
+from plotnine import ggplot, labs
 
 from pipelines.dctcp_internet import sharing
-from sandglass import figures, traces
+from sandglass import traces
 from sandglass.verdicts import scalar
 
 PANELS = {
-    "ratio": "Throughput, Reno / DCTCP",
+    "ratio": sharing.RATIO,
     "utilisation": "Utilisation",
     "occupancy": "Mean queue (BDP)",
 }
@@ -40,20 +30,9 @@ def thresholds(run: traces.Run) -> dict[str, float]:
 
 def plot(table: pl.DataFrame) -> ggplot:
     """A panel per measure, a line per Min_Thresh_Reno; dotted: equal shares."""
-    order = sharing.label("minimum", "{} BDP")
-    shown = sharing.long(table.with_columns(threshold=order), ["threshold", "relative"], PANELS)
-    equal = pl.DataFrame({"measure": [PANELS["ratio"]], "y": [1.0]}).with_columns(
-        pl.col("measure").cast(shown.schema["measure"])
-    )
-    drawn: ggplot = (
-        ggplot(shown, aes("relative", "value", color="threshold", shape="threshold"))
-        + facet_wrap("measure", scales="free_y")
-        + geom_hline(aes(yintercept="y"), data=equal, linetype="dotted")
-        + geom_line()
-        + geom_point(size=1.5)
-        + scale_color_manual(figures.PALETTE)
-        + scale_shape_manual(figures.SHAPES)
-        + labs(x="K / Min_Thresh_Reno", y="", color="Min_Thresh_Reno", shape="Min_Thresh_Reno")
+    named = table.with_columns(threshold=sharing.label("minimum", "{} BDP"))
+    drawn: ggplot = sharing.draw(named, "relative", "threshold", PANELS) + labs(
+        x="K / Min_Thresh_Reno", y="", color="Min_Thresh_Reno", shape="Min_Thresh_Reno"
     )
     return drawn
 

@@ -3,21 +3,11 @@
 from collections.abc import Sequence
 
 import polars as pl
-from plotnine import (
-    aes,
-    facet_wrap,
-    geom_hline,
-    geom_line,
-    geom_point,
-    ggplot,
-    labs,
-    scale_color_manual,
-    scale_shape_manual,
-)
+from plotnine import ggplot, labs
 
 from pipelines.dctcp_internet import sharing
 from pipelines.dctcp_internet.fig05 import PANELS, thresholds
-from sandglass import figures, traces
+from sandglass import traces
 from sandglass.verdicts import scalar
 
 
@@ -34,21 +24,9 @@ def table(runs: Sequence[traces.Run]) -> pl.DataFrame:
 
 def plot(table: pl.DataFrame) -> ggplot:
     """A panel per measure, a line per number of DCTCP flows; dotted: equal shares."""
-    shown = sharing.long(
-        table.with_columns(pl.col("flows").cast(pl.String)), ["flows", "relative"], PANELS
-    )
-    equal = pl.DataFrame({"measure": [PANELS["ratio"]], "y": [1.0]}).with_columns(
-        pl.col("measure").cast(shown.schema["measure"])
-    )
-    drawn: ggplot = (
-        ggplot(shown, aes("relative", "value", color="flows", shape="flows"))
-        + facet_wrap("measure", scales="free_y")
-        + geom_hline(aes(yintercept="y"), data=equal, linetype="dotted")
-        + geom_line()
-        + geom_point(size=1.5)
-        + scale_color_manual(figures.PALETTE)
-        + scale_shape_manual(figures.SHAPES)
-        + labs(x="K / Min_Thresh_Reno", y="", color="DCTCP flows", shape="DCTCP flows")
+    named = table.with_columns(pl.col("flows").cast(pl.String))
+    drawn: ggplot = sharing.draw(named, "relative", "flows", PANELS) + labs(
+        x="K / Min_Thresh_Reno", y="", color="DCTCP flows", shape="DCTCP flows"
     )
     return drawn
 
@@ -61,24 +39,21 @@ def utilisation_grows(table: pl.DataFrame) -> float | None:
 
 def equal_sharing_moves(table: pl.DataFrame, flows: int) -> float | None:
     """K / Min_Thresh_Reno at equal sharing with so many DCTCP flows over that with one."""
-    places = [
-        sharing.equal_sharing(table.filter(pl.col("flows") == number), "relative")
-        for number in (1, flows)
-    ]
-    if places[0] is None or places[1] is None:
-        return None
-    return places[1]["relative"] / places[0]["relative"]
+    return _growth(table, flows, "relative")
 
 
 def queue_at_equal_sharing(table: pl.DataFrame, flows: int) -> float | None:
     """The mean queue at equal sharing with so many DCTCP flows over that with one."""
-    places = [
+    return _growth(table, flows, "occupancy")
+
+
+def _growth(table: pl.DataFrame, flows: int, measure: str) -> float | None:
+    """A measure at equal sharing with so many DCTCP flows over that with one."""
+    one, many = (
         sharing.equal_sharing(table.filter(pl.col("flows") == number), "relative")
         for number in (1, flows)
-    ]
-    if places[0] is None or places[1] is None:
-        return None
-    return places[1]["occupancy"] / places[0]["occupancy"]
+    )
+    return None if one is None or many is None else many[measure] / one[measure]
 
 
 METRICS = (utilisation_grows, equal_sharing_moves, queue_at_equal_sharing)

@@ -4,8 +4,18 @@ import math
 from collections.abc import Sequence
 
 import polars as pl
+from plotnine import (
+    aes,
+    facet_wrap,
+    geom_hline,
+    geom_line,
+    geom_point,
+    ggplot,
+    scale_color_manual,
+    scale_shape_manual,
+)
 
-from sandglass import traces, units
+from sandglass import figures, traces, units
 from sandglass.errors import SandglassError
 from sandglass.traces import Run
 from sandglass.verdicts import scalar
@@ -15,6 +25,8 @@ WARM_UP_NS = 10 * 10**9
 
 CC_RENO = "reno"
 MEASURES = ("ratio", "utilisation", "occupancy", "jain")
+RATIO = "Throughput, Reno / DCTCP"
+"""The panel of the ratio."""
 
 
 def bdp_bytes(run: Run) -> float:
@@ -120,3 +132,22 @@ def long(table: pl.DataFrame, index: Sequence[str], measures: dict[str, str]) ->
 def label(column: str, text: str) -> pl.Expr:
     """Numbers as a legend shows them, such as '0.5 BDP'."""
     return pl.format(text, pl.col(column).round(3))
+
+
+def draw(table: pl.DataFrame, over: str, lines: str, measures: dict[str, str]) -> ggplot:
+    """A panel per measure against the column `over`, a line per value of `lines`; dotted: equal
+    shares. The labels of axis and legend are the figure's."""
+    shown = long(table, [lines, over], measures)
+    equal = pl.DataFrame({"measure": [RATIO], "y": [1.0]}).with_columns(
+        pl.col("measure").cast(shown.schema["measure"])
+    )
+    drawn: ggplot = (
+        ggplot(shown, aes(over, "value", color=lines, shape=lines))
+        + facet_wrap("measure", scales="free_y")
+        + geom_hline(aes(yintercept="y"), data=equal, linetype="dotted")
+        + geom_line()
+        + geom_point(size=1.5)
+        + scale_color_manual(figures.PALETTE)
+        + scale_shape_manual(figures.SHAPES)
+    )
+    return drawn

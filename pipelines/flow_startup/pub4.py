@@ -3,22 +3,10 @@
 from collections.abc import Sequence
 
 import polars as pl
-from plotnine import (
-    aes,
-    facet_grid,
-    geom_line,
-    geom_point,
-    ggplot,
-    labs,
-    scale_color_manual,
-    scale_linetype_manual,
-    scale_shape_manual,
-    scale_x_log10,
-    scale_y_log10,
-)
+from plotnine import facet_grid, ggplot
 
 from pipelines.flow_startup import transients
-from sandglass import figures, traces, units
+from sandglass import traces, units
 from sandglass.verdicts import scalar
 
 QUEUES = {
@@ -90,18 +78,7 @@ def plot(table: pl.DataFrame) -> ggplot:
             )
         )
     )
-    drawn: ggplot = (
-        ggplot(shown, aes("rtt_ms", "value", color="queue", shape="queue", linetype="queue"))
-        + facet_grid("measure", "panel", scales="free_y")
-        + geom_line()
-        + geom_point(size=1.8)
-        + scale_x_log10()
-        + scale_y_log10()
-        + scale_color_manual(figures.PALETTE)
-        + scale_shape_manual(figures.SHAPES)
-        + scale_linetype_manual([*figures.LINES, *figures.LINES])
-        + labs(x="Base RTT (ms)", y="", color="", shape="", linetype="")
-    )
+    drawn: ggplot = transients.against_rtt(shown) + facet_grid("measure", "panel", scales="free_y")
     return drawn
 
 

@@ -1,8 +1,20 @@
 """What the figures on load transients measure in a run."""
 
 import polars as pl
+from plotnine import (
+    aes,
+    geom_line,
+    geom_point,
+    ggplot,
+    labs,
+    scale_color_manual,
+    scale_linetype_manual,
+    scale_shape_manual,
+    scale_x_log10,
+    scale_y_log10,
+)
 
-from sandglass import traces, units
+from sandglass import figures, traces, units
 
 PACKET_BYTES = 1514  # a full packet as the shaper counts it, with its Ethernet header
 
@@ -109,3 +121,19 @@ def flow_label(table: pl.DataFrame, column: str) -> pl.Expr:
     numbers = table[column].unique().sort()
     names = {number: f"{number} flow{'s' if number > 1 else ''}" for number in numbers}
     return pl.col(column).replace_strict(names, return_dtype=pl.Enum(list(names.values())))
+
+
+def against_rtt(shown: pl.DataFrame) -> ggplot:
+    """The column `value` against `rtt_ms`, both by their logarithms, a line per `queue`."""
+    drawn: ggplot = (
+        ggplot(shown, aes("rtt_ms", "value", color="queue", shape="queue", linetype="queue"))
+        + geom_line()
+        + geom_point(size=1.8)
+        + scale_x_log10()
+        + scale_y_log10()
+        + scale_color_manual(figures.PALETTE)
+        + scale_shape_manual(figures.SHAPES)
+        + scale_linetype_manual([*figures.LINES, *figures.LINES])
+        + labs(x="Base RTT (ms)", y="", color="", shape="", linetype="")
+    )
+    return drawn

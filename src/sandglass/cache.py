@@ -19,7 +19,15 @@ DEFAULT_SERIES = "6.12"
 UNPACKED = ("netperf", "nginx")
 """Programs that set-up unpacks here, by the names of their packages."""
 DECIDE_RUNS = (
-    *("experiment", "lab", "media", "plan", "qdiscs", "records", "results", "runs", "units"),
+    "experiment",
+    "lab",
+    "media",
+    "plan",
+    "qdiscs",
+    "records",
+    "results",
+    "runs",
+    "units",
 )
 """The modules of sandglass, besides the agent, that decide what a run leaves."""
 SETUP_HINT = "run `./sandglass setup`"
