@@ -214,10 +214,10 @@ static DEFINE_MUTEX(control_mutex);
 static s64 clock_ns(void)
 {
 #ifdef CONFIG_UML_TIME_TRAVEL_SUPPORT
-	return time_travel_now();
-#else
-	return ktime_get_ns();
+	if (time_travel_mode != TT_MODE_OFF)
+		return time_travel_now();
 #endif
+	return ktime_get_ns();
 }
 
 static s64 now_ns(void)

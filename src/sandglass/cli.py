@@ -119,6 +119,9 @@ def run(
         result = runs.run(
             wanted, experiment, out, backend=backend.value, cached=cached, progress=advance
         )
+    if backend is Backend.HOST:
+        print(f"{result.path}: in real time, so that no other run is equal: no digest")
+        return
     if result.cached:
         print(f"{result.path}: from the cache")
     else:
@@ -206,6 +209,26 @@ def show(
     from sandglass import show as tables
 
     tables.show(run_directory)
+
+
+@app.command()
+def compare(
+    run_directories: Annotated[
+        list[Path], typer.Argument(metavar="RUN_DIR...", show_default=False)
+    ],
+    out: Annotated[Path, typer.Option(metavar="FILE", help="Without .svg, .png and .csv.")] = Path(
+        "results/comparison"
+    ),
+) -> None:
+    """Draw runs beside each other.
+
+    Throughput over time and the distribution of queueing delays, such as of the lab and of a host.
+
+    Example: ./sandglass compare results/runs/in-the-lab results/runs/in-real-time
+    """
+    from sandglass import comparison
+
+    comparison.compare(run_directories, out)
 
 
 @app.command(name="cache")

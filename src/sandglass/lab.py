@@ -252,8 +252,17 @@ def run(plan: Plan, directory: Path, progress: Progress | None = None) -> None:
         )
 
 
-def run_program(path: str, directory: Path, *, memory_mb: int = 256, seed: int = 1) -> None:
+def run_program(
+    path: str,
+    directory: Path,
+    *,
+    memory_mb: int = 256,
+    seed: int = 1,
+    clock: tuple[str, ...] = VIRTUAL_TIME,
+) -> None:
     """Boot a lab that runs one Python program of this checkout instead of an experiment.
+
+    `clock` is what the kernel is told of time; without a word it keeps the host's, in real time.
 
     The program's argument is the guest's name for `directory`, the only place it can write to.
     Its console goes to console.log there.
@@ -261,7 +270,7 @@ def run_program(path: str, directory: Path, *, memory_mb: int = 256, seed: int =
     Raises SandglassError with the end of the console when it fails or hangs.
     """
     console = directory / "console.log"
-    arguments = [*VIRTUAL_TIME, *_python(path)]
+    arguments = [*clock, *_python(path)]
     with own_processor() as processor:
         process = _start(
             directory, arguments, processor, subprocess.PIPE, memory_mb=memory_mb, seed=seed

@@ -402,7 +402,8 @@ def acks(records: Records, names: Names) -> pl.DataFrame:
     )
     if any(cc in LSAIMD for cc in names.cc.values()):
         frame = frame.with_columns(**_lsaimd(records, names))
-    frame = _with_flows(frame, names)
+    # On a machine's own kernel there are sockets that belong to no host of the experiment.
+    frame = _with_flows(frame, names).filter(pl.col("src").is_not_null())
     first = ["time_ns", "flow", "src", "dst", "sport", "dport"]
     return frame.select(first + [c for c in frame.columns if c not in first])
 

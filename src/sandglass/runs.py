@@ -21,6 +21,7 @@ from sandglass import __version__, cache, lab, run_cache, topology
 from sandglass.errors import SandglassError, UsageError
 from sandglass.experiment import Experiment
 from sandglass.plan import Plan, resolve
+from sandglass.terminal import complain
 
 if TYPE_CHECKING:
     from sandglass.records import Records
@@ -65,6 +66,12 @@ def run(
         SandglassError: the run failed; plan and console are kept in `out`.failed.
     """
     started = time.monotonic()
+    warnings: list[str] = []
+
+    def warn(message: str) -> None:
+        warnings.append(message)
+        complain(f"warning: {message}")
+
     plan = resolve(experiment, experiment.facts)
     out = (out or default_directory(experiment, source, plan)).absolute()
     _check_replaceable(out)
@@ -86,8 +93,9 @@ def run(
             else:
                 from sandglass import host
 
-                host.run(plan, partial, progress)
+                host.run(plan, partial, progress, warn)
             content = _evaluate(experiment, plan, partial, backend)
+            content["warnings"] = warnings
             content["wall_s"] = round(time.monotonic() - started, 3)
             (partial / "run.json").write_text(json.dumps(content, indent=1) + "\n")
             if key is not None:
@@ -249,6 +257,7 @@ def _evaluate(experiment: Experiment, plan: Plan, directory: Path, backend: str)
         "experiment": experiment.filled(),
         "seed": experiment.seed,
         "backend": backend,
+        "clock": "virtual" if backend == "lab" else "real",
         "kernel": {"release": observed["kernel"]},
         "tools": {"sandglass": __version__, **observed["tools"]},
         "observed": {
@@ -260,7 +269,8 @@ def _evaluate(experiment: Experiment, plan: Plan, directory: Path, backend: str)
         "bottleneck": bottlenecks.get(experiment.facts.bottlenecks[0]),
         "bottlenecks": bottlenecks,
         "virtual_s": _virtual_s(plan, observed),
-        "digest": digest.hexdigest(),
+        # in real time no run is equal to another
+        "digest": digest.hexdigest() if backend == "lab" else None,
     }
     if backend == "lab":
         kernel = cache.lab_kernel()

@@ -43,14 +43,18 @@ def heading(result: Mapping[str, Any]) -> Table:
     table = Table(box=None, show_header=False, pad_edge=False, title_justify="left")
     virtual_s, wall_s = result["virtual_s"], result["wall_s"]
     kernel = result["kernel"]
+    times = f", {virtual_s / wall_s:.0f} times as fast" if result["backend"] == "lab" else ""
     for name, value in {
         "title": result["title"],
         "seed": str(result["seed"]),
-        "kernel": f"{kernel['release']}, build {kernel['build']} ({result['backend']})",
-        "time": f"{virtual_s:g} s in {wall_s:.2f} s, {virtual_s / wall_s:.0f} times as fast",
-        "digest": result["digest"],
+        "kernel": kernel["release"] + (f", build {kernel['build']}" if "build" in kernel else ""),
+        "backend": result["backend"] + ("" if times else ", in real time"),
+        "time": f"{virtual_s:g} s in {wall_s:.2f} s{times}",
+        "digest": result["digest"] or "none: another run gives other records",
     }.items():
         table.add_row(f"[bold]{name}[/bold]", value)
+    for warning in result.get("warnings", []):
+        table.add_row("[bold]warning[/bold]", warning)
     return table
 
 

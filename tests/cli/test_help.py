@@ -7,7 +7,8 @@ import pytest
 from tests.cli.conftest import Cli
 
 COMMANDS = [
-    *("setup", "doctor", "run", "verify", "reproduce", "shell", "show", "cache", "bench", "test"),
+    *("setup", "doctor", "run", "verify", "reproduce", "shell", "show", "compare", "cache"),
+    *("bench", "test"),
 ]
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import json
 import os
 import platform
+import signal
 import subprocess
 import sys
 import threading
@@ -17,9 +19,9 @@ CODE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.a
 sys.path[0:1] = [os.path.join(CODE, "src"), CODE]
 sys.path.append("/usr/lib/python3/dist-packages")
 
-from mininet.net import VERSION  # noqa: E402
+from mininet.net import VERSION, Mininet  # noqa: E402
 
-from sandglass.agent import checks, kernel, modules, openvswitch, recorder, tcp  # noqa: E402
+from sandglass.agent import checks, kernel, modules, openvswitch, recorder, speed, tcp  # noqa: E402
 from sandglass.agent.clock import Clock  # noqa: E402
 from sandglass.agent.errors import RunError  # noqa: E402
 from sandglass.agent.network import Network  # noqa: E402
@@ -41,6 +43,12 @@ PROGRESS_STEPS = 20
 def tell(kind: str, **fields: Any) -> None:
     """A line for the process that waits outside."""
     print("@" + json.dumps({"kind": kind, **fields}), flush=True)
+
+
+def warn(messages: list[str]) -> None:
+    """Tell what makes the results doubtful."""
+    for message in messages:
+        tell("warning", message=message)
 
 
 def change_links(network: Network, clock: Clock) -> None:
@@ -108,6 +116,11 @@ def run(plan: Plan, directory: str, backend: str, module_base: str | None) -> di
         for name in sorted({flow["workload"].partition(":")[0] for flow in plan["flows"]})
     }
     added = modules.load(plan, module_base)
+    if not exact:
+        # Not before: only in the machine's own may congestion controls be allowed.
+        kernel.isolate((kernel.NETNS_DIRECTORY, openvswitch.RUN))
+        Mininet.inited = True  # else it raises limits of the whole machine
+        warn(speed.doubts(plan, speed.measure(plan)))
     network = Network(plan, os.path.join(directory, "topology.py"))
     if plan["record"]:
         recorder.watch(network)
@@ -116,6 +129,8 @@ def run(plan: Plan, directory: str, backend: str, module_base: str | None) -> di
     kernel.restart_random(plan["seed"])
     checks.check_links(network)
     rtts = checks.check_rtt(network, exact)
+    if not exact:
+        warn(speed.late(plan, rtts))
     tcp.draw_secrets()
 
     zero = ZERO_NS if exact else whole_second_after(time.monotonic_ns() + LEAD_NS + SECOND_NS)
@@ -184,6 +199,22 @@ def shell(plan: Plan, directory: str, module_base: str | None) -> None:
     CLI(network.net, script=commands if os.path.exists(commands) else None)
 
 
+def give_up(number: int, frame: object) -> None:
+    """Handles SIGTERM: whoever waited for the run has gone."""
+    raise SystemExit(128 + number)
+
+
+def end_flows(plan: Plan) -> None:
+    """Let no connection outlive the agent by more than a round trip or two.
+
+    A socket whose process has died goes on for minutes when nobody answers, and keeps its network
+    namespace, and with it modules, for as long.
+    """
+    for host in plan["hosts"]:
+        with contextlib.suppress(RunError, OSError):  # it may not have been made yet
+            kernel.write_sysctl("net.ipv4.tcp_orphan_retries", 1, host)
+
+
 def main(arguments: list[str]) -> int:
     directory, mode, backend = arguments[1:4]
     module_base = arguments[4] if len(arguments) > 4 else None
@@ -196,12 +227,13 @@ def main(arguments: list[str]) -> int:
         if mode == "shell":
             shell(plan, directory, module_base)
             return 0
+        if backend == "host":
+            signal.signal(signal.SIGTERM, give_up)
         try:
             observed = run(plan, directory, backend, module_base)
         finally:
             if backend == "host":
-                openvswitch.stop()
-                kernel.delete_namespaces()
+                end_flows(plan)
         with open(os.path.join(directory, "observed.json"), "w") as file:
             json.dump(observed, file)
         tell("done")

@@ -8,6 +8,7 @@ import fcntl
 import json
 import os
 import re
+import resource
 import socket
 import struct
 import subprocess
@@ -18,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from sandglass.agent.errors import RunError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 NETNS_DIRECTORY = "/run/netns"
 CLONE_NEWNET = 0x40000000  # <linux/sched.h>
@@ -46,7 +47,6 @@ SYSCTL_RANGES = {
 UNKNOWN_QDISC = r"\[Unknown qdisc, optlen=\d+\]"
 
 _libc = ctypes.CDLL(None, use_errno=True)
-_created: list[str] = []
 
 
 class _Timespec(ctypes.Structure):
@@ -114,6 +114,23 @@ def sockets_of(process: int) -> list[socket.socket]:
 # Namespaces
 
 
+def isolate(directories: Iterable[str]) -> None:
+    """Enter a network namespace of the agent's own, and hide directories behind empty ones.
+
+    For an agent that `unshare` has given mounts of its own: all of it goes when the agent ends.
+    """
+    _check(_libc.unshare(CLONE_NEWNET), "cannot create a network namespace")
+    for directory in directories:
+        os.makedirs(directory, exist_ok=True)
+        _check(
+            _libc.mount(b"none", directory.encode(), b"tmpfs", 0, b"mode=755"),
+            f"cannot mount over {directory}",
+        )
+    run(["ip", "link", "set", "lo", "up"])
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+
+
 def create_namespace(name: str) -> None:
     """Create a network namespace that `ip netns` knows as `name`."""
     path = f"{NETNS_DIRECTORY}/{name}"
@@ -125,7 +142,6 @@ def create_namespace(name: str) -> None:
         raise RunError(
             f"there is a network namespace {name} already", f"Remove it: ip netns delete {name}"
         ) from None
-    _created.append(name)
     own = os.open("/proc/thread-self/ns/net", os.O_RDONLY)
     try:
         _check(_libc.unshare(CLONE_NEWNET), f"cannot create network namespace {name}")
@@ -144,12 +160,6 @@ def delete_namespace(name: str) -> None:
     _libc.umount2(path.encode(), 0)
     with contextlib.suppress(FileNotFoundError):
         os.unlink(path)
-
-
-def delete_namespaces() -> None:
-    """Delete all that create_namespace made; what lives in them goes with them."""
-    while _created:
-        delete_namespace(_created.pop())
 
 
 @contextlib.contextmanager

@@ -24,13 +24,11 @@ _started: list[str] = []
 
 
 def start() -> None:
-    """Start ovsdb-server and ovs-vswitchd unless the machine runs them already.
+    """Start ovsdb-server and ovs-vswitchd.
 
     Raises:
         RunError: Open vSwitch is not installed or does not start.
     """
-    if os.path.exists(SOCKET):
-        return
     if not os.path.exists(SCHEMA):
         raise RunError("openvswitch-switch is not installed", "Run ./sandglass setup.")
     os.makedirs(RUN, exist_ok=True)
@@ -76,10 +74,3 @@ def _signal(number: int) -> None:
     for daemon in _started:
         with open(f"{RUN}/{daemon}.pid") as file:
             os.kill(int(file.read()), number)
-
-
-def stop() -> None:
-    """Stop what start() started."""
-    while _started:
-        with open(f"{RUN}/{_started.pop()}.pid") as file:
-            os.kill(int(file.read()), signal.SIGTERM)

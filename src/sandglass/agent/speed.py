@@ -1,0 +1,182 @@
+"""Whether a machine is fast enough for a plan in real time."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from typing import TYPE_CHECKING, NamedTuple
+
+from sandglass.agent import kernel, links, tcp
+
+if TYPE_CHECKING:
+    from sandglass.agent import Plan
+
+MTU = 1500
+SEGMENT_SHARE = (MTU - 52) / (MTU + links.ETHERNET_HEADER)
+"""Of what a shaper counts, the part that TCP hands on: without IP, TCP and its timestamps."""
+QUEUE = {"kind": "pfifo", "options": ["limit", "1000"]}
+DELAY_NS = 1_000_000
+PORT = 5001
+MEASURED_S = 1.0
+SETTLE_S = 0.3  # slow start ends long before
+SLEEPS = 500
+SLEEP_NS = 1_000_000
+CARRIED_ENOUGH = 0.98
+LATE_ENOUGH = 0.05
+"""Share of the shortest round trip that timers, or the path, may be late."""
+
+
+class Speed(NamedTuple):
+    """What a machine does.
+
+    Attributes:
+        carried_bps: bits per second, Ethernet headers included, that a TCP flow got through a
+            router shaped to the plan's highest rate.
+        late_ns: 99 % of sleeps of a millisecond ended at most this much later than asked.
+    """
+
+    carried_bps: float
+    late_ns: int
+
+
+def measure(plan: Plan) -> Speed:
+    """Carry a TCP flow through a shaped router, as an experiment does, and try the timers.
+
+    The three hosts exist for these one and a half seconds alone.
+    """
+    names = ("check-s", "check-r", "check-d")
+    source, router, destination = names
+    for name in names:
+        kernel.create_namespace(name)
+    try:
+        _connect(source, router, destination, asked_bps(plan))
+        carried = _carried_bps(source, destination)
+    finally:
+        for name in names:
+            kernel.delete_namespace(name)
+    return Speed(carried, _late_ns())
+
+
+def asked_bps(plan: Plan) -> int:
+    """The highest rate of a bottleneck in a plan, in bit/s."""
+    highest: int = max(
+        link[direction]["rate_bps"]
+        for link in plan["bottlenecks"].values()
+        for direction in ("forward", "reverse")
+    )
+    return highest
+
+
+def doubts(plan: Plan, speed: Speed) -> list[str]:
+    """What of a machine's speed makes results of a plan doubtful."""
+    found = []
+    asked = asked_bps(plan)
+    if speed.carried_bps < CARRIED_ENOUGH * asked:
+        found.append(
+            f"this machine is too slow: through a router shaped to {asked / 1e6:g} Mb/s it carried "
+            f"{speed.carried_bps / 1e6:.3g} Mb/s; ask for a lower rate, or use the lab"
+        )
+    shortest = _shortest_rtt_ns(plan)
+    if speed.late_ns > LATE_ENOUGH * shortest:
+        found.append(
+            f"timers of this machine are up to {speed.late_ns / 1e6:.2g} ms late, in round trips "
+            f"of {shortest / 1e6:g} ms; end what else runs, or use the lab"
+        )
+    return found
+
+
+def late(plan: Plan, rtt_ns: dict[str, int]) -> list[str]:
+    """Round trips, measured, by "from-to", that are much longer than the plan's."""
+    found = []
+    for pair, measured in rtt_ns.items():
+        source, _, destination = pair.partition("-")
+        hosts = plan["hosts"]
+        base = hosts[source]["half_rtt_ns"] + hosts[destination]["half_rtt_ns"]
+        # an echo is short: its transmission takes less than what is tolerated at any usual rate
+        if measured > (1 + LATE_ENOUGH) * base + SLEEP_NS:
+            found.append(
+                f"the round trip {pair} is {measured / 1e6:.3g} ms, "
+                f"the experiment says {base / 1e6:g} ms"
+            )
+    return found
+
+
+def _shortest_rtt_ns(plan: Plan) -> int:
+    hosts = plan["hosts"]
+    shortest: int = min(
+        hosts[flow["src"]]["half_rtt_ns"] + hosts[flow["dst"]]["half_rtt_ns"]
+        for flow in plan["flows"]
+    )
+    return shortest
+
+
+def _connect(source: str, router: str, destination: str, rate_bps: int) -> None:
+    """A shaped path from source to destination, 10.9.0.1 to 10.9.1.1."""
+    kernel.batch(
+        "ip",
+        [
+            f"link add c0 netns {source} type veth peer c1 netns {router}",
+            f"link add c2 netns {router} type veth peer c3 netns {destination}",
+        ],
+    )
+    ends = (
+        (source, "c0", "10.9.0.1"),
+        (router, "c1", "10.9.0.2"),
+        (router, "c2", "10.9.1.2"),
+        (destination, "c3", "10.9.1.1"),
+    )
+    for name, device, address in ends:
+        kernel.offloads_off(device, name)
+        kernel.batch("ip", [f"link set {device} up", f"addr add {address}/24 dev {device}"], name)
+    kernel.batch("ip", ["route add default via 10.9.0.2"], source)
+    kernel.batch("ip", ["route add default via 10.9.1.2"], destination)
+    kernel.write_sysctl("net.ipv4.ip_forward", 1, router)
+    kernel.batch("tc", links.bottleneck("c2", rate_bps, QUEUE, MTU), router)
+    kernel.batch("tc", [links.delay("c1", DELAY_NS, None)], router)
+
+
+def _carried_bps(source: str, destination: str) -> float:
+    with (
+        tcp.open_socket(destination, socket.SOCK_STREAM) as listener,
+        tcp.open_socket(source, socket.SOCK_STREAM) as sender,
+    ):
+        listener.bind(("10.9.1.1", PORT))
+        listener.listen()
+        sender.connect(listener.getsockname())
+        receiver = listener.accept()[0]
+        thread = threading.Thread(target=_send, args=(sender,), daemon=True)
+        thread.start()
+        with receiver:
+            start = time.monotonic()
+            counted, first, last = 0, 0.0, 0.0
+            while (now := time.monotonic()) < start + SETTLE_S + MEASURED_S:
+                size = len(receiver.recv(1 << 16))
+                if now < start + SETTLE_S:
+                    continue
+                last = time.monotonic()
+                if first:
+                    counted += size
+                else:
+                    first = last
+        # Its peer is gone: the sender's next call fails.
+        thread.join()
+    return 8 * counted / (last - first) / SEGMENT_SHARE if counted else 0.0
+
+
+def _send(sender: socket.socket) -> None:
+    block = bytes(1 << 16)
+    try:
+        while True:
+            sender.sendall(block)
+    except OSError:
+        return
+
+
+def _late_ns() -> int:
+    lateness = []
+    for _ in range(SLEEPS):
+        asked = time.monotonic_ns() + SLEEP_NS
+        kernel.sleep_until(asked)
+        lateness.append(time.monotonic_ns() - asked)
+    return sorted(lateness)[SLEEPS * 99 // 100]
