@@ -1,0 +1,124 @@
+"""Pipelines through a real Slurm of one node. Slow: `./sandglass test tests/slurm`, as root."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sandglass import cache, grid, runs, spec
+
+PAPER, FIGURE, PROFILE = "abe", "fig05", "smoke"
+WITHIN_S = 600.0
+
+
+@pytest.fixture(scope="module")
+def digests(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """Of the figure's runs, each done by hand, by the names of their directories."""
+    home = tmp_path_factory.mktemp("by-hand")
+    found = {}
+    for point in grid.points(PAPER, FIGURE, PROFILE):
+        path = grid.experiment_file(PAPER, point.experiment)
+        done = runs.run(spec.load(path, point.arguments()[1::2]), path, home / point.name)
+        found[point.directory(PAPER).name] = done.content["digest"]
+    assert len(found) > 1
+    return found
+
+
+class Sweep:
+    """A figure's runs and table, by Snakemake through Slurm, in a directory of its own."""
+
+    def __init__(self, home: Path, environment: dict[str, str]) -> None:
+        self.home = home
+        self.kept = home / "kept"
+        self.environment = environment | {
+            "SANDGLASS_RUNS": str(self.kept),
+            "PATH": f"{Path(sys.executable).parent}:{environment['PATH']}",
+        }
+
+    def start(self) -> "subprocess.Popen[bytes]":
+        command = [sys.executable, "-m", "snakemake", "--snakefile", str(cache.ROOT / "Snakefile")]
+        command += ["--profile", str(cache.ROOT / "profiles" / "slurm"), "--directory", "."]
+        # Slurm keeps no accounts here, so that only squeue knows of jobs
+        command += ["--slurm-status-command", "squeue"]
+        command += ["--slurm-init-seconds-before-status-checks", "8"]
+        command += ["--nolock", "--rerun-incomplete", "--config", f"profile={PROFILE}"]
+        command += ["--", f"results/{PAPER}/{FIGURE}.csv"]
+        with (self.home / "snakemake.log").open("ab") as log:
+            return subprocess.Popen(
+                command, cwd=self.home, env=self.environment, stdout=log, stderr=log
+            )
+
+    def said(self) -> str:
+        return (self.home / "snakemake.log").read_text()
+
+    def first_kept(self) -> None:
+        """Wait until one run is done and the next one is at work."""
+        directory = self.home / "results" / "runs" / PAPER
+        deadline = time.monotonic() + WITHIN_S
+        while time.monotonic() < deadline:
+            if list(self.kept.glob("*.tar")) and list(directory.glob(f"*/.*{runs.PARTIAL}-*")):
+                return
+            time.sleep(0.2)
+        pytest.fail(self.said())
+
+    def jobs(self) -> list[str]:
+        return self.ask("squeue", "--noheader", "--format=%i").split()
+
+    def ask(self, *command: str) -> str:
+        return subprocess.run(
+            command, env=self.environment, capture_output=True, text=True, check=True
+        ).stdout
+
+    def digests(self) -> dict[str, str]:
+        """Of all finished runs; whatever else lies beside them fails."""
+        directory = self.home / "results" / "runs" / PAPER
+        found = {}
+        for path in directory.glob("*/*"):
+            found[path.name] = json.loads((path / "run.json").read_text())["digest"]
+        return found
+
+    def from_cache(self) -> int:
+        logs = (self.home / "results" / "logs" / PAPER).glob("*/*.log")
+        return sum("from the cache" in log.read_text() for log in logs)
+
+
+@pytest.fixture
+def sweep(tmp_path: Path, slurm: dict[str, str]) -> Iterator[Sweep]:
+    sweep = Sweep(tmp_path, slurm)
+    yield sweep
+    for job in sweep.jobs():
+        sweep.ask("scancel", "--full", "--signal=KILL", job)
+
+
+def test_digests_are_those_of_runs_by_hand(sweep: Sweep, digests: dict[str, str]) -> None:
+    assert sweep.start().wait(WITHIN_S) == 0, sweep.said()
+    assert sweep.digests() == digests
+    assert sweep.from_cache() == 0
+
+
+def test_a_killed_job_is_taken_up_again(sweep: Sweep, digests: dict[str, str]) -> None:
+    """What it had done comes from the cache of runs, the rest is done."""
+    first = sweep.start()
+    sweep.first_kept()
+    for job in sweep.jobs():
+        sweep.ask("scancel", "--full", "--signal=KILL", job)
+    assert first.wait(WITHIN_S) != 0
+    assert sweep.start().wait(WITHIN_S) == 0, sweep.said()
+    assert sweep.digests() == digests
+    assert sweep.from_cache() >= 1
+
+
+def test_killed_snakemake_goes_on(sweep: Sweep, digests: dict[str, str]) -> None:
+    first = sweep.start()
+    sweep.first_kept()
+    first.send_signal(signal.SIGKILL)
+    first.wait()
+    for job in sweep.jobs():  # Slurm knows nothing of Snakemake's end
+        sweep.ask("scancel", job)
+    assert sweep.start().wait(WITHIN_S) == 0, sweep.said()
+    assert sweep.digests() == digests
