@@ -14,7 +14,7 @@ REFERENCE = ROOT / "results" / "reference"
 PROFILES = {
     "abe": "paper",
     "flow_startup": "quick",
-    "dctcp_internet": "quick",
+    "dctcp_internet": "paper",
     "ls_aimd": "paper",
 }
 """The profile that a paper's reference is of."""
