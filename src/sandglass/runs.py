@@ -4,18 +4,19 @@ A run is built up in a directory beside its final place and renamed when it is
 complete: a directory with a run.json is a whole run, whatever was interrupted.
 """
 
+import fcntl
 import gzip
 import hashlib
 import json
-import os
 import re
+import secrets
 import shutil
 import tempfile
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from sandglass import __version__, cache, lab, run_cache, topology
 from sandglass.errors import SandglassError, UsageError
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 FORMAT = 1
 RUNS = cache.ROOT / "results" / "runs"
 PARTIAL = "partial"
+LOCK = "lock"
+"""A file in a partial directory that is locked as long as somebody is at work there."""
 FAILED = ".failed"
 
 
@@ -78,8 +81,7 @@ def run(
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
         _clear_interrupted(out)
-        partial = out.parent / f".{out.name}.{PARTIAL}-{os.getpid()}"
-        partial.mkdir()
+        partial, lock = _partial(out)
     except OSError as error:
         raise SandglassError(f"cannot write results to {out}: {error.strerror or error}") from None
     try:
@@ -116,6 +118,8 @@ def run(
     except BaseException:
         shutil.rmtree(partial, ignore_errors=True)
         raise
+    finally:
+        lock.close()
     return RunResult(out, content, found)
 
 
@@ -180,16 +184,37 @@ def _check_replaceable(out: Path) -> None:
         )
 
 
+def _partial(out: Path) -> tuple[Path, IO[str]]:
+    """A new directory beside `out`, and its lock, which is held until it is closed."""
+    partial = out.parent / f".{out.name}.{PARTIAL}-{secrets.token_hex(4)}"
+    partial.mkdir()
+    lock = (partial / LOCK).open("w")
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    return partial, lock
+
+
 def _clear_interrupted(out: Path) -> None:
     """Remove what killed runs left for this place."""
     for left in out.parent.glob(f".{out.name}.{PARTIAL}-*"):
-        process = left.name.rpartition("-")[2]
-        if not Path(f"/proc/{process}").exists():
+        if not _at_work(left):
             shutil.rmtree(left, ignore_errors=True)
     shutil.rmtree(str(out) + FAILED, ignore_errors=True)
 
 
+def _at_work(partial: Path) -> bool:
+    """Whether a process, of whatever container or node, builds up a run there."""
+    try:
+        with (partial / LOCK).open("r+") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True
+    return False
+
+
 def _put_in_place(partial: Path, out: Path) -> None:
+    (partial / LOCK).unlink()
     if out.exists():
         replaced = partial.with_name(partial.name + "-replaced")
         out.rename(replaced)

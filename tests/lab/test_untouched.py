@@ -1,6 +1,7 @@
 """A run leaves the machine as it found it, however it ends."""
 
 import ctypes
+import fcntl
 import os
 import signal
 import subprocess
@@ -167,3 +168,22 @@ def test_a_run_that_is_killed_leaves_nothing_that_looks_like_a_result(
     assert again.returncode == 0, again.stderr
     assert names(results) == ["out"]
     assert (out / "run.json").is_file()
+
+
+def test_what_a_killed_run_left_goes_unless_another_process_is_at_work_there(
+    sandglass: Cli, experiment: Path, tmp_path: Path
+) -> None:
+    """Their numbers tell nothing: in a container and on another node those are others'."""
+    results = tmp_path / "results"
+    left, at_work, other = (
+        results / f".{name}" for name in ("out.partial-1", "out.partial-2", "x")
+    )
+    for directory in (left, at_work, other):
+        directory.mkdir(parents=True)
+        (directory / "lock").touch()
+    with (at_work / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        done = sandglass("run", experiment, "--out", results / "out", "--set", "duration=1s")
+    assert done.returncode == 0, done.stderr
+    assert names(results) == [at_work.name, other.name, "out"]
+    assert "lock" not in names(results / "out")
