@@ -46,6 +46,7 @@ def setup(
     system: Annotated[
         bool, typer.Option("--system", help="Only the Debian packages; needs root.")
     ] = False,
+    python: Annotated[bool, typer.Option("--python", help="Only the Python environment.")] = False,
     kernel: Annotated[
         str | None, typer.Option(metavar="SERIES", help="Build this kernel, such as 7.2.")
     ] = None,
@@ -63,6 +64,7 @@ def setup(
 
     if system:
         setup_lab.packages()
+    if system or python:  # the script `sandglass` has made the environment
         return
     setup_lab.packages()
     setup_lab.programs()
@@ -279,6 +281,7 @@ def test(context: typer.Context) -> None:
     """
     from sandglass import checks, setup_lab
 
+    setup_lab.linters_and_tests()
     setup_lab.lab()
     raise typer.Exit(checks.test(context.args))
 

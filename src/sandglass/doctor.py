@@ -1,7 +1,6 @@
 """What Sandglass needs of a machine, and what of it is there."""
 
 import ctypes
-import importlib.metadata
 import mmap
 import os
 import platform
@@ -17,7 +16,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from sandglass import cache
+from sandglass import cache, setup_lab
 from sandglass.errors import SandglassError
 
 LAB_MEMORY_MB = 1024
@@ -59,7 +58,10 @@ def report(findings: list[Finding]) -> bool:
 
 
 def machine() -> Iterator[Finding]:
-    """The host itself; what it lacks, set-up cannot install."""
+    """The host itself; what it lacks, set-up cannot install.
+
+    The cache is written to only while there is no lab kernel.
+    """
     kind = f"{platform.system()} {platform.machine()}"
     yield Finding(
         "Linux on x86-64",
@@ -95,18 +97,24 @@ def machine() -> Iterator[Finding]:
         ""
         if free >= CACHE_FREE_MB
         else f"{free} MB are free, a build of the kernel takes {CACHE_FREE_MB} MB",
+        needed=not lab_kernel().found,
     )
 
 
 def packages() -> Iterator[Finding]:
-    """Debian packages of setup/packages.txt, with what each is for where it is missing."""
-    text = (cache.ROOT / "setup" / "packages.txt").read_text()
-    wanted = dict(re.findall(r"^([a-z0-9][a-z0-9.+-]*)\s+(.*)$", text, re.M))
-    installed = installed_packages(list(wanted))
-    for name, purpose in wanted.items():
-        version = installed.get(name, "")
-        remedy = "" if version else f"sudo ./sandglass setup --system ({purpose})"
-        yield Finding(f"package {name}", version, remedy)
+    """Debian packages of setup's lists, with what each is for where it is missing.
+
+    Those to build with are needed only while there is no lab kernel.
+    """
+    for listed in ("packages.txt", "packages-build.txt"):
+        text = (cache.ROOT / "setup" / listed).read_text()
+        wanted = dict(re.findall(r"^([a-z0-9][a-z0-9.+-]*)\s+(.*)$", text, re.M))
+        installed = installed_packages(list(wanted))
+        needed = listed == "packages.txt" or not lab_kernel().found
+        for name, purpose in wanted.items():
+            version = installed.get(name, "")
+            remedy = "" if version else f"sudo ./sandglass setup --system ({purpose})"
+            yield Finding(f"package {name}", version, remedy, needed)
 
 
 def installed_packages(names: list[str]) -> dict[str, str]:
@@ -122,20 +130,10 @@ def installed_packages(names: list[str]) -> dict[str, str]:
 
 def python_packages() -> Finding:
     """The Python environment against requirements.lock."""
-    text = (cache.ROOT / "requirements.lock").read_text()
-    wanted = re.findall(r"^([^#\s=]+)==(\S+)$", text, re.M)
-    differing = [name for name, version in wanted if python_version(name) != version]
+    differing = setup_lab.differing("requirements.lock")
     if differing:
         return Finding("Python packages as locked", "", f"differ: {' '.join(differing)}")
-    found = f"{len(wanted)}, Python {platform.python_version()}"
-    return Finding("Python packages as locked", found)
-
-
-def python_version(name: str) -> str | None:
-    try:
-        return importlib.metadata.version(name)
-    except importlib.metadata.PackageNotFoundError:
-        return None
+    return Finding("Python packages as locked", f"yes, Python {platform.python_version()}")
 
 
 def programs() -> Iterator[Finding]:

@@ -1,5 +1,7 @@
 """Set up what experiments need beyond packages and Python: the lab kernel, netperf and nginx."""
 
+import importlib.metadata
+import re
 import shutil
 import subprocess
 import sys
@@ -25,15 +27,43 @@ def lab() -> None:
 
 
 def kernel(series: str) -> None:
-    """Build the lab kernel; its script has said what went wrong when it fails."""
+    """Build the lab kernel; a script has said what went wrong when it fails."""
+    run(cache.ROOT / "setup" / "packages", "packages-build.txt")
     run(sys.executable, cache.ROOT / "kernel" / "build", "--source-version", series)
 
 
 def executors() -> None:
     """Add Snakemake's executors for clusters to the Python environment."""
-    wanted = cache.ROOT / "requirements-cluster.lock"
+    add_locked("requirements-cluster.lock")
+
+
+def linters_and_tests() -> None:
+    """Add what the tests need to the Python environment."""
+    add_locked("requirements-dev.lock")
+
+
+def add_locked(lock: str) -> None:
+    """Add the packages of a lock file to the Python environment, those that are not there yet."""
+    if not differing(lock):
+        return
+    print(f"sandglass: adding the Python packages of {lock}", flush=True)
     options = ("--no-input", "--disable-pip-version-check", "--no-deps", "--quiet")
-    run(sys.executable, "-m", "pip", "install", *options, "--requirement", wanted)
+    run(sys.executable, "-m", "pip", "install", *options, "--requirement", cache.ROOT / lock)
+
+
+def differing(lock: str) -> list[str]:
+    """The packages of a lock file that the Python environment has not, or not in this version."""
+    text = (cache.ROOT / lock).read_text()
+    wanted = re.findall(r"^([^#\s=]+)==(\S+)$", text, re.M)
+    return [name for name, version in wanted if python_version(name) != version]
+
+
+def python_version(name: str) -> str | None:
+    """A Python package's version in the environment."""
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return None
 
 
 def run(*command: str | Path) -> None:

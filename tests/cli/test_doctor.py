@@ -38,3 +38,14 @@ def test_a_missing_package_names_the_command_that_installs_it(
     assert len(findings) > 10
     assert all("sudo ./sandglass setup --system" in finding.remedy for finding in findings)
     assert not doctor.report(findings)
+
+
+@pytest.mark.parametrize("built", [True, False])
+def test_to_build_with_is_needed_only_while_there_is_no_lab_kernel(
+    monkeypatch: pytest.MonkeyPatch, built: bool
+) -> None:
+    kernel = doctor.Finding("lab kernel", "6.12" if built else "")
+    monkeypatch.setattr(doctor, "lab_kernel", lambda: kernel)
+    needed = {finding.thing: finding.needed for finding in doctor.packages()}
+    assert needed["package mininet"]
+    assert needed["package build-essential"] == (not built)

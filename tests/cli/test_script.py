@@ -166,9 +166,12 @@ def test_a_user_with_sudo_is_not_asked(checkout: Path, bare_machine: Path) -> No
     assert done.stdout.startswith(f"sudo -n {checkout}/setup/packages bc bison build-essential ")
 
 
-def test_help_asks_for_no_package_but_pythons(checkout: Path, bare_machine: Path) -> None:
+@pytest.mark.parametrize("words", [["run", "--help"], ["setup", "--python"]])
+def test_what_needs_no_machine_asks_for_no_package_but_pythons(
+    checkout: Path, bare_machine: Path, words: list[str]
+) -> None:
     write_program(bare_machine / "sudo", "#!/bin/sh\nexit 1\n")
-    done = as_user(checkout, bare_machine, "run", "--help")
+    done = as_user(checkout, bare_machine, *words)
     assert done.returncode == 2
     assert "missing Debian packages: python3-venv\n" in done.stderr
 
