@@ -48,10 +48,16 @@ def judged(wanted: str | None) -> str:
 def snakemake(targets: list[str], profile: str, cores: int | None) -> int:
     """Run Snakemake at the top of the repository; returns its exit status.
 
-    Raises SandglassError when another one is at work there.
+    Raises SandglassError when another one is at work there, or it must not write there.
     """
-    folder = cache.ROOT / ".snakemake"
-    folder.mkdir(exist_ok=True)
+    folder = (cache.ROOT / ".snakemake").resolve()  # below results/ in the container
+    try:
+        folder.mkdir(exist_ok=True)
+    except OSError as error:
+        raise SandglassError(
+            f"cannot write to {folder.parent}: {error.strerror}",
+            f"it has to belong to the user {os.getuid()}, who runs this",
+        ) from None
     with (folder / "sandglass.lock").open("w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
