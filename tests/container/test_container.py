@@ -1,0 +1,189 @@
+"""The image: same digests as outside, for any user, without privilege, whatever is killed."""
+
+import json
+import os
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from sandglass import cache, grid
+from tests.container.conftest import USER, Container, build, docker, run_words
+
+# Bulk flows, Open vSwitch, nginx and curl, audio, several bottlenecks.
+EXAMPLES = ("codel", "ten_flows_ovs", "http", "hspa", "parking_lot")
+SHORT = ("run", "examples/codel.yaml", "--set", "duration=2s", "--set", "flows.0.duration=2s")
+SWEEP = ("reproduce", "abe/fig03", "--profile", "smoke")
+OTHER_USER = 4242
+KILLED_WITHIN_S = 300
+
+
+def content(run: Path) -> dict[str, object]:
+    found: dict[str, object] = json.loads((run / "run.json").read_text())
+    return found
+
+
+def digests(results: Path) -> dict[str, object]:
+    """Of each finished run below results/runs, by its path there."""
+    runs = results / "runs"
+    return {
+        str(path.parent.relative_to(runs)): content(path.parent)["digest"]
+        for path in runs.rglob("run.json")
+        if not any(part.startswith(".") for part in path.relative_to(runs).parts)
+    }
+
+
+def owners(directory: Path) -> set[int]:
+    return {path.lstat().st_uid for path in directory.rglob("*")}
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_a_run_has_the_digest_that_it_has_outside(
+    sandglass: Container, outside: Container, results: Path, tmp_path: Path, name: str
+) -> None:
+    inside = sandglass("run", f"examples/{name}.yaml", "--out", f"results/{name}")
+    assert inside.returncode == 0, inside.stderr
+    assert owners(results) == {USER}
+    done = outside("run", cache.ROOT / "examples" / f"{name}.yaml", "--out", tmp_path / name)
+    assert done.returncode == 0, done.stderr
+    for same in ("digest", "flows", "tools"):
+        assert content(results / name)[same] == content(tmp_path / name)[same]
+
+
+def test_results_belong_to_whoever_runs_it(sandglass: Container, results: Path) -> None:
+    done = sandglass(*SHORT, options=("--user", OTHER_USER))
+    assert done.returncode == 0, done.stderr
+    assert owners(results) == {OTHER_USER}
+
+
+def test_the_root_file_system_may_be_read_only(sandglass: Container, results: Path) -> None:
+    done = sandglass(*SHORT, options=("--read-only", "--tmpfs", "/tmp:exec"))
+    assert done.returncode == 0, done.stderr
+    assert len(digests(results)) == 1
+
+
+@pytest.mark.parametrize("words", [SHORT, SWEEP])
+def test_results_that_are_another_users_are_refused_with_a_word(
+    sandglass: Container, results: Path, words: tuple[str, ...]
+) -> None:
+    results.chmod(0o755)
+    done = sandglass(*words, options=("--user", OTHER_USER))
+    assert done.returncode == 1
+    assert "cannot write" in done.stderr
+    assert "/sandglass/results" in done.stderr
+    assert "Permission denied" in done.stderr
+    assert not list(results.iterdir())
+
+
+def test_what_it_cannot_build_it_says(sandglass: Container, tmp_path: Path) -> None:
+    """A user's own modules need compilers, which the image has not."""
+    own = tmp_path / "kmods" / "sch_own"
+    own.mkdir(parents=True)
+    (own / "Kbuild").write_text("obj-m := sch_own.o\n")
+    options = ("--volume", f"{own.parent}:/kmods", "--env", "SANDGLASS_KMODS=/kmods")
+    done = sandglass(*SHORT, options=options)
+    assert done.returncode == 2
+    assert "missing Debian packages: bc bison build-essential" in done.stderr
+
+
+@pytest.fixture(scope="session")
+def reproduced(image: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The results of a figure that nothing disturbed."""
+    results = tmp_path_factory.mktemp("reproduced")
+    results.chmod(0o777)
+    done = docker(*run_words(results, *SWEEP))
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "see results/abe/fig03.html" in done.stdout
+    return results
+
+
+def test_a_figure_lands_in_the_users_directory(reproduced: Path) -> None:
+    assert owners(reproduced) == {USER}
+    for name in ("fig03.svg", "fig03.png", "fig03.html"):
+        assert (reproduced / "abe" / name).stat().st_size > 0
+    verdicts = pl.read_csv(reproduced / "abe" / "fig03.verdicts.csv")
+    assert not verdicts.is_empty()
+    points = grid.points("abe", "fig03", "smoke")
+    assert len(digests(reproduced)) == len({point.directory("abe") for point in points})
+
+
+def test_what_is_there_is_not_done_again(reproduced: Path) -> None:
+    """Snakemake remembers, though the container it ran in is gone."""
+    before = {path: path.stat().st_mtime_ns for path in (reproduced / "runs").rglob("run.json")}
+    done = docker(*run_words(reproduced, *SWEEP))
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert {path: path.stat().st_mtime_ns for path in before} == before
+
+
+@pytest.fixture
+def running(image: str, results: Path) -> Iterator[str]:
+    """The name of a container that is at work on a figure."""
+    name = f"sandglass-test-{os.getpid()}"
+    words = run_words(results, *SWEEP, "--cores", "1", options=("--detach", "--name", name))
+    started = docker(*words)
+    assert started.returncode == 0, started.stderr
+    yield name
+    docker("kill", name)
+
+
+def test_a_sweep_whose_container_is_killed_is_completed(
+    running: str, sandglass: Container, results: Path, reproduced: Path
+) -> None:
+    whole = digests(reproduced)
+    deadline = time.monotonic() + KILLED_WITHIN_S
+    while not (digests(results) and list(results.glob("runs/abe/*/.*.partial-*/observed.json"))):
+        assert time.monotonic() < deadline, "nothing was to be killed"
+        time.sleep(0.001)
+    assert docker("kill", "--signal", "KILL", running).returncode == 0
+    finished = digests(results)
+    assert 0 < len(finished) < len(whole), "it is to be killed in the middle"
+    written = {name: (results / "runs" / name / "run.json").stat().st_ino for name in finished}
+
+    done = sandglass(*SWEEP)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert digests(results) == whole
+    assert {n: (results / "runs" / n / "run.json").stat().st_ino for n in finished} == written
+    assert not list(results.rglob(".*.partial-*"))
+    for name in ("fig03.csv", "fig03.svg", "fig03.png", "fig03.verdicts.csv"):
+        assert (results / "abe" / name).read_bytes() == (reproduced / "abe" / name).read_bytes()
+
+
+def layers(image: str) -> list[str]:
+    found: list[str] = json.loads(
+        docker("image", "inspect", "--format", "{{json .RootFS.Layers}}", image).stdout
+    )
+    return found
+
+
+def test_a_change_in_the_code_makes_the_last_layers_anew_only(image: str, tmp_path: Path) -> None:
+    before = layers(image)
+    checkout = tmp_path / "checkout"
+    tracked = subprocess.check_output(["git", "ls-files"], cwd=cache.ROOT, text=True).splitlines()
+    for name in tracked:
+        (checkout / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(cache.ROOT / name, checkout / name)
+    for changed in ("src/sandglass/show.py", "pipelines/abe/fig03.py"):
+        with (checkout / changed).open("a") as file:
+            file.write("# changed\n")
+    try:
+        build(checkout)
+        after = layers(image)
+    finally:
+        build(cache.ROOT)
+    assert after[:-2] == before[:-2]
+    assert after[-2:] != before[-2:]
+    assert layers(image) == before
+
+
+def test_nothing_of_this_network_stays_in_the_image(image: str) -> None:
+    history = docker("history", "--no-trunc", image).stdout
+    assert "COPY" in history
+    assert "CERTIFICATE" not in history
+    found = docker(
+        "run", "--rm", "--entrypoint", "sh", image, "-c", "ls /usr/local/share/ca-certificates"
+    )
+    assert found.stdout == ""
