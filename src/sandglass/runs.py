@@ -152,13 +152,13 @@ def _example(target: str, settings: Iterable[str]) -> Experiment:
     first, second = facts.hosts[0], facts.partner.get(facts.hosts[0], facts.hosts[1])
     text = {
         "title": facts.name,
-        "topology": target,
+        "topology": str(topology.find(target)),
         "rtt": "20ms",
         "bottleneck": {"rate": "10mbit", "queue": {"kind": "codel"}},
         "flows": [{"workload": "ping", "from": first, "to": second}],
         "duration": "10s",
     }
-    with tempfile.NamedTemporaryFile("w", suffix=".yaml", dir=".", prefix=".shell-") as file:
+    with tempfile.NamedTemporaryFile("w", suffix=".yaml", prefix="sandglass-shell-") as file:
         json.dump(text, file)  # JSON is YAML
         file.flush()
         return spec.load(file.name, settings)

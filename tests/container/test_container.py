@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 from sandglass import cache, grid
-from tests.container.conftest import USER, Container, build, docker, run_words
+from tests.container.conftest import UNPRIVILEGED, USER, Container, build, docker, run_words
 
 # Bulk flows, Open vSwitch, nginx and curl, audio, several bottlenecks.
 EXAMPLES = ("codel", "ten_flows_ovs", "http", "hspa", "parking_lot")
@@ -64,6 +64,15 @@ def test_the_root_file_system_may_be_read_only(sandglass: Container, results: Pa
     done = sandglass(*SHORT, options=("--read-only", "--tmpfs", "/tmp:exec"))
     assert done.returncode == 0, done.stderr
     assert len(digests(results)) == 1
+
+
+def test_mininets_prompt_takes_what_is_typed(image: str) -> None:
+    words = ("docker", "run", "--rm", "--interactive", *UNPRIVILEGED, image, "shell", "dumbbell")
+    done = subprocess.run(
+        words, input="s1 ping -c 2 d1\n", capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "2 packets transmitted, 2 received" in done.stdout
 
 
 @pytest.mark.parametrize("words", [SHORT, SWEEP])
