@@ -19,12 +19,16 @@ from pathlib import Path
 from typing import Annotated, Protocol, cast
 
 import polars as pl
+import polars.selectors as cs
 import typer
 from plotnine import ggplot
 
 from sandglass import cache, figures, grid, report, traces, verdicts
 from sandglass.errors import SandglassError, UsageError
 from sandglass.traces import Provenance, Run
+
+DIGITS = 10
+"""Significant digits of the floats in a table."""
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, help=__doc__)
 
@@ -85,7 +89,16 @@ def table(paper: Paper, figure: FigureName, profile: str) -> None:
     output(paper, f"{figure}.json").write_text(
         json.dumps(dataclasses.asdict(source), indent=2) + "\n"
     )
-    rows.write_csv(output(paper, f"{figure}.csv"))
+    rounded(rows).write_csv(output(paper, f"{figure}.csv"))
+
+
+def rounded(rows: pl.DataFrame) -> pl.DataFrame:
+    """A table that is the same on every machine, to the last digit that it shows.
+
+    In which order Polars adds floats depends on processors and load, and the sixteenth digit of a
+    sum on that order.
+    """
+    return rows.with_columns(cs.float().round_sig_figs(DIGITS))
 
 
 @app.command()

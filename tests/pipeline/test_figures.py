@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 from plotnine import aes, geom_line, ggplot, labs
 
-from sandglass import cache, figures
+from sandglass import cache, figures, pipeline
 from sandglass.traces import Provenance
 
 SOURCE = Provenance(
@@ -84,3 +84,17 @@ def test_caption() -> None:
 
 def test_colours_are_distinct() -> None:
     assert len(set(figures.PALETTE)) == len(set(figures.SHAPES)) == 8
+
+
+def test_a_table_does_not_show_the_order_of_a_sum() -> None:
+    """0.1 + 0.2 + 0.3 depends on it; what is no number stays."""
+    sums = [0.1 + (0.2 + 0.3), (0.1 + 0.2) + 0.3, 1e-9 / 3, -2e12 / 3]
+    one, other = (
+        pl.DataFrame({"sum": [*order, None, float("nan"), float("inf"), 0.0], "n": 1})
+        for order in (sums, [sums[1], sums[0], *sums[2:]])
+    )
+    assert sums[0] != sums[1]
+    assert pipeline.rounded(one).write_csv() == pipeline.rounded(other).write_csv()
+    assert pipeline.rounded(one)["sum"][:4].to_list() == pytest.approx(sums, rel=1e-9)
+    assert pipeline.rounded(one)["sum"][4:].to_list()[0] is None
+    assert pipeline.rounded(one)["n"].to_list() == one["n"].to_list()
