@@ -53,6 +53,10 @@ def setup(
     cluster: Annotated[
         bool, typer.Option("--cluster", help="Also Snakemake's executor for Slurm.")
     ] = False,
+    host: Annotated[
+        bool, typer.Option("--host", help="Only the modules for this machine's kernel; needs root.")
+    ] = False,
+    remove: Annotated[bool, typer.Option("--remove", help="With --host: remove them.")] = False,
 ) -> None:
     """Install what is missing.
 
@@ -60,8 +64,13 @@ def setup(
 
     Example: ./sandglass setup
     """
-    from sandglass import cache, setup_lab
+    from sandglass import cache, dkms, setup_lab
 
+    if remove and not host:
+        raise UsageError("--remove is for the modules of --host")
+    if host:
+        (dkms.remove if remove else dkms.install)()
+        return
     if system:
         setup_lab.packages()
     if system or python:  # the script `sandglass` has made the environment

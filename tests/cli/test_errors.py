@@ -27,6 +27,7 @@ EXAMPLE = cache.ROOT / "examples" / "codel.yaml"
         (["run", str(EXAMPLE), "--set", "rtt=100"], "rtt"),
         (["run", str(EXAMPLE), "--seed", "-1"], "--seed"),
         (["verify", "absent.yaml", "--times", "1"], "--times"),
+        (["setup", "--remove"], "--host"),
         (["show", "absent"], "absent is no finished run"),
         (["reproduce", "abc"], "did you mean 'abe'?"),
         (["reproduce", "abe/fig3"], "did you mean 'fig03'?"),

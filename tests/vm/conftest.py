@@ -1,0 +1,25 @@
+"""The virtual machine, as its tests get it."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from sandglass import cache
+from tests.vm.machine import Machine, booted
+
+CONSOLE = cache.ROOT / "results" / "logs" / "vm-console.log"
+
+
+@pytest.fixture(scope="session")
+def machine(request: pytest.FixtureRequest) -> Iterator[Machine]:
+    """A machine in which everything but the modules is set up; what takes its time is told."""
+    CONSOLE.parent.mkdir(parents=True, exist_ok=True)
+    reporter = request.config.pluginmanager.get_plugin("terminalreporter")
+    assert reporter
+
+    def say(text: str) -> None:
+        reporter.ensure_newline()
+        reporter.write_line(text)
+
+    with booted(CONSOLE, say) as started:
+        yield started
