@@ -8,7 +8,7 @@ from types import ModuleType
 
 import pytest
 
-from sandglass import cache
+from sandglass import cache, plugins
 from sandglass.errors import SandglassError
 
 SCRIPT = cache.ROOT / "kernel" / "build"
@@ -112,3 +112,19 @@ def test_only_what_modules_need_is_kept_of_the_tree(build: ModuleType, tmp_path:
     build.keep_tree(tmp_path / "tree", tmp_path / "kept")
     found = [path for path in (tmp_path / "kept").rglob("*") if path.is_file()]
     assert sorted(str(path.relative_to(tmp_path / "kept")) for path in found) == sorted(kept)
+
+
+def test_a_plugin_that_setup_host_gave_the_machines_tc_stays_ours_in_the_lab(
+    build: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machines = tmp_path / "machine"
+    machines.mkdir()
+    for name in ("q_hred.so", "q_atm.so", "normal.dist"):
+        (machines / name).touch()
+    monkeypatch.setattr(plugins, "LIBRARIES", (machines,))
+    lab = tmp_path / "lab"
+    log = build.Log(tmp_path / "log")
+    build.build_plugins(cache.ROOT / "kmods", lab, log)
+    ours = {f"{source.stem}.so" for source in plugins.sources(cache.ROOT / "kmods")}
+    assert {path.name for path in lab.iterdir()} == ours | {"q_atm.so", "normal.dist"}
+    assert not any((lab / name).is_symlink() for name in ours)
