@@ -19,7 +19,7 @@ def machine(request: pytest.FixtureRequest) -> Iterator[Machine]:
 
     def say(text: str) -> None:
         reporter.ensure_newline()
-        reporter.write_line(text)
+        reporter.write(f"{text}\n", flush=True)
 
     with booted(CONSOLE, say) as started:
         yield started

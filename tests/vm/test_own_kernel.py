@@ -26,7 +26,7 @@ QUEUES = {
     "hred": "{kind: hred, rate: 1mbit, rtt: 40ms, limit: 50, ecn: true}",
     "pi2": "{kind: pi2, ecn: true}",
     "pie_draft": "{kind: pie_draft, ecn: true}",
-    "predict": "{kind: predict, limit: 100, ecn: true}",
+    "predict": "{kind: predict, limit: 50, ecn: true, standing: true}",
     "sfq_codel": "{kind: sfq_codel, ecn: true}",
 }
 CONTROLS = ["abe_cubic", "abe_reno", "dctcp_inet", "lsaimd_dctcp", "lsaimd_reno", "reno_acks"]
