@@ -27,7 +27,11 @@ from sandglass.plan import Plan
 
 # Time and date when a lab boots: any, but always the same.
 BOOT_TIME_NS = 1_700_000_000 * 10**9
-VIRTUAL_TIME = ("time-travel=inf-cpu", f"time-travel-start={BOOT_TIME_NS}")
+VIRTUAL_TIME = (
+    "time-travel=inf-cpu",
+    f"time-travel-start={BOOT_TIME_NS}",
+    "SANDGLASS_SCHEDULER=fifo",
+)
 WATCHDOG_S = 300
 """A lab that says nothing for this long, in real time, is taken to hang ($SANDGLASS_WATCHDOG)."""
 PDEATHSIG = 1  # PR_SET_PDEATHSIG of <linux/prctl.h>
