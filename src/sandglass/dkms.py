@@ -33,7 +33,7 @@ def install() -> None:
     wanted = version()
     release = platform.release()
     headers = [] if Path(f"/lib/modules/{release}/build").exists() else [f"linux-headers-{release}"]
-    setup_lab.run(cache.ROOT / "setup" / "packages", "dkms", *headers)
+    setup_lab.run(cache.ROOT / "setup" / "packages", "build-essential", "dkms", *headers)
     if is_installed(wanted, release):
         print(f"the modules {wanted} are installed for Linux {release}")
         return

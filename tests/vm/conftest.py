@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from sandglass import cache
+from sandglass.errors import SandglassError
 from tests.vm.machine import Machine, booted
 
 CONSOLE = cache.ROOT / "results" / "logs" / "vm-console.log"
@@ -21,5 +22,8 @@ def machine(request: pytest.FixtureRequest) -> Iterator[Machine]:
         reporter.ensure_newline()
         reporter.write(f"{text}\n", flush=True)
 
-    with booted(CONSOLE, say) as started:
-        yield started
+    try:
+        with booted(CONSOLE, say) as started:
+            yield started
+    except SandglassError as error:
+        pytest.exit(f"{error.message}\n{error.hint or ''}", returncode=1)
