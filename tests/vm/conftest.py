@@ -15,12 +15,12 @@ CONSOLE = cache.ROOT / "results" / "logs" / "vm-console.log"
 def machine(request: pytest.FixtureRequest) -> Iterator[Machine]:
     """A machine in which everything but the modules is set up; what takes its time is told."""
     CONSOLE.parent.mkdir(parents=True, exist_ok=True)
-    reporter = request.config.pluginmanager.get_plugin("terminalreporter")
-    assert reporter
+    capture = request.config.pluginmanager.get_plugin("capturemanager")
+    assert capture
 
     def say(text: str) -> None:
-        reporter.ensure_newline()
-        reporter.write(f"{text}\n", flush=True)
+        with capture.global_and_fixture_disabled():
+            print(f"\n{text}", end="", flush=True)
 
     try:
         with booted(CONSOLE, say) as started:
