@@ -54,7 +54,7 @@ def remove() -> None:
     """
     _as_root()
     for source in SOURCES.glob(f"{PACKAGE}-*"):
-        present = set(Path("/proc/modules").read_text().replace(" ", "\n").split())
+        present = {line.split()[0] for line in Path("/proc/modules").read_text().splitlines()}
         if loaded := sorted(present & {kbuild.parent.name for kbuild in source.glob("*/Kbuild")}):
             _run("modprobe", "--remove", *loaded)
         name = source.name.removeprefix(f"{PACKAGE}-")
