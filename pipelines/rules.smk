@@ -1,5 +1,7 @@
 # What every paper has in common: run the grid points, make tables, draw, judge, report.
 
+from snakemake.io import sourcecache_entry
+
 PROFILE = config["profile"]
 PAPERS = grid.papers()
 FIGURES = {paper: list(grid.figures(paper).figures) for paper in PAPERS}
@@ -11,6 +13,7 @@ POINTS = {
 RUNS = {
     str(p.directory(paper)): p for (paper, _), points in POINTS.items() for p in points
 }
+RUN = "results/runs/{paper}/{experiment}/{point}"
 
 BUILDS = cache.module_builds()
 NAMES = {
@@ -21,12 +24,22 @@ NAMES = {
 MEMORY_MB = {"ls_aimd": 8500}
 
 PYTHON = sys.executable
-STEP = f"{PYTHON} -m sandglass.pipeline"
+# A step finds all its inputs below results/, which is elsewhere when Snakemake has fetched them from
+# a storage (docs/cluster.md).
+STEP = (
+    'exec >{log:q} 2>&1; cd "$(dirname {output[0]:q})"/../.. && '
+    f"{PYTHON} -m sandglass.pipeline "
+)
 
 
-def sources(*names: str) -> list[Path]:
+def source(path: Path) -> str:
+    """A file of the checkout as an input, which is never fetched from a storage."""
+    return sourcecache_entry(str(path), str(path))
+
+
+def sources(*names: str) -> list[str]:
     """Modules of sandglass whose change has to repeat a step."""
-    return [ROOT / "src" / "sandglass" / f"{name}.py" for name in names]
+    return [source(ROOT / "src" / "sandglass" / f"{name}.py") for name in names]
 
 
 def modules_of(wildcards) -> list[str]:
@@ -46,14 +59,16 @@ def experiment_text(paper: str, experiment: str) -> str:
 
 def pipeline(name: str):
     """A file of the paper's pipeline, as an input."""
-    return lambda wildcards: str(ROOT / "pipelines" / name.format(**wildcards))
+    return lambda wildcards: source(ROOT / "pipelines" / name.format(**wildcards))
 
 
 def shared(wildcards) -> list[str]:
     """What the figures of a paper have in common: its modules that are no figure's own."""
     folder = ROOT / "pipelines" / wildcards.paper
     own = FIGURES[wildcards.paper]
-    return sorted(str(path) for path in folder.glob("*.py") if path.stem not in own)
+    return [
+        source(path) for path in sorted(folder.glob("*.py")) if path.stem not in own
+    ]
 
 
 def run_directories(wildcards) -> list[str]:
@@ -81,6 +96,11 @@ resource_scopes:
     lab="local",
 
 
+# A cluster's job has asked for the processor and the memory of one lab.
+if workflow.remote_exec:
+    workflow.register_resource("lab", 1)
+
+
 localrules:
     collect,
     list_runs,
@@ -97,7 +117,7 @@ rule run:
     input:
         pipeline("{paper}/experiments/{experiment}.yaml"),
     output:
-        directory("results/runs/{paper}/{experiment}/{point}"),
+        directory(RUN),
     log:
         "results/logs/{paper}/{experiment}/{point}.log",
     resources:  # what a cluster reserves; a lab has one thread
@@ -105,7 +125,7 @@ rule run:
         mem_mb=lambda wildcards: MEMORY_MB.get(wildcards.paper, 2500),
         runtime=10,  # minutes; the watchdog ends a lab that hangs after 5
     params:
-        overrides=lambda wildcards, output: RUNS[output[0]].arguments(),
+        overrides=lambda wildcards: RUNS[RUN.format(**wildcards)].arguments(),
         lab=LAB,
         modules=modules_of,
     message:
@@ -130,7 +150,7 @@ rule table:
     message:
         "Table of {wildcards.paper}/{wildcards.figure}"
     shell:
-        "{STEP} table {wildcards.paper} {wildcards.figure} {params.profile} >{log:q} 2>&1"
+        STEP + "table {wildcards.paper} {wildcards.figure} {params.profile}"
 
 
 rule plot:
@@ -148,7 +168,7 @@ rule plot:
     message:
         "Figure {wildcards.paper}/{wildcards.figure}"
     shell:
-        "{STEP} plot {wildcards.paper} {wildcards.figure} >{log:q} 2>&1"
+        STEP + "plot {wildcards.paper} {wildcards.figure}"
 
 
 rule judge:
@@ -165,7 +185,7 @@ rule judge:
     message:
         "Verdicts of {wildcards.paper}/{wildcards.figure}"
     shell:
-        "{STEP} judge {wildcards.paper} {wildcards.figure} >{log:q} 2>&1"
+        STEP + "judge {wildcards.paper} {wildcards.figure}"
 
 
 rule collect:
@@ -180,7 +200,7 @@ rule collect:
     message:
         "Verdicts of {wildcards.paper}"
     shell:
-        "{STEP} collect {wildcards.paper} >{log:q} 2>&1"
+        STEP + "collect {wildcards.paper}"
 
 
 rule list_runs:
@@ -198,7 +218,7 @@ rule list_runs:
     message:
         "Runs of {wildcards.paper}"
     shell:
-        "{STEP} runs {wildcards.paper} {params.profile} >{log:q} 2>&1"
+        STEP + "runs {wildcards.paper} {params.profile}"
 
 
 rule report_figure:
@@ -207,7 +227,7 @@ rule report_figure:
         rules.table.output,
         rules.judge.output,
         about=pipeline("{paper}/figures.yaml"),
-        template=ROOT / "pipelines/report.html.jinja",
+        template=pipeline("report.html.jinja"),
         modules=sources("report"),
     output:
         "results/{paper}/{figure}.html",
@@ -216,7 +236,7 @@ rule report_figure:
     message:
         "Page of {wildcards.paper}/{wildcards.figure}"
     shell:
-        "{STEP} report {wildcards.paper} {wildcards.figure} >{log:q} 2>&1"
+        STEP + "report {wildcards.paper} {wildcards.figure}"
 
 
 rule report:
@@ -229,7 +249,7 @@ rule report:
         verdicts=rules.collect.output,
         runs=rules.list_runs.output,
         about=pipeline("{paper}/figures.yaml"),
-        template=ROOT / "pipelines/report.html.jinja",
+        template=pipeline("report.html.jinja"),
         modules=sources("report"),
     output:
         "results/{paper}/report.html",
@@ -238,4 +258,4 @@ rule report:
     message:
         "Report of {wildcards.paper}: {output}"
     shell:
-        "{STEP} report {wildcards.paper} >{log:q} 2>&1"
+        STEP + "report {wildcards.paper}"
