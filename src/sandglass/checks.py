@@ -13,6 +13,7 @@ SCRIPTS = (
     "setup/packages",
     "setup/python",
     "container/build",
+    "profiles/kubernetes/pod",
     ".ci/run",
     ".ci/key",
     ".ci/experiments",

@@ -51,7 +51,7 @@ def setup(
         str | None, typer.Option(metavar="SERIES", help="Build this kernel, such as 7.2.")
     ] = None,
     cluster: Annotated[
-        bool, typer.Option("--cluster", help="Also Snakemake's executor for Slurm.")
+        bool, typer.Option("--cluster", help="Also Snakemake's executors for Slurm and Kubernetes.")
     ] = False,
     host: Annotated[
         bool, typer.Option("--host", help="Only the modules for this machine's kernel; needs root.")

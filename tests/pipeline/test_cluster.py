@@ -12,13 +12,18 @@ from snakemake_interface_executor_plugins.utils import TargetSpec, encode_target
 
 from sandglass import cache, grid, plan, spec
 
-SLURM = cache.ROOT / "profiles" / "slurm" / "config.yaml"
+PROFILES = cache.ROOT / "profiles"
+KUBERNETES = PROFILES / "kubernetes"
 RULES = (cache.ROOT / "pipelines" / "rules.smk").read_text()
 
 
-@pytest.fixture
-def profile() -> dict[str, Any]:
-    content = yaml.safe_load(SLURM.read_text())
+@pytest.fixture(params=["slurm", "kubernetes"])
+def profile(request: pytest.FixtureRequest) -> dict[str, Any]:
+    return read_profile(request.param)
+
+
+def read_profile(name: str) -> dict[str, Any]:
+    content = yaml.safe_load((PROFILES / name / "config.yaml").read_text())
     assert isinstance(content, dict)
     return content
 
@@ -67,3 +72,34 @@ def test_the_rules_that_are_grouped_are_there(profile: dict[str, Any]) -> None:
 def test_the_executor_is_one_that_set_up_adds(profile: dict[str, Any]) -> None:
     wanted = Path(cache.ROOT / "requirements-cluster.lock").read_text()
     assert f"\nsnakemake-executor-plugin-{profile['executor']}==" in wanted
+
+
+def test_pods_find_the_volume_where_snakemake_does() -> None:
+    """Its claim and mount stand in the manifest, and three times in the profile."""
+    profile = read_profile("kubernetes")
+    manifest = yaml.safe_load_all((KUBERNETES / "sandglass.yaml").read_text())
+    named = {document["kind"]: document for document in manifest}
+    claim = named["PersistentVolumeClaim"]["metadata"]["name"]
+    (container,) = named["Pod"]["spec"]["containers"]
+    (mount,) = container["volumeMounts"]
+    (volume,) = named["Pod"]["spec"]["volumes"]
+    assert volume == {"name": mount["name"], "persistentVolumeClaim": {"claimName": claim}}
+    assert profile["kubernetes-persistent-volumes"] == [f"{claim}:{mount['mountPath']}"]
+    assert profile["default-storage-prefix"] == mount["mountPath"]
+    assert f"volume={mount['mountPath']} " in profile["precommand"]
+    assert profile["container-image"] == container["image"]
+
+
+def test_a_pods_storage_is_one_that_set_up_adds() -> None:
+    wanted = (cache.ROOT / "requirements-cluster.lock").read_text()
+    storage = read_profile("kubernetes")["default-storage-provider"]
+    assert f"\nsnakemake-storage-plugin-{storage}==" in wanted
+
+
+def test_a_pod_calls_the_script_that_its_image_has() -> None:
+    """Below the working directory of the container, of which the checkout is in the image."""
+    path = re.search(r"\. (/\S+)$", read_profile("kubernetes")["precommand"])
+    assert path
+    home = re.search(r"^WORKDIR (\S+)$", (cache.ROOT / "container/Dockerfile").read_text(), re.M)
+    assert home
+    assert (cache.ROOT / Path(path[1]).relative_to(home[1])).is_file()
