@@ -1,0 +1,53 @@
+"""Pipelines through Snakemake's executor for Kubernetes, as far as a machine without a cluster can
+tell: the executor and the pods' containers are real, the API is a stand-in. Slow:
+`./sandglass test tests/kubernetes`, as root."""
+
+import subprocess
+
+import pytest
+
+from sandglass import grid, runs, spec
+from tests.kubernetes.conftest import WITHIN_S, Pod
+
+PAPER, FIGURE, PROFILE = "abe", "fig05", "smoke"
+WORDS = ("--config", f"profile={PROFILE}", "--", f"results/{PAPER}/{FIGURE}.html")
+
+
+@pytest.fixture(scope="module")
+def digests(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """Of the figure's runs, each done by hand, by the names of their directories."""
+    home = tmp_path_factory.mktemp("by-hand")
+    found = {}
+    for point in grid.points(PAPER, FIGURE, PROFILE):
+        path = grid.experiment_file(PAPER, point.experiment)
+        done = runs.run(spec.load(path, point.arguments()[1::2]), path, home / point.name)
+        found[point.directory(PAPER).name] = done.content["digest"]
+    assert len(found) > 1
+    return found
+
+
+def test_digests_are_those_of_runs_by_hand(pod: Pod, digests: dict[str, str]) -> None:
+    """All runs are one pod, the figure is another, and its page is made where Snakemake runs."""
+    assert pod.snakemake(*WORDS).wait(WITHIN_S) == 0, pod.said()
+    assert pod.digests() == digests
+    assert pod.from_cache() == 0
+    made = {path.name for path in pod.volume.glob(f"results/{PAPER}/*")}
+    assert made >= {f"{FIGURE}.{kind}" for kind in ("csv", "svg", "png", "verdicts.csv", "html")}
+    (runs_asked, runs_pod), (figure_asked, _) = pod.cluster.history
+    assert (runs_asked["memory"], figure_asked["memory"]) == ("2500M", "4000M")
+    assert "Provided cores: 1 " in runs_pod.result().stdout  # which no other pod has
+    assert not pod.cluster.secrets
+    assert pod.snakemake(*WORDS).wait(WITHIN_S) == 0
+    assert "Nothing to be done" in pod.said()
+
+
+def test_a_killed_pod_is_taken_up_again(pod: Pod, digests: dict[str, str]) -> None:
+    """What it had done comes from the cache of runs, the rest is done."""
+    first = pod.snakemake(*WORDS)
+    pod.first_kept()
+    (killed,) = pod.cluster.pods
+    subprocess.run(["docker", "kill", killed], check=True, capture_output=True)
+    assert first.wait(WITHIN_S) != 0
+    assert pod.snakemake(*WORDS).wait(WITHIN_S) == 0, pod.said()
+    assert pod.digests() == digests
+    assert pod.from_cache() >= 1
