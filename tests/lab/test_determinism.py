@@ -17,7 +17,7 @@ from tests.lab.conftest import command
 from tests.lab.experiments import Lab, bulk, dumbbell
 
 pytestmark = pytest.mark.lab
-EXAMPLES = {"codel": "90s", "hosts": "10s", "ten_flows_ovs": "5s"}
+EXAMPLES = {"codel": "90s", "hosts": "60s", "ten_flows_ovs": "5s"}
 NOBODY = 65534
 NEEDS_ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
 
