@@ -18,7 +18,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -81,23 +80,6 @@ static const char *required(const char *name)
 	return value;
 }
 
-/*
- * Let processes run in the order in which they were woken (SANDGLASS_SCHEDULER).
- *
- * Linux's fair scheduler weighs what each has run so far, since the boot: which
- * of two woken processes goes first, and whether softirqs go on in ksoftirqd,
- * then depends on how the network was built, and that on the host. A clock read
- * takes 256 ns of virtual time in a process and none in an interrupt, so it
- * shows in packets.
- */
-static void run_in_order(void)
-{
-	const struct sched_param lowest = { .sched_priority = 1 };
-
-	if (sched_setscheduler(0, SCHED_FIFO, &lowest))
-		fail("cannot set the scheduler");
-}
-
 int main(int argc, char *argv[])
 {
 	static char *const environment[] = {
@@ -136,8 +118,6 @@ int main(int argc, char *argv[])
 	mount_or_fail("hostfs", "/run/sandglass/run", 0,
 		      required("SANDGLASS_RUN"));
 	setrlimit(RLIMIT_NOFILE, &files);
-	if (getenv("SANDGLASS_SCHEDULER"))
-		run_in_order();
 
 	if (argc < 2) {
 		errno = EINVAL;

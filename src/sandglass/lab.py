@@ -28,8 +28,6 @@ from sandglass.plan import Plan
 # Time and date when a lab boots: any, but always the same.
 BOOT_TIME_NS = 1_700_000_000 * 10**9
 VIRTUAL_TIME = ("time-travel=inf-cpu", f"time-travel-start={BOOT_TIME_NS}")
-IN_ORDER = "SANDGLASS_SCHEDULER=fifo"
-"""Processes run in the order in which they were woken: see init.c."""
 WATCHDOG_S = 300
 """A lab that says nothing for this long, in real time, is taken to hang ($SANDGLASS_WATCHDOG)."""
 PDEATHSIG = 1  # PR_SET_PDEATHSIG of <linux/prctl.h>
@@ -209,10 +207,7 @@ def run(plan: Plan, directory: Path, progress: Progress | None = None) -> None:
     Raises SandglassError with the guest's own words, or when the lab hangs or dies.
     """
     watchdog_s = float(os.environ.get("SANDGLASS_WATCHDOG", WATCHDOG_S))
-    # A flent test comes to no end in that order, for a reason that was not found.
-    flent = any(flow["workload"].startswith("flent:") for flow in plan["flows"])
-    order = [] if flent else [IN_ORDER]
-    arguments = [*VIRTUAL_TIME, *order, *_agent("run", "lab", LAB)]
+    arguments = [*VIRTUAL_TIME, *_agent("run", "lab", LAB)]
     console = directory / "console.log"
     with own_processor() as processor, console.open("wb") as log:
         # A pipe as input too: the console wants something that can be waited for.
