@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from sandglass import grid, runs, spec
+from tests import by_hand
 from tests.kubernetes.conftest import WITHIN_S, Pod
 
 PAPER, FIGURE, PROFILE = "abe", "fig05", "smoke"
@@ -16,14 +16,7 @@ WORDS = ("--config", f"profile={PROFILE}", "--", f"results/{PAPER}/{FIGURE}.html
 @pytest.fixture(scope="module")
 def digests(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """Of the figure's runs, each done by hand, by the names of their directories."""
-    home = tmp_path_factory.mktemp("by-hand")
-    found = {}
-    for point in grid.points(PAPER, FIGURE, PROFILE):
-        path = grid.experiment_file(PAPER, point.experiment)
-        done = runs.run(spec.load(path, point.arguments()[1::2]), path, home / point.name)
-        found[point.directory(PAPER).name] = done.content["digest"]
-    assert len(found) > 1
-    return found
+    return by_hand.digests(PAPER, FIGURE, PROFILE, tmp_path_factory.mktemp("by-hand"))
 
 
 def test_digests_are_those_of_runs_by_hand(pod: Pod, digests: dict[str, str]) -> None:

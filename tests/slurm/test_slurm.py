@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from sandglass import cache, grid, runs, spec
+from sandglass import cache, runs
+from tests import by_hand
 
 PAPER, FIGURE, PROFILE = "abe", "fig05", "smoke"
 WITHIN_S = 600.0
@@ -19,14 +20,7 @@ WITHIN_S = 600.0
 @pytest.fixture(scope="module")
 def digests(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """Of the figure's runs, each done by hand, by the names of their directories."""
-    home = tmp_path_factory.mktemp("by-hand")
-    found = {}
-    for point in grid.points(PAPER, FIGURE, PROFILE):
-        path = grid.experiment_file(PAPER, point.experiment)
-        done = runs.run(spec.load(path, point.arguments()[1::2]), path, home / point.name)
-        found[point.directory(PAPER).name] = done.content["digest"]
-    assert len(found) > 1
-    return found
+    return by_hand.digests(PAPER, FIGURE, PROFILE, tmp_path_factory.mktemp("by-hand"))
 
 
 class Sweep:

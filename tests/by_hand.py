@@ -1,0 +1,16 @@
+"""A figure's runs without Snakemake, to compare those of a cluster with."""
+
+from pathlib import Path
+
+from sandglass import grid, runs, spec
+
+
+def digests(paper: str, figure: str, profile: str, home: Path) -> dict[str, str]:
+    """Of the figure's runs, each done by hand in `home`, by the names of their directories."""
+    found = {}
+    for point in grid.points(paper, figure, profile):
+        path = grid.experiment_file(paper, point.experiment)
+        done = runs.run(spec.load(path, point.arguments()[1::2]), path, home / point.name)
+        found[point.directory(paper).name] = done.content["digest"]
+    assert len(found) > 1
+    return found
