@@ -47,8 +47,6 @@ def missing(plan: Plan) -> list[str]:
         for direction in ("forward", "reverse")
     }
     for kind, options in sorted((ALWAYS | queues).items()):
-        # From 6.9 on tc's request looks for the alias net-sch-KIND, which our modules have not.
-        subprocess.run(["modprobe", "--quiet", f"sch_{kind}"], capture_output=True, check=False)
         refused = _refused(["tc", "qdisc", "add", "dev", "lo", "root", kind, *options])
         if UNKNOWN in refused:  # else it is the options, which tc will explain
             lacks.append(needed_for(kind))

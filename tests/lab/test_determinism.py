@@ -17,7 +17,7 @@ from tests.lab.conftest import command
 from tests.lab.experiments import Lab, bulk, dumbbell
 
 pytestmark = pytest.mark.lab
-EXAMPLES = {"codel": "90s", "ten_flows_ovs": "5s"}
+EXAMPLES = {"codel": "90s", "hosts": "10s", "ten_flows_ovs": "5s"}
 NOBODY = 65534
 NEEDS_ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
 
@@ -72,6 +72,22 @@ def test_from_another_directory_under_another_name(
 
 def test_from_another_checkout(example: tuple[Path, str], checkout: Path, tmp_path: Path) -> None:
     source, expected = example
+    assert digest(command(checkout, "run", source, "--out", tmp_path / "out"), tmp_path) == expected
+
+
+def test_whatever_came_before(example: tuple[Path, str], checkout: Path, tmp_path: Path) -> None:
+    """Processes and clock reads before time zero, as where other files take other ways to read."""
+    source, expected = example
+    agent = checkout / "src" / "sandglass" / "agent" / "__main__.py"
+    text = agent.read_text()
+    first = "    added = modules.load(plan, module_base)\n"
+    assert text.count(first) == 1
+    more = """\
+    for _ in range(777):
+        time.monotonic()
+    subprocess.run(["ls", "-R", "/sys"], stdout=subprocess.DEVNULL, check=False)
+"""
+    agent.write_text(text.replace(first, more + first))
     assert digest(command(checkout, "run", source, "--out", tmp_path / "out"), tmp_path) == expected
 
 
