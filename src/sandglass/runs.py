@@ -4,7 +4,9 @@ A run is built up in a directory beside its final place and renamed when it is
 complete: a directory with a run.json is a whole run, whatever was interrupted.
 """
 
+import contextlib
 import fcntl
+import glob
 import gzip
 import hashlib
 import json
@@ -13,10 +15,10 @@ import secrets
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 from sandglass import __version__, cache, lab, run_cache, topology
 from sandglass.errors import SandglassError, UsageError
@@ -30,8 +32,7 @@ if TYPE_CHECKING:
 FORMAT = 1
 RUNS = cache.ROOT / "results" / "runs"
 PARTIAL = "partial"
-LOCK = "lock"
-"""A file in a partial directory that is locked as long as somebody is at work there."""
+LOCK = ".lock"
 FAILED = ".failed"
 
 
@@ -79,47 +80,28 @@ def run(
     out = (out or default_directory(experiment, source, plan)).absolute()
     _check_replaceable(out)
     try:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        _clear_interrupted(out)
-        partial, lock = _partial(out)
-    except OSError as error:
-        raise SandglassError(f"cannot write results to {out}: {error.strerror or error}") from None
-    try:
-        _prepare(experiment, source, plan, partial)
-        key = run_cache.key(experiment, plan) if cached and run_cache.limit() else None
-        found = key is not None and run_cache.take(key, partial)
-        if not found:
-            given = set(partial.iterdir())
-            if backend == "lab":
-                lab.run(plan, partial, progress)
-            else:
-                from sandglass import host
+        with _building(out) as partial:
+            _prepare(experiment, source, plan, partial)
+            key = run_cache.key(experiment, plan) if cached and run_cache.limit() else None
+            found = key is not None and run_cache.take(key, partial)
+            if not found:
+                given = set(partial.iterdir())
+                if backend == "lab":
+                    lab.run(plan, partial, progress)
+                else:
+                    from sandglass import host
 
-                host.run(plan, partial, progress, warn)
-            content = _evaluate(experiment, plan, partial, backend)
-            content["warnings"] = warnings
-            content["wall_s"] = round(time.monotonic() - started, 3)
-            (partial / "run.json").write_text(json.dumps(content, indent=1) + "\n")
-            if key is not None:
-                run_cache.keep(key, set(partial.iterdir()) - given)
-        content = json.loads((partial / "run.json").read_text())
-        _put_in_place(partial, out)
-    except SandglassError as error:
-        kept = _keep_failure(partial, out)
-        hints = [error.hint.replace(str(partial), str(kept))] if error.hint else []
-        if (kept / "console.log").exists():
-            hints.append(f"Its console: {kept}/console.log")
-        raise type(error)(
-            error.message.replace(str(partial), str(kept)), "\n".join(hints) or None
-        ) from None
+                    host.run(plan, partial, progress, warn)
+                content = _evaluate(experiment, plan, partial, backend)
+                content["warnings"] = warnings
+                content["wall_s"] = round(time.monotonic() - started, 3)
+                (partial / "run.json").write_text(json.dumps(content, indent=1) + "\n")
+                if key is not None:
+                    run_cache.keep(key, set(partial.iterdir()) - given)
+            content = json.loads((partial / "run.json").read_text())
+            _put_in_place(partial, out)
     except OSError as error:
-        shutil.rmtree(partial, ignore_errors=True)
         raise SandglassError(f"cannot write results to {out}: {error.strerror or error}") from None
-    except BaseException:
-        shutil.rmtree(partial, ignore_errors=True)
-        raise
-    finally:
-        lock.close()
     return RunResult(out, content, found)
 
 
@@ -184,37 +166,43 @@ def _check_replaceable(out: Path) -> None:
         )
 
 
-def _partial(out: Path) -> tuple[Path, IO[str]]:
-    """A new directory beside `out`, and its lock, which is held until it is closed."""
+@contextlib.contextmanager
+def _building(out: Path) -> Iterator[Path]:
+    """A new directory beside `out` to build up a run in; it goes whatever happens.
+
+    A file beside it is locked all the while, by which other processes, of whatever container or
+    node, know that somebody is at work there. It is there before the directory is.
+
+    Raises SandglassError as the block does, after what tells of the failure was put aside.
+    """
+    out.parent.mkdir(parents=True, exist_ok=True)
+    _clear_interrupted(out)
     partial = out.parent / f".{out.name}.{PARTIAL}-{secrets.token_hex(4)}"
-    partial.mkdir()
-    lock = (partial / LOCK).open("w")
-    fcntl.flock(lock, fcntl.LOCK_EX)
-    return partial, lock
+    lock = Path(f"{partial}{LOCK}")
+    with lock.open("w") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        try:
+            partial.mkdir()
+            yield partial
+        except SandglassError as error:
+            raise _kept(error, partial, out) from None
+        finally:
+            shutil.rmtree(partial, ignore_errors=True)
+            lock.unlink()
 
 
 def _clear_interrupted(out: Path) -> None:
     """Remove what killed runs left for this place."""
-    for left in out.parent.glob(f".{out.name}.{PARTIAL}-*"):
-        if not _at_work(left):
-            shutil.rmtree(left, ignore_errors=True)
+    for lock in out.parent.glob(f".{glob.escape(out.name)}.{PARTIAL}-*{LOCK}"):
+        with contextlib.suppress(OSError), lock.open("r+") as held:
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)  # fails while somebody is at work
+            for left in lock.parent.glob(f"{glob.escape(lock.stem)}*"):
+                shutil.rmtree(left, ignore_errors=True)
+            lock.unlink()
     shutil.rmtree(str(out) + FAILED, ignore_errors=True)
 
 
-def _at_work(partial: Path) -> bool:
-    """Whether a process, of whatever container or node, builds up a run there."""
-    try:
-        with (partial / LOCK).open("r+") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except FileNotFoundError:
-        return False
-    except OSError:
-        return True
-    return False
-
-
 def _put_in_place(partial: Path, out: Path) -> None:
-    (partial / LOCK).unlink()
     if out.exists():
         replaced = partial.with_name(partial.name + "-replaced")
         out.rename(replaced)
@@ -224,16 +212,19 @@ def _put_in_place(partial: Path, out: Path) -> None:
         partial.rename(out)
 
 
-def _keep_failure(partial: Path, out: Path) -> Path:
-    """Move what tells of a failure out of the way; returns where to."""
+def _kept(error: SandglassError, partial: Path, out: Path) -> SandglassError:
+    """Move what tells of a failure out of the way; returns the error with the place it is in."""
     failed = Path(str(out) + FAILED)
     shutil.rmtree(failed, ignore_errors=True)
     failed.mkdir()
     for name in ("console.log", "plan.json", "experiment.yaml", "topology.py"):
         if (partial / name).exists():
             (partial / name).rename(failed / name)
-    shutil.rmtree(partial, ignore_errors=True)
-    return failed
+    hints = [error.hint.replace(str(partial), str(failed))] if error.hint else []
+    if (failed / "console.log").exists():
+        hints.append(f"Its console: {failed}/console.log")
+    message = error.message.replace(str(partial), str(failed))
+    return type(error)(message, "\n".join(hints) or None)
 
 
 def _evaluate(experiment: Experiment, plan: Plan, directory: Path, backend: str) -> dict[str, Any]:

@@ -180,10 +180,10 @@ def test_what_a_killed_run_left_goes_unless_another_process_is_at_work_there(
     )
     for directory in (left, at_work, other):
         directory.mkdir(parents=True)
-        (directory / "lock").touch()
-    with (at_work / "lock").open("w") as lock:
+        Path(f"{directory}.lock").touch()
+    with Path(f"{at_work}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         done = sandglass("run", experiment, "--out", results / "out", "--set", "duration=1s")
     assert done.returncode == 0, done.stderr
-    assert names(results) == [at_work.name, other.name, "out"]
-    assert "lock" not in names(results / "out")
+    expected = [at_work.name, f"{at_work.name}.lock", other.name, f"{other.name}.lock", "out"]
+    assert names(results) == expected
