@@ -12,7 +12,7 @@ import subprocess
 import tempfile
 from typing import TYPE_CHECKING, Any
 
-from sandglass.agent import kernel
+from sandglass.agent import kernel, programs
 from sandglass.agent.errors import RunError
 
 if TYPE_CHECKING:
@@ -28,12 +28,7 @@ def check(flow: Flow, lab: Lab) -> None:
     Raises:
         RunError: naming the program or the test.
     """
-    for program in PROGRAMS:
-        if not shutil.which(program):
-            raise RunError(
-                f"{program} is not installed, {flow['workload']} needs it",
-                "Run ./sandglass setup.",
-            )
+    programs.require(PROGRAMS, flow["workload"])
     test = flow["workload"].partition(":")[2]
     listed = kernel.run(["flent", "--list-tests"])
     names = [line.split(":")[0].strip() for line in listed.splitlines() if ":" in line]

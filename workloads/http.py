@@ -9,11 +9,10 @@ which it is given at the flow's start.
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 from typing import TYPE_CHECKING, Any
 
-from sandglass.agent import kernel, nginx, tcp
+from sandglass.agent import kernel, nginx, programs, tcp
 from sandglass.agent.errors import RunError
 
 if TYPE_CHECKING:
@@ -32,9 +31,7 @@ def check(flow: Flow, lab: Lab) -> None:
     Raises:
         RunError: naming the program.
     """
-    for program in PROGRAMS:
-        if not shutil.which(program):
-            raise RunError(f"{program} is not installed, http needs it", "Run ./sandglass setup.")
+    programs.require(PROGRAMS, "http")
 
 
 def run(flow: Flow, lab: Lab) -> dict[str, Any]:

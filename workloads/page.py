@@ -10,11 +10,10 @@ from __future__ import annotations
 
 import re
 import select
-import shutil
 import socket
 from typing import TYPE_CHECKING, Any
 
-from sandglass.agent import nginx, tcp
+from sandglass.agent import nginx, programs, tcp
 from sandglass.agent.errors import RunError
 
 if TYPE_CHECKING:
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     from sandglass.agent.clock import Clock
     from sandglass.agent.lab import Lab
 
+PROGRAMS = ("nginx",)
 FIRST_PORT = 8000
 CONNECTIONS = 6  # to one server: what browsers settled on for HTTP/1.1
 HTML = "index.html"
@@ -38,8 +38,7 @@ def check(flow: Flow, lab: Lab) -> None:
     Raises:
         RunError: it is not.
     """
-    if not shutil.which("nginx"):
-        raise RunError("nginx is not installed, page needs it", "Run ./sandglass setup.")
+    programs.require(PROGRAMS, "page")
 
 
 def run(flow: Flow, lab: Lab) -> dict[str, Any]:

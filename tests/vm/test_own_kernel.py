@@ -103,8 +103,8 @@ def test_a_qdisc_signals_to_a_flow_and_counts_what_it_does(
     shown = next(q for q in result["observed"]["qdiscs"]["r1"] if q["kind"] == kind)
     assert 0.5 * RATE_MBIT < flow["goodput_mbit"] < RATE_MBIT
     # The recorder saw the packets themselves, the counters are the qdisc's, which is there a second
-    # longer and meets what IPv6 says to itself too.
-    assert 0 <= shown["packets"] - (met["packets"] - met["drops"]) < 20
+    # longer: it was one packet more in one of six runs.
+    assert 0 <= shown["packets"] - (met["packets"] - met["drops"]) < 5
     assert shown["drops"] == met["drops"]
     # Predict counts apart what it signals to a standing queue, dropped packets included.
     signals = sum(shown.get(name, 0) for name in ("ecn_mark", "ecn_forced", "standing"))

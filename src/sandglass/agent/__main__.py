@@ -21,7 +21,16 @@ sys.path.append("/usr/lib/python3/dist-packages")
 
 from mininet.net import VERSION, Mininet  # noqa: E402
 
-from sandglass.agent import checks, kernel, modules, openvswitch, recorder, speed, tcp  # noqa: E402
+from sandglass.agent import (  # noqa: E402
+    checks,
+    kernel,
+    modules,
+    openvswitch,
+    programs,
+    recorder,
+    speed,
+    tcp,
+)
 from sandglass.agent.clock import Clock  # noqa: E402
 from sandglass.agent.errors import RunError  # noqa: E402
 from sandglass.agent.network import Network  # noqa: E402
@@ -157,6 +166,9 @@ def run(plan: Plan, directory: str, backend: str, module_base: str | None) -> di
         results = [first.results(), *repeated(plan, network, directory, workloads, sessions)]
     openvswitch.resume()
     names = recorder.save(plan["record"], directory) if plan["record"] else {}
+    started = {name for module in workloads.values() for name in getattr(module, "PROGRAMS", ())}
+    if network.net.switches:
+        started.add("ovs-vswitchd")
     return {
         "kernel": platform.release(),
         "modules": added,
@@ -185,6 +197,7 @@ def run(plan: Plan, directory: str, backend: str, module_base: str | None) -> di
             "python": platform.python_version(),
             "iproute2": kernel.run(["tc", "-V"]).strip(),
             "mininet": VERSION,
+            **programs.versions(started),
         },
     }
 
@@ -227,13 +240,11 @@ def main(arguments: list[str]) -> int:
         if mode == "shell":
             shell(plan, directory, module_base)
             return 0
-        if backend == "host":
-            signal.signal(signal.SIGTERM, give_up)
-        try:
-            observed = run(plan, directory, backend, module_base)
-        finally:
+        with contextlib.ExitStack() as stack:
             if backend == "host":
-                end_flows(plan)
+                signal.signal(signal.SIGTERM, give_up)
+                stack.callback(end_flows, plan)
+            observed = run(plan, directory, backend, module_base)
         with open(os.path.join(directory, "observed.json"), "w") as file:
             json.dump(observed, file)
         tell("done")

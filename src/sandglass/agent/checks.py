@@ -9,7 +9,7 @@ import struct
 import time
 from typing import TYPE_CHECKING
 
-from sandglass.agent import kernel, links, tcp
+from sandglass.agent import base_rtt_ns, kernel, links, tcp
 from sandglass.agent.errors import RunError
 
 if TYPE_CHECKING:
@@ -81,8 +81,7 @@ def check_rtt(network: Network, exact: bool) -> dict[str, int]:
         if rtt is None:
             raise RunError(f"{destination} does not answer {source}")
         measured[name] = rtt
-        hosts = network.plan["hosts"]
-        base = hosts[source]["half_rtt_ns"] + hosts[destination]["half_rtt_ns"]
+        base = base_rtt_ns(network.plan, source, destination)
         if exact and not 0 <= rtt - base <= _serialisation_ns(network) + RTT_TOLERANCE_NS:
             raise RunError(
                 f"round trip {name} is {rtt / 1e6:.6f} ms, the experiment says {base / 1e6:.6f} ms"
@@ -95,13 +94,9 @@ def _taught(network: Network, source: str, destination: str) -> bool:
 
     A switch that has just started loses or delays the first packets.
     """
-    rtt = (
-        network.plan["hosts"][source]["half_rtt_ns"]
-        + network.plan["hosts"][destination]["half_rtt_ns"]
-    )
+    timeout_s = 1 + 2 * base_rtt_ns(network.plan, source, destination) / 1e9
     return any(
-        ping(network, source, destination, 1 + 2 * rtt / 1e9) is not None
-        for _ in range(SWITCH_TRIES)
+        ping(network, source, destination, timeout_s) is not None for _ in range(SWITCH_TRIES)
     )
 
 

@@ -101,13 +101,19 @@ def sockets_of(process: int) -> list[socket.socket]:
     They are the same sockets, and stay open when that process closes them.
     """
     files = f"/proc/{process}/fd"
-    numbers = [n for n in os.listdir(files) if os.readlink(f"{files}/{n}").startswith("socket:")]
+    copies = []
     there = os.pidfd_open(process)
     try:
-        copies = [_libc.syscall(SYS_PIDFD_GETFD, there, int(number), 0) for number in numbers]
+        for number in os.listdir(files):
+            try:
+                if os.readlink(f"{files}/{number}").startswith("socket:"):
+                    copy = _libc.syscall(SYS_PIDFD_GETFD, there, int(number), 0)
+                    _check(copy < 0, f"cannot take a socket of process {process}")
+                    copies.append(copy)
+            except FileNotFoundError:  # that process has closed it meanwhile
+                continue
     finally:
         os.close(there)
-    _check(min(copies, default=0) < 0, f"cannot take the sockets of process {process}")
     return [socket.socket(fileno=copy) for copy in copies]
 
 

@@ -7,7 +7,7 @@ import threading
 import time
 from typing import TYPE_CHECKING, NamedTuple
 
-from sandglass.agent import kernel, links, tcp
+from sandglass.agent import base_rtt_ns, kernel, links, tcp
 
 if TYPE_CHECKING:
     from sandglass.agent import Plan
@@ -77,7 +77,7 @@ def doubts(plan: Plan, speed: Speed) -> list[str]:
             f"this machine is too slow: through a router shaped to {asked / 1e6:g} Mb/s it carried "
             f"{speed.carried_bps / 1e6:.3g} Mb/s; ask for a lower rate, or use the lab"
         )
-    shortest = _shortest_rtt_ns(plan)
+    shortest = min(base_rtt_ns(plan, flow["src"], flow["dst"]) for flow in plan["flows"])
     if speed.late_ns > LATE_ENOUGH * shortest:
         found.append(
             f"timers of this machine are up to {speed.late_ns / 1e6:.2g} ms late, in round trips "
@@ -91,8 +91,7 @@ def late(plan: Plan, rtt_ns: dict[str, int]) -> list[str]:
     found = []
     for pair, measured in rtt_ns.items():
         source, _, destination = pair.partition("-")
-        hosts = plan["hosts"]
-        base = hosts[source]["half_rtt_ns"] + hosts[destination]["half_rtt_ns"]
+        base = base_rtt_ns(plan, source, destination)
         # an echo is short: its transmission takes less than what is tolerated at any usual rate
         if measured > (1 + LATE_ENOUGH) * base + SLEEP_NS:
             found.append(
@@ -100,15 +99,6 @@ def late(plan: Plan, rtt_ns: dict[str, int]) -> list[str]:
                 f"the experiment says {base / 1e6:g} ms"
             )
     return found
-
-
-def _shortest_rtt_ns(plan: Plan) -> int:
-    hosts = plan["hosts"]
-    shortest: int = min(
-        hosts[flow["src"]]["half_rtt_ns"] + hosts[flow["dst"]]["half_rtt_ns"]
-        for flow in plan["flows"]
-    )
-    return shortest
 
 
 def _connect(source: str, router: str, destination: str, rate_bps: int) -> None:

@@ -1,0 +1,53 @@
+"""Programs that workloads start: are they there, and in which version?"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from typing import TYPE_CHECKING
+
+from sandglass.agent.errors import RunError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+VERSION = {
+    "curl": "--version",
+    "flent": "--version",
+    "netperf": "-V",
+    "nginx": "-v",
+    "ovs-vswitchd": "--version",
+    "ping": "-V",
+}
+"""What makes a program name its version."""
+
+
+def require(programs: Iterable[str], workload: str) -> None:
+    """Are the programs of a workload there?
+
+    Raises:
+        RunError: naming the first that is not.
+    """
+    for program in programs:
+        if not shutil.which(program):
+            raise RunError(
+                f"{program} is not installed, {workload} needs it", "Run ./sandglass setup."
+            )
+
+
+def versions(programs: Iterable[str]) -> dict[str, str]:
+    """Versions of those programs that name one."""
+    named = {}
+    for program in sorted(VERSION.keys() & set(programs)):
+        done = subprocess.run(
+            [program, VERSION[program]],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+        )
+        found = re.findall(r"\d+(?:\.\d+)+|\b\d{8}\b", done.stdout)
+        if found:
+            named[program] = found[0]
+    return named
