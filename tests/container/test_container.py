@@ -30,11 +30,12 @@ def content(run: Path) -> dict[str, object]:
 def digests(results: Path) -> dict[str, object]:
     """Of each finished run below results/runs, by its path there."""
     runs = results / "runs"
-    return {
-        str(path.parent.relative_to(runs)): content(path.parent)["digest"]
-        for path in runs.rglob("run.json")
-        if not any(part.startswith(".") for part in path.relative_to(runs).parts)
-    }
+    found = {}
+    for parent, below, files in os.walk(runs):  # what is at work there may go at any time
+        below[:] = [name for name in below if not name.startswith(".")]
+        if "run.json" in files:
+            found[str(Path(parent).relative_to(runs))] = content(Path(parent))["digest"]
+    return found
 
 
 def owners(directory: Path) -> set[int]:
