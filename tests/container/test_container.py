@@ -4,9 +4,11 @@ import json
 import os
 import shutil
 import subprocess
+import tarfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import IO, cast
 
 import polars as pl
 import pytest
@@ -14,8 +16,8 @@ import pytest
 from sandglass import cache, grid
 from tests.container.conftest import UNPRIVILEGED, USER, Container, build, docker, run_words
 
-# Bulk flows, Open vSwitch, nginx and curl, audio, several bottlenecks.
-EXAMPLES = ("codel", "ten_flows_ovs", "http", "hspa", "parking_lot")
+# Bulk flows, jumbo frames, Open vSwitch, nginx and curl, audio, several bottlenecks.
+EXAMPLES = ("codel", "hosts", "ten_flows_ovs", "http", "hspa", "parking_lot")
 SHORT = ("run", "examples/codel.yaml", "--set", "duration=2s", "--set", "flows.0.duration=2s")
 SWEEP = ("reproduce", "abe/fig03", "--profile", "smoke")
 OTHER_USER = 4242
@@ -59,6 +61,21 @@ def test_results_belong_to_whoever_runs_it(sandglass: Container, results: Path) 
     done = sandglass(*SHORT, options=("--user", OTHER_USER))
     assert done.returncode == 0, done.stderr
     assert owners(results) == {OTHER_USER}
+
+
+def test_any_user_may_enter_the_root_directory(image: str, tmp_path: Path) -> None:
+    """Docker puts its own over the image's; in rootless Podman it is the image's that counts."""
+    saved = tmp_path / "image.tar"
+    assert docker("save", "--output", saved, image).returncode == 0
+    modes = []
+    with tarfile.open(saved) as archive:
+        for layer in json.load(cast(IO[bytes], archive.extractfile("manifest.json")))[0]["Layers"]:
+            with tarfile.open(fileobj=archive.extractfile(layer)) as files:
+                first = files.next()
+                if first is not None and first.name == ".":
+                    modes.append(first.mode)
+    assert modes
+    assert all(mode & 0o005 == 0o005 for mode in modes)
 
 
 def test_the_root_file_system_may_be_read_only(sandglass: Container, results: Path) -> None:
