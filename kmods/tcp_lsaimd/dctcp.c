@@ -14,6 +14,15 @@
 
 #include "lsaimd.h"
 
+static bool ecn_negotiated(const struct tcp_sock *tp)
+{
+#ifdef HAVE_ECN_MODE
+	return tcp_ecn_mode_any(tp);
+#else
+	return tp->ecn_flags & TCP_ECN_OK;
+#endif
+}
+
 static void begin_round(struct sock *sk)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
@@ -29,7 +38,7 @@ static void dctcp_init(struct sock *sk)
 	const struct tcp_sock *tp = tcp_sk(sk);
 
 	lsaimd_init(sk);
-	if (tp->ecn_flags & TCP_ECN_OK || sk->sk_state == TCP_LISTEN ||
+	if (ecn_negotiated(tp) || sk->sk_state == TCP_LISTEN ||
 	    sk->sk_state == TCP_CLOSE) {
 		begin_round(sk);
 		return;
