@@ -188,7 +188,8 @@ def _building(out: Path) -> Iterator[Path]:
             raise _kept(error, partial, out) from None
         finally:
             shutil.rmtree(partial, ignore_errors=True)
-            lock.unlink()
+            # Gone already where another process came between its opening and its locking.
+            lock.unlink(missing_ok=True)
 
 
 def _clear_interrupted(out: Path) -> None:
