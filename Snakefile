@@ -15,7 +15,8 @@ ROOT = Path(workflow.basedir)
 sys.path.insert(0, str(ROOT / "src"))
 os.environ["PYTHONPATH"] = str(ROOT / "src")
 
-from sandglass import cache, grid
+from sandglass.install import builds
+from sandglass.papers import grid
 
 
 configfile: ROOT / "pipelines/config.yaml"

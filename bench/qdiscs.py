@@ -17,7 +17,7 @@ import yaml
 from rich.console import Console
 from rich.table import Table
 
-from sandglass import cache
+from sandglass.install import builds
 
 REPEATS = 3
 PROMISED = 1.2
@@ -42,7 +42,7 @@ def cost(kind: str, seconds: int, folder: Path) -> tuple[float, int]:
     """CPU seconds of a run with all its processes, and the packets that went through the queue."""
     source, out = folder / "bench.yaml", folder / f"{kind}-{seconds}"
     source.write_text(yaml.safe_dump(experiment(kind, seconds)))
-    command = [str(cache.ROOT / "sandglass"), "run", str(source), "--out", str(out)]
+    command = [str(builds.ROOT / "sandglass"), "run", str(source), "--out", str(out)]
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     if subprocess.run(command, stdout=subprocess.DEVNULL, check=False).returncode:
         sys.exit(f"sandglass: the run with {kind} failed: there is nothing to measure")

@@ -14,9 +14,9 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from sandglass import cache
+from sandglass.install import builds
 
-EXAMPLE = cache.ROOT / "examples" / "codel.yaml"
+EXAMPLE = builds.ROOT / "examples" / "codel.yaml"
 REPEATS = 3
 RECORDING_SPEED = 36.0
 SILENT_SPEED = 45.0
@@ -26,7 +26,7 @@ TWO_AT_ONCE_SLOWDOWN = 1.15
 def seconds(count: int, out: Path, *options: str) -> float:
     """Wall time of `count` runs started together, in seconds, until the last one ended."""
     start = time.perf_counter()
-    command = [str(cache.ROOT / "sandglass"), "run", str(EXAMPLE), *options, "--out"]
+    command = [str(builds.ROOT / "sandglass"), "run", str(EXAMPLE), *options, "--out"]
     processes = [
         subprocess.Popen([*command, str(out / str(number))], stdout=subprocess.DEVNULL)
         for number in range(count)

@@ -15,9 +15,9 @@ RUNS = {
 }
 RUN = "results/runs/{paper}/{experiment}/{point}"
 
-BUILDS = cache.module_builds()
+BUILDS = builds.module_builds()
 NAMES = {
-    name: cache.module_pattern(sources) for name, sources in cache.modules().items()
+    name: builds.module_pattern(sources) for name, sources in builds.modules().items()
 }
 
 # The largest lab's memory, the same again for its records in tables, and 500 MB.
@@ -28,7 +28,7 @@ PYTHON = sys.executable
 # a storage (docs/cluster.md).
 STEP = (
     'exec >{log:q} 2>&1; cd "$(dirname {output[0]:q})"/../.. && '
-    f"{PYTHON} -m sandglass.pipeline "
+    f"{PYTHON} -m sandglass.papers.steps "
 )
 
 
@@ -37,9 +37,13 @@ def source(path: Path) -> str:
     return sourcecache_entry(str(path), str(path))
 
 
-def sources(*names: str) -> list[str]:
-    """Modules of sandglass whose change has to repeat a step."""
-    return [source(ROOT / "src" / "sandglass" / f"{name}.py") for name in names]
+def rooms(*names: str) -> list[str]:
+    """The code below src/sandglass whose change has to repeat a step, by its folders."""
+    return [
+        source(path)
+        for name in names
+        for path in sorted((ROOT / "src" / "sandglass" / name).glob("*.py"))
+    ]
 
 
 def modules_of(wildcards) -> list[str]:
@@ -89,7 +93,7 @@ def outputs(paper: str) -> list[str]:
     ]
 
 
-LAB = cache.lab_build()
+LAB = builds.lab_build()
 
 
 resource_scopes:
@@ -139,7 +143,7 @@ rule table:
         runs=run_directories,
         code=pipeline("{paper}/{figure}.py"),
         shared=shared,
-        modules=sources("grid", "models", "traces", "units"),
+        modules=rooms("experiment", "results", "papers"),
     output:
         csv="results/{paper}/{figure}.csv",
         source="results/{paper}/{figure}.json",
@@ -159,7 +163,7 @@ rule plot:
         code=pipeline("{paper}/{figure}.py"),
         shared=shared,
         about=pipeline("{paper}/figures.yaml"),
-        modules=sources("figures"),
+        modules=rooms("experiment", "results", "papers"),
     output:
         svg="results/{paper}/{figure}.svg",
         png="results/{paper}/{figure}.png",
@@ -177,7 +181,7 @@ rule judge:
         code=pipeline("{paper}/{figure}.py"),
         shared=shared,
         claims=pipeline("{paper}/expect.yaml"),
-        modules=sources("verdicts"),
+        modules=rooms("experiment", "results", "papers"),
     output:
         "results/{paper}/{figure}.verdicts.csv",
     log:
@@ -208,7 +212,7 @@ rule list_runs:
         lambda wildcards: [
             run for run in RUNS if run.startswith(f"results/runs/{wildcards.paper}/")
         ],
-        modules=sources("grid", "traces"),
+        modules=rooms("experiment", "results", "papers"),
     output:
         "results/{paper}/runs.csv",
     log:
@@ -228,7 +232,7 @@ rule report_figure:
         rules.judge.output,
         about=pipeline("{paper}/figures.yaml"),
         template=pipeline("report.html.jinja"),
-        modules=sources("report"),
+        modules=rooms("experiment", "results", "papers"),
     output:
         "results/{paper}/{figure}.html",
     log:
@@ -250,7 +254,7 @@ rule report:
         runs=rules.list_runs.output,
         about=pipeline("{paper}/figures.yaml"),
         template=pipeline("report.html.jinja"),
-        modules=sources("report"),
+        modules=rooms("experiment", "results", "papers"),
     output:
         "results/{paper}/report.html",
     log:

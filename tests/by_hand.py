@@ -2,7 +2,9 @@
 
 from pathlib import Path
 
-from sandglass import grid, runs, spec
+from sandglass.experiment import reading
+from sandglass.papers import grid
+from sandglass.run import runs
 
 
 def digests(paper: str, figure: str, profile: str, home: Path) -> dict[str, str]:
@@ -10,7 +12,7 @@ def digests(paper: str, figure: str, profile: str, home: Path) -> dict[str, str]
     found = {}
     for point in grid.points(paper, figure, profile):
         path = grid.experiment_file(paper, point.experiment)
-        done = runs.run(spec.load(path, point.arguments()[1::2]), path, home / point.name)
+        done = runs.run(reading.load(path, point.arguments()[1::2]), path, home / point.name)
         found[point.directory(paper).name] = done.content["digest"]
     assert len(found) > 1
     return found

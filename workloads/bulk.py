@@ -18,12 +18,12 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from sandglass.agent import tcp
-from sandglass.agent.errors import RunError
+from sandglass.agent.failure import RunError
 
 if TYPE_CHECKING:
     from sandglass.agent import Flow
     from sandglass.agent.clock import Clock
-    from sandglass.agent.lab import Lab
+    from sandglass.agent.testbed import Lab
 
 FIRST_PORT = 5000
 MEGABYTE = 1 << 20

@@ -13,11 +13,11 @@ import tempfile
 from typing import TYPE_CHECKING, Any
 
 from sandglass.agent import kernel, programs
-from sandglass.agent.errors import RunError
+from sandglass.agent.failure import RunError
 
 if TYPE_CHECKING:
     from sandglass.agent import Flow
-    from sandglass.agent.lab import Lab
+    from sandglass.agent.testbed import Lab
 
 PROGRAMS = ("flent", "netperf", "netserver", "ping")
 

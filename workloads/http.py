@@ -13,11 +13,11 @@ import subprocess
 from typing import TYPE_CHECKING, Any
 
 from sandglass.agent import kernel, nginx, programs, tcp
-from sandglass.agent.errors import RunError
+from sandglass.agent.failure import RunError
 
 if TYPE_CHECKING:
     from sandglass.agent import Flow
-    from sandglass.agent.lab import Lab
+    from sandglass.agent.testbed import Lab
 
 PROGRAMS = ("nginx", "curl")
 FIRST_PORT = 8000

@@ -13,7 +13,7 @@ from workloads.udp import check
 
 if TYPE_CHECKING:
     from sandglass.agent import Flow
-    from sandglass.agent.lab import Lab
+    from sandglass.agent.testbed import Lab
 
 __all__ = ["check", "run"]
 

@@ -14,12 +14,12 @@ import socket
 from typing import TYPE_CHECKING, Any
 
 from sandglass.agent import nginx, programs, tcp
-from sandglass.agent.errors import RunError
+from sandglass.agent.failure import RunError
 
 if TYPE_CHECKING:
     from sandglass.agent import Flow
     from sandglass.agent.clock import Clock
-    from sandglass.agent.lab import Lab
+    from sandglass.agent.testbed import Lab
 
 PROGRAMS = ("nginx",)
 FIRST_PORT = 8000

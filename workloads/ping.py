@@ -9,11 +9,11 @@ from __future__ import annotations
 import csv
 from typing import TYPE_CHECKING, Any
 
-from sandglass.agent import checks
+from sandglass.agent import self_check
 
 if TYPE_CHECKING:
     from sandglass.agent import Flow
-    from sandglass.agent.lab import Lab
+    from sandglass.agent.testbed import Lab
 
 ANSWER_S = 10
 
@@ -30,7 +30,7 @@ def run(flow: Flow, lab: Lab) -> dict[str, Any]:
     lab.sleep_until_start(flow)
     while at_ns < end_ns:
         lab.clock.sleep_until(at_ns)
-        rows.append((at_ns, checks.ping(lab.network, flow["src"], flow["dst"], ANSWER_S)))
+        rows.append((at_ns, self_check.ping(lab.network, flow["src"], flow["dst"], ANSWER_S)))
         at_ns += flow["options"]["interval"]
     with open(f"{lab.directory}/rtt-{flow['id']}.csv", "w", newline="") as file:
         table = csv.writer(file)

@@ -10,13 +10,13 @@ import socket
 import threading
 from typing import TYPE_CHECKING, Any
 
-from sandglass.agent.errors import RunError
+from sandglass.agent.failure import RunError
 from workloads import bulk
 from workloads.bulk import check
 
 if TYPE_CHECKING:
     from sandglass.agent import Flow
-    from sandglass.agent.lab import Lab
+    from sandglass.agent.testbed import Lab
 
 __all__ = ["check", "run"]
 

@@ -13,13 +13,13 @@ import struct
 import threading
 from typing import TYPE_CHECKING, Any
 
-from sandglass.agent import checks, kernel, tcp
+from sandglass.agent import kernel, self_check, tcp
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from sandglass.agent import Flow
-    from sandglass.agent.lab import Lab
+    from sandglass.agent.testbed import Lab
 
 FIRST_PORT = 6000
 SO_RCVBUFFORCE = 33  # <asm-generic/socket.h>
@@ -53,7 +53,7 @@ def stream(
     port = FIRST_PORT + flow["id"]
     receiver = tcp.open_socket(flow["dst"], socket.SOCK_DGRAM)
     receiver.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, RECEIVE_BUFFER)
-    receiver.setsockopt(socket.SOL_SOCKET, checks.SO_TIMESTAMPNS, 1)
+    receiver.setsockopt(socket.SOL_SOCKET, self_check.SO_TIMESTAMPNS, 1)
     receiver.bind((lab.network.address(flow["dst"]), port))
     offset = kernel.monotonic_to_realtime_ns() + lab.clock.zero_ns
     arrivals: dict[int, int] = {}

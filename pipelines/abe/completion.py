@@ -17,14 +17,14 @@ from plotnine import (
     scale_shape_manual,
 )
 
-from sandglass import figures, traces
-from sandglass.verdicts import scalar
+from sandglass.papers.verdicts import scalar
+from sandglass.results import series, style
 
 DEFAULT = 50  # stated (captions): the beta_ecn compared with, in percent
 
 
 def completion_table(
-    runs: Sequence[traces.Run], axis: str, parse: pl.Expr, queues: dict[str, str]
+    runs: Sequence[series.Run], axis: str, parse: pl.Expr, queues: dict[str, str]
 ) -> pl.DataFrame:
     """One row per queue, value of `axis` and beta_ecn: mean FCT over the seeds, and the gain.
 
@@ -88,9 +88,9 @@ def drawn(
         + geom_errorbar(aes(ymin="low", ymax="high"), width=bar_width, linetype="solid")
         + geom_line()
         + geom_point(size=2)
-        + scale_color_manual(figures.PALETTE)
-        + scale_shape_manual(figures.SHAPES)
-        + scale_linetype_manual(figures.LINES)
+        + scale_color_manual(style.PALETTE)
+        + scale_shape_manual(style.SHAPES)
+        + scale_linetype_manual(style.LINES)
         + labs(
             x=x_name,
             y="Reduction of FCT (%)",

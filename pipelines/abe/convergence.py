@@ -16,8 +16,9 @@ from plotnine import (
     scale_x_log10,
 )
 
-from sandglass import figures, traces, units
-from sandglass.verdicts import scalar
+from sandglass.experiment import units
+from sandglass.papers.verdicts import scalar
+from sandglass.results import series, style
 
 FAIR = 0.95  # stated (IV-C): the threshold of Jain's index
 QUEUES = {"codel": "CoDel", "pie": "PIE"}
@@ -46,9 +47,9 @@ def convergence_s(goodput: pl.DataFrame, entry_ns: int) -> float | None:
     return None if fair.is_empty() else (fair["time_ns"][0] - entry_ns) / 1e9
 
 
-def convergence_table(runs: Sequence[traces.Run], default: int) -> pl.DataFrame:
+def convergence_table(runs: Sequence[series.Run], default: int) -> pl.DataFrame:
     """One row per experiment; `ratio` is its time over that of the same path with the default."""
-    rows = traces.tidy(runs, {"digest": "digest"}).with_columns(
+    rows = series.tidy(runs, {"digest": "digest"}).with_columns(
         queue=pl.col("experiment").str.split("-").list.last().replace_strict(QUEUES),
         convergence_s=pl.Series([_converged(run) for run in runs], dtype=pl.Float64),
     )
@@ -70,7 +71,7 @@ def convergence_table(runs: Sequence[traces.Run], default: int) -> pl.DataFrame:
     )
 
 
-def _converged(run: traces.Run) -> float | None:
+def _converged(run: series.Run) -> float | None:
     entry_ns = units.parse_time(run.field("experiment.flows.1.start"))
     return convergence_s(run.records("goodput").collect(), entry_ns)
 
@@ -85,14 +86,14 @@ def plot(table: pl.DataFrame) -> ggplot:
         beta=pl.col("beta_ecn").cast(pl.String),
     )
     kinds = cdf["beta"].n_unique()
-    lines = [figures.LINES[i % len(figures.LINES)] for i in range(kinds)]
+    lines = [style.LINES[i % len(style.LINES)] for i in range(kinds)]
     drawn: ggplot = (
         ggplot(cdf.drop_nulls("ratio"), aes("ratio", "share", color="beta", linetype="beta"))
         + facet_wrap("queue")
         + geom_vline(xintercept=1, linetype="dotted", color="#666666")
         + geom_step()
         + scale_x_log10()
-        + scale_color_manual(figures.PALETTE)
+        + scale_color_manual(style.PALETTE)
         + scale_linetype_manual(lines)
         + labs(
             x="Convergence time over that with the default beta_ecn",

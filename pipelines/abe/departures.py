@@ -15,8 +15,8 @@ from plotnine import (
 )
 
 from pipelines.abe import settings
-from sandglass import figures, traces
-from sandglass.verdicts import scalar
+from sandglass.papers.verdicts import scalar
+from sandglass.results import series, style
 
 STEP_NS = 1_000_000_000
 
@@ -25,7 +25,7 @@ STEP_NS = 1_000_000_000
 EARLY_S = 30
 
 
-def table(runs: Sequence[traces.Run]) -> pl.DataFrame:
+def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     """One row per congestion control, queue, RTT, beta and second.
 
     `departed_mb` is the mean over the seeds of what has left the queue since the start, in 10^6
@@ -47,8 +47,8 @@ def table(runs: Sequence[traces.Run]) -> pl.DataFrame:
     )
 
 
-def _departed(run: traces.Run) -> pl.DataFrame:
-    over_time = traces.bytes_departed(traces.forward(run), STEP_NS, settings.duration_ns(run))
+def _departed(run: series.Run) -> pl.DataFrame:
+    over_time = series.bytes_departed(series.forward(run), STEP_NS, settings.duration_ns(run))
     return over_time.select(
         *[pl.lit(value).alias(name) for name, value in settings.conditions(run).items()],
         time_s=pl.col("time_ns") / 1e9,
@@ -73,7 +73,7 @@ def draw(table: pl.DataFrame, control: str) -> ggplot:
         + geom_hline(yintercept=0, color="#666666", size=0.4)
         + geom_line()
         + scale_x_log10()
-        + scale_color_manual(figures.PALETTE)
+        + scale_color_manual(style.PALETTE)
         + labs(x="Time (s)", y="More bytes departed (%)", color="beta_ecn")
     )
     return drawn

@@ -15,8 +15,9 @@ from plotnine import (
 )
 
 from pipelines.abe import settings
-from sandglass import figures, models, traces
-from sandglass.verdicts import scalar
+from sandglass.papers import formulas
+from sandglass.papers.verdicts import scalar
+from sandglass.results import series, style
 
 # Drops nearer to each other than so many base round trips belong to one congestion event: the
 # sender answers the first of them after one.
@@ -27,17 +28,17 @@ SLOW_START_EVENTS = 2  # its overshoot, and the saw-tooth that begins while that
 CURVE_POINTS = 80
 
 
-def table(runs: Sequence[traces.Run]) -> pl.DataFrame:
+def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     """One row per run: utilisation over its whole saw-teeth, and that of eq. (5)."""
     return pl.DataFrame([_row(run) for run in runs]).sort("rate_mbit", "beta", "buffer_packets")
 
 
-def _row(run: traces.Run) -> dict[str, float | None]:
+def _row(run: series.Run) -> dict[str, float | None]:
     rate = settings.rate(run)
-    samples = traces.queue_samples(run)
-    drops = traces.increments(samples, ["drops"])
-    events = traces.congestion_events(drops, EVENT_GAP_RTTS * settings.rtt_ns(run))
-    teeth = traces.sawteeth(samples, events[SLOW_START_EVENTS:])
+    samples = series.queue_samples(run)
+    drops = series.increments(samples, ["drops"])
+    events = series.congestion_events(drops, EVENT_GAP_RTTS * settings.rtt_ns(run))
+    teeth = series.sawteeth(samples, events[SLOW_START_EVENTS:])
     beta = settings.beta(run, settings.RENO_LOSS)
     buffer, path = settings.limit_packets(run), settings.path_packets(run)
     return {
@@ -46,8 +47,8 @@ def _row(run: traces.Run) -> dict[str, float | None]:
         "buffer_packets": float(buffer),
         "path_packets": path,
         "sawteeth": float(teeth.height),
-        "utilisation": scalar(traces.utilisation(teeth, rate, max(1, teeth.height)).mean()),
-        "model": models.utilisation(beta, buffer, path),
+        "utilisation": scalar(series.utilisation(teeth, rate, max(1, teeth.height)).mean()),
+        "model": formulas.utilisation(beta, buffer, path),
     }
 
 
@@ -61,8 +62,8 @@ def plot(table: pl.DataFrame) -> ggplot:
         + geom_vline(aes(xintercept="path_packets"), linetype="dotted", color="#666666")
         + geom_line(aes(y="model_mbit"), data=_curves(shown))
         + geom_point(aes(shape="factor"), size=2)
-        + scale_color_manual(figures.PALETTE)
-        + scale_shape_manual(figures.SHAPES)
+        + scale_color_manual(style.PALETTE)
+        + scale_shape_manual(style.SHAPES)
         + labs(x="Buffer (packets)", y="Throughput (Mb/s)", color="beta", shape="beta")
     )
     return drawn
@@ -77,7 +78,7 @@ def _curves(shown: pl.DataFrame) -> pl.DataFrame:
             {
                 "factor": factor,
                 "buffer_packets": buffer,
-                "model_mbit": models.throughput(rate, beta, buffer, path),
+                "model_mbit": formulas.throughput(rate, beta, buffer, path),
             }
             for factor, beta, rate, path in shown.select(
                 "factor", "beta", "rate_mbit", "path_packets"

@@ -18,15 +18,16 @@ from plotnine import (
 )
 
 from pipelines.abe import settings
-from sandglass import figures, traces, units
-from sandglass.verdicts import scalar
+from sandglass.experiment import units
+from sandglass.papers.verdicts import scalar
+from sandglass.results import series, style
 
 QUEUES = {"fig03-codel": "CoDel", "fig03-pie": "PIE", "fig03-droptail": "DropTail"}
 
 
-def table(runs: Sequence[traces.Run]) -> pl.DataFrame:
+def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     """One row per run. Throughput is goodput, as iperf reports it; delay is the forward queue's."""
-    rows = traces.tidy(
+    rows = series.tidy(
         runs,
         {
             "rate": "experiment.bottleneck.rate",
@@ -63,9 +64,9 @@ def plot(table: pl.DataFrame) -> ggplot:
         + geom_hline(aes(yintercept="capacity_mbit"), linetype="dotted", color="#666666")
         + geom_line()
         + geom_point(size=2)
-        + scale_color_manual(figures.PALETTE)
-        + scale_shape_manual(figures.SHAPES)
-        + scale_linetype_manual(figures.LINES)
+        + scale_color_manual(style.PALETTE)
+        + scale_shape_manual(style.SHAPES)
+        + scale_linetype_manual(style.LINES)
         + expand_limits(y=0)
         + labs(x="Base RTT (ms)", y="Throughput (Mb/s)", color="ECN", shape="ECN", linetype="ECN")
     )

@@ -18,8 +18,9 @@ from plotnine import (
 )
 
 from pipelines.abe import settings
-from sandglass import figures, models, traces
-from sandglass.verdicts import scalar
+from sandglass.papers import formulas
+from sandglass.papers.verdicts import scalar
+from sandglass.results import series, style
 
 CYCLES = 5  # stated: "the average sending rate over five congestion cycles"
 
@@ -34,7 +35,7 @@ ROW_GAP_RTTS = 10
 SLOW_START_EVENTS = 1  # its overshoot; the next event is congestion avoidance's first peak
 
 
-def table(runs: Sequence[traces.Run]) -> pl.DataFrame:
+def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     """Rows of two parts: `steady`, one per queue, beta and RTT, and `start`, one per slow start.
 
     steady: `utilisation` is the median over every five saw-teeth in turn, `deviation` their
@@ -50,7 +51,7 @@ def table(runs: Sequence[traces.Run]) -> pl.DataFrame:
     return pl.DataFrame([*rows, *starts], infer_schema_length=None)
 
 
-def _condition(run: traces.Run) -> tuple[str, float, float]:
+def _condition(run: series.Run) -> tuple[str, float, float]:
     """What the runs of a row have in common; they differ in their seed."""
     return (
         settings.queue(run),
@@ -59,11 +60,11 @@ def _condition(run: traces.Run) -> tuple[str, float, float]:
     )
 
 
-def _steady(runs: Sequence[traces.Run]) -> dict[str, Any]:
+def _steady(runs: Sequence[series.Run]) -> dict[str, Any]:
     teeth = [_sawteeth(run) for run in runs]
     fives = pl.concat(
         [
-            traces.utilisation(own, settings.rate(run), CYCLES)
+            series.utilisation(own, settings.rate(run), CYCLES)
             for run, own in zip(runs, teeth, strict=True)
         ]
     )
@@ -80,22 +81,22 @@ def _steady(runs: Sequence[traces.Run]) -> dict[str, Any]:
         "buffer_packets": buffer,
         "utilisation": scalar(fives.median()),
         "deviation": scalar(fives.std()),
-        "model": None if buffer is None else models.utilisation(beta, buffer, path),
+        "model": None if buffer is None else formulas.utilisation(beta, buffer, path),
     }
 
 
-def _sawteeth(run: traces.Run) -> pl.DataFrame:
-    samples = traces.queue_samples(run)
-    drops = traces.increments(samples, ["drops"])
-    events = traces.congestion_events(drops, EVENT_GAP_RTTS * settings.rtt_ns(run))
-    return traces.sawteeth(samples, events[SLOW_START_EVENTS:])
+def _sawteeth(run: series.Run) -> pl.DataFrame:
+    samples = series.queue_samples(run)
+    drops = series.increments(samples, ["drops"])
+    events = series.congestion_events(drops, EVENT_GAP_RTTS * settings.rtt_ns(run))
+    return series.sawteeth(samples, events[SLOW_START_EVENTS:])
 
 
-def _start(run: traces.Run) -> dict[str, Any]:
+def _start(run: series.Run) -> dict[str, Any]:
     queue, beta, rtt_ms = _condition(run)
     path = settings.path_packets(run)
-    first = traces.first_in_a_row(
-        traces.back_offs(run.records("acks")), ROW_GAP_RTTS * settings.rtt_ns(run)
+    first = series.first_in_a_row(
+        series.back_offs(run.records("acks")), ROW_GAP_RTTS * settings.rtt_ns(run)
     )
     return {
         "part": "start",
@@ -122,8 +123,8 @@ def plot(table: pl.DataFrame) -> ggplot:
         + geom_line(aes(y="model"))
         + geom_errorbar(aes(ymin="low", ymax="high"), width=6)
         + geom_point(aes(shape="factor"), size=2)
-        + scale_color_manual(figures.PALETTE)
-        + scale_shape_manual(figures.SHAPES)
+        + scale_color_manual(style.PALETTE)
+        + scale_shape_manual(style.SHAPES)
         + labs(x="Base RTT (ms)", y="Bottleneck utilisation", color="beta", shape="beta")
     )
     return drawn

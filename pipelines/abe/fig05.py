@@ -6,8 +6,10 @@ import polars as pl
 from plotnine import aes, facet_wrap, geom_hline, geom_line, geom_ribbon, ggplot, labs
 
 from pipelines.abe import settings
-from sandglass import figures, models, traces, units
-from sandglass.verdicts import scalar
+from sandglass.experiment import units
+from sandglass.papers import formulas
+from sandglass.papers.verdicts import scalar
+from sandglass.results import series, style
 
 STEP_NS = 100_000_000
 CUBIC_BETA = 0.7  # stated (II-C)
@@ -20,18 +22,18 @@ LABELS = {"0.5bdp": "Buffer 0.5 BDP", "1bdp": "Buffer 1 BDP"}
 SHARES = {"0.5bdp": 0.5, "1bdp": 1.0}
 
 
-def table(runs: Sequence[traces.Run]) -> pl.DataFrame:
+def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     """One row per buffer and 100 ms: the queue's least, mean and largest length, and the drops."""
     return pl.concat([_over_time(run) for run in runs])
 
 
-def _over_time(run: traces.Run) -> pl.DataFrame:
+def _over_time(run: series.Run) -> pl.DataFrame:
     rate = units.parse_rate(run.field("experiment.bottleneck.rate"))
     rtt = units.parse_time(run.field("experiment.rtt"))
     duration = units.parse_time(run.field("experiment.duration"))
     bdp = float(units.bdp_bytes(rate, rtt)) / settings.PACKET_BYTES
     buffer = str(run.axes["buffer"])
-    packets = traces.forward(run)
+    packets = series.forward(run)
     drops = (
         packets.filter(pl.col("drop_ns").is_not_null())
         .group_by(start_ns=pl.col("drop_ns") // STEP_NS * STEP_NS)
@@ -39,7 +41,7 @@ def _over_time(run: traces.Run) -> pl.DataFrame:
         .collect()
     )
     return (
-        traces.binned(traces.backlog(packets), STEP_NS, duration)
+        series.binned(series.backlog(packets), STEP_NS, duration)
         .join(drops, on="start_ns", how="left", maintain_order="left")
         .select(
             buffer=pl.lit(LABELS[buffer]),
@@ -50,7 +52,7 @@ def _over_time(run: traces.Run) -> pl.DataFrame:
             drops=pl.col("drops").fill_null(0),
             bdp_packets=pl.lit(bdp),
             buffer_packets=pl.lit(bdp * SHARES[buffer]),
-            trough_packets=pl.lit(models.trough(CUBIC_BETA, bdp * SHARES[buffer], bdp)),
+            trough_packets=pl.lit(formulas.trough(CUBIC_BETA, bdp * SHARES[buffer], bdp)),
         )
     )
 
@@ -60,9 +62,9 @@ def plot(table: pl.DataFrame) -> ggplot:
         ggplot(table, aes("time_s"))
         + facet_wrap("buffer", ncol=1)
         + geom_ribbon(
-            aes(ymin="least_packets", ymax="largest_packets"), fill=figures.PALETTE[4], alpha=0.6
+            aes(ymin="least_packets", ymax="largest_packets"), fill=style.PALETTE[4], alpha=0.6
         )
-        + geom_line(aes(y="mean_packets"), color=figures.PALETTE[0], size=0.5)
+        + geom_line(aes(y="mean_packets"), color=style.PALETTE[0], size=0.5)
         + geom_hline(aes(yintercept="buffer_packets"), linetype="dashed", color="#666666")
         + geom_hline(aes(yintercept="trough_packets"), linetype="dotted", color="#666666")
         + labs(x="Time (s)", y="Queue length (packets)")
@@ -93,5 +95,5 @@ def _steady(table: pl.DataFrame, buffer: str) -> pl.DataFrame:
     """From the second congestion event on, since the first ends slow start; empty without one."""
     chosen = table.filter(pl.col("buffer") == buffer)
     dropping = chosen.filter(pl.col("drops") > 0)["time_s"]
-    events = traces.congestion_events(dropping, EVENT_GAP_S)
+    events = series.congestion_events(dropping, EVENT_GAP_S)
     return chosen.filter(pl.col("time_s") >= events[1]) if len(events) > 1 else chosen.clear()

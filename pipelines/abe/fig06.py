@@ -15,8 +15,8 @@ from plotnine import (
 )
 
 from pipelines.abe import settings
-from sandglass import figures, traces
-from sandglass.verdicts import scalar
+from sandglass.papers.verdicts import scalar
+from sandglass.results import series, style
 
 STEP_NS = 50_000_000
 
@@ -25,7 +25,7 @@ STEP_NS = 50_000_000
 ROW_GAP_RTTS = 3
 
 
-def table(runs: Sequence[traces.Run]) -> pl.DataFrame:
+def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     """One row per RTT, beta and 50 ms.
 
     `cwnd_packets` and `back_offs` (so far) at the end of the 50 ms, `utilisation` of the link
@@ -34,10 +34,10 @@ def table(runs: Sequence[traces.Run]) -> pl.DataFrame:
     return pl.concat([_over_time(run) for run in runs]).sort("rtt_ms", "beta", "time_s")
 
 
-def _over_time(run: traces.Run) -> pl.DataFrame:
+def _over_time(run: series.Run) -> pl.DataFrame:
     acks = run.records("acks")
-    cuts = traces.back_offs(acks)
-    row = traces.first_in_a_row(cuts, ROW_GAP_RTTS * settings.rtt_ns(run))
+    cuts = series.back_offs(acks)
+    row = series.first_in_a_row(cuts, ROW_GAP_RTTS * settings.rtt_ns(run))
     ends = pl.DataFrame(
         {"time_ns": pl.int_range(STEP_NS, settings.duration_ns(run) + 1, STEP_NS, eager=True)}
     )
@@ -46,7 +46,7 @@ def _over_time(run: traces.Run) -> pl.DataFrame:
     return (
         ends.join_asof(window, on="time_ns")
         .join_asof(counted, on="time_ns")
-        .join(traces.queue_samples(run).select("time_ns", "sent_bytes"), on="time_ns")
+        .join(series.queue_samples(run).select("time_ns", "sent_bytes"), on="time_ns")
         .select(
             pl.lit(settings.rtt_ns(run) / 1e6).alias("rtt_ms"),
             pl.lit(settings.beta_ecn(run)).alias("beta"),
@@ -72,8 +72,8 @@ def plot(table: pl.DataFrame) -> ggplot:
         + facet_wrap("path", ncol=1)
         + geom_hline(aes(yintercept="path_packets"), linetype="dotted", color="#666666")
         + geom_line()
-        + scale_color_manual(figures.PALETTE)
-        + scale_linetype_manual(figures.LINES)
+        + scale_color_manual(style.PALETTE)
+        + scale_linetype_manual(style.LINES)
         + labs(x="Time (s)", y="cwnd (packets)", color="beta_ecn", linetype="beta_ecn")
     )
     return drawn

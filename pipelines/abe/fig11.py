@@ -15,8 +15,8 @@ from plotnine import (
 )
 
 from pipelines.abe import settings
-from sandglass import figures, traces
-from sandglass.verdicts import scalar
+from sandglass.papers.verdicts import scalar
+from sandglass.results import series, style
 
 PANELS = {
     "throughput_mbit": "(a) Throughput (Mb/s)",
@@ -24,12 +24,12 @@ PANELS = {
 }
 
 
-def table(runs: Sequence[traces.Run]) -> pl.DataFrame:
+def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     """One row per run. The RTT is the sender's smoothed one (RFC 6298); its median is over ACKs."""
     return pl.DataFrame([_row(run) for run in runs]).sort("beta", "rtt_ms")
 
 
-def _row(run: traces.Run) -> dict[str, float | None]:
+def _row(run: series.Run) -> dict[str, float | None]:
     srtt_us = run.records("acks").select(pl.col("srtt_us").median()).collect().item()
     return {
         "beta": settings.beta_ecn(run),
@@ -51,8 +51,8 @@ def plot(table: pl.DataFrame) -> ggplot:
         + facet_wrap("panel", scales="free_y")
         + geom_line()
         + geom_point(size=2)
-        + scale_color_manual(figures.PALETTE)
-        + scale_shape_manual(figures.SHAPES)
+        + scale_color_manual(style.PALETTE)
+        + scale_shape_manual(style.SHAPES)
         + labs(x="Base RTT (ms)", y="", color="beta_ecn", shape="beta_ecn")
     )
     return drawn

@@ -14,7 +14,7 @@ from pipelines.abe.convergence import (
     slower,
     tail,
 )
-from sandglass import traces
+from sandglass.results import series
 
 DEFAULT = 70  # stated (IV-C): the default beta_ecn of CUBIC, in percent
 
@@ -23,6 +23,6 @@ METRICS = (least_faster, most_faster, most_harmed, never, slower, tail)
 __all__ = ["METRICS", "plot", "table"]
 
 
-def table(runs: Sequence[traces.Run]) -> pl.DataFrame:
+def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     """One row per queue, rate, RTT and beta_ecn."""
     return convergence_table(runs, DEFAULT)

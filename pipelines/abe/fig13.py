@@ -13,7 +13,7 @@ from pipelines.abe.convergence import (
     plot,
     tail,
 )
-from sandglass import traces
+from sandglass.results import series
 
 DEFAULT = 50  # stated (IV-C): the default beta_ecn of NewReno, in percent
 
@@ -22,6 +22,6 @@ METRICS = (faster, least_faster, most_harmed, never, tail)
 __all__ = ["METRICS", "plot", "table"]
 
 
-def table(runs: Sequence[traces.Run]) -> pl.DataFrame:
+def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     """One row per queue, rate, RTT and beta_ecn."""
     return convergence_table(runs, DEFAULT)

@@ -6,12 +6,13 @@ import polars as pl
 from plotnine import ggplot
 
 from pipelines.abe.completion import completion_table, drawn, largest_effect, least_gain
-from sandglass import traces, units
+from sandglass.experiment import units
+from sandglass.results import series
 
 QUEUES = {"fig16-codel": "CoDel", "fig16-pie": "PIE"}
 
 
-def table(runs: Sequence[traces.Run]) -> pl.DataFrame:
+def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     """One row per queue, size and beta_ecn, the mean over all seeds."""
     kilobytes = pl.col("size").map_elements(units.parse_size, pl.Int64) / 1e3
     rows = completion_table(runs, "size", kilobytes, QUEUES)

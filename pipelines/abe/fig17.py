@@ -14,15 +14,16 @@ from plotnine import (
     scale_linetype_manual,
 )
 
-from sandglass import figures, traces, units
-from sandglass.verdicts import scalar
+from sandglass.experiment import units
+from sandglass.papers.verdicts import scalar
+from sandglass.results import series, style
 
 STEP_NS = 10_000_000
 PACKET_BYTES = 1514  # a full packet as the shaper counts it
 QUEUES = {"fig17-codel": "CoDel", "fig17-pie": "PIE"}
 
 
-def table(runs: Sequence[traces.Run]) -> pl.DataFrame:
+def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     """One row per queue, beta_ecn and 10 ms while the flow lasts; of seeds after the first only
     the first row and those with reductions.
 
@@ -43,13 +44,13 @@ def reductions(acks: pl.DataFrame) -> pl.DataFrame:
     """
     windows = acks.sort("time_ns").select("time_ns", cut_from=pl.col("cwnd_packets").shift(1))
     return (
-        traces.back_offs(acks.lazy())
+        series.back_offs(acks.lazy())
         .join(windows.drop_nulls(), on="time_ns", maintain_order="left")
         .select("time_ns", "cut_from", cut_to="ssthresh_packets")
     )
 
 
-def _over_time(run: traces.Run) -> pl.DataFrame:
+def _over_time(run: series.Run) -> pl.DataFrame:
     rate = units.parse_rate(run.field("experiment.bottleneck.rate"))
     rtt = units.parse_time(run.field("experiment.rtt"))
     fct_s = float(run.field("flows.0.fct_s"))
@@ -62,7 +63,7 @@ def _over_time(run: traces.Run) -> pl.DataFrame:
         .group_by(start_ns=pl.col("time_ns") // STEP_NS * STEP_NS)
         .agg(cuts=pl.len(), cut_from=pl.col("cut_from").first(), cut_to=pl.col("cut_to").last())
     )
-    queue = traces.binned(traces.backlog(traces.forward(run)), STEP_NS, round(fct_s * 1e9))
+    queue = series.binned(series.backlog(series.forward(run)), STEP_NS, round(fct_s * 1e9))
     return (
         queue.join(cwnd, on="start_ns", how="left", maintain_order="left")
         .join(cuts, on="start_ns", how="left", maintain_order="left")
@@ -96,8 +97,8 @@ def plot(table: pl.DataFrame) -> ggplot:
         + facet_grid("what", "queue", scales="free_y")
         + geom_hline(aes(yintercept="bdp"), data=bdp, linetype="dotted", color="#666666")
         + geom_line()
-        + scale_color_manual(figures.PALETTE)
-        + scale_linetype_manual(figures.LINES)
+        + scale_color_manual(style.PALETTE)
+        + scale_linetype_manual(style.LINES)
         + labs(x="Time (s)", y="Packets", color="beta_ecn", linetype="beta_ecn")
     )
     return drawn

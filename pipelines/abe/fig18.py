@@ -7,13 +7,14 @@ from plotnine import ggplot
 
 from pipelines.abe import settings
 from pipelines.abe.completion import completion_table, drawn, least_gain
-from sandglass import traces, units
-from sandglass.verdicts import scalar
+from sandglass.experiment import units
+from sandglass.papers.verdicts import scalar
+from sandglass.results import series
 
 QUEUES = {"fig18-codel": "CoDel", "fig18-pie": "PIE"}
 
 
-def table(runs: Sequence[traces.Run]) -> pl.DataFrame:
+def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     """One row per queue, RTT and beta_ecn, the mean over all seeds."""
     milliseconds = pl.col("rtt").map_elements(units.parse_time, pl.Int64) / 1e6
     return completion_table(runs, "rtt", milliseconds, QUEUES).rename({"rtt": "rtt_ms"})

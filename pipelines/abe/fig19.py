@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import polars as pl
 from plotnine import aes, facet_grid, geom_line, ggplot, labs, scale_color_manual
 
-from sandglass import figures, traces
-from sandglass.verdicts import scalar
+from sandglass.papers.verdicts import scalar
+from sandglass.results import series, style
 
 SECOND_NS = 1_000_000_000
 CE = 3  # ECN field "congestion experienced", RFC 3168
@@ -14,7 +14,7 @@ PARTS = {"fig19a": "(a) rule off", "fig19b": "(b) rule on"}
 SLOW_START_S = 10.0  # some doublings of all twenty flows, and what PIE takes to come down again
 
 
-def table(runs: Sequence[traces.Run]) -> pl.DataFrame:
+def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     """One row per part, beta_ecn and second.
 
     `probability_percent` is the mean of PIE's drop or mark probability, `signalled_percent` the
@@ -23,7 +23,7 @@ def table(runs: Sequence[traces.Run]) -> pl.DataFrame:
     return pl.concat([_over_time(run) for run in runs])
 
 
-def _over_time(run: traces.Run) -> pl.DataFrame:
+def _over_time(run: series.Run) -> pl.DataFrame:
     marked = (pl.col("ecn_out") == CE) & (pl.col("ecn_in") != CE)
     dropped = pl.col("drop_ns").is_not_null()
     last = run.field("flows.20")
@@ -34,7 +34,7 @@ def _over_time(run: traces.Run) -> pl.DataFrame:
         .agg(probability_percent=pl.col("prob").mean() * 100)
     )
     return (
-        traces.forward(run)
+        series.forward(run)
         .filter(pl.col("enqueue_ns") >= 0)
         .group_by(second=pl.col("enqueue_ns") // SECOND_NS)
         .agg(
@@ -73,7 +73,7 @@ def plot(table: pl.DataFrame) -> ggplot:
         ggplot(long, aes("time_s", "value", color="beta_ecn"))
         + facet_grid("what", "part", scales="free_y")
         + geom_line(size=0.6)
-        + scale_color_manual(figures.PALETTE)
+        + scale_color_manual(style.PALETTE)
         + labs(x="Time (s)", y="", color="beta_ecn")
     )
     return drawn

@@ -16,8 +16,9 @@ from plotnine import (
 )
 
 from pipelines.abe import settings
-from sandglass import figures, traces, units
-from sandglass.verdicts import scalar
+from sandglass.experiment import units
+from sandglass.papers.verdicts import scalar
+from sandglass.results import series, style
 
 CUT_NS = 2_000_000_000  # stated (IV-C): the first two seconds are cut, to remove slow start
 QUEUES = {"fig14": "CoDel", "fig15": "PIE"}
@@ -38,9 +39,9 @@ def throughput_ratio(goodput: pl.DataFrame, groups: Sequence[int]) -> float:
     return (ours / groups[0]) / (theirs / groups[1])
 
 
-def table(runs: Sequence[traces.Run]) -> pl.DataFrame:
+def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     """One row per queue, split, RTT, beta_ecn and seed."""
-    rows = traces.tidy(runs, {"digest": "digest"}).with_columns(
+    rows = series.tidy(runs, {"digest": "digest"}).with_columns(
         ratio=pl.Series([_ratio(run) for run in runs]),
         sawteeth=pl.Series([_sawteeth(run) for run in runs], dtype=pl.Float64),
     )
@@ -56,12 +57,12 @@ def table(runs: Sequence[traces.Run]) -> pl.DataFrame:
     ).sort("queue", "rtt_ms", "beta_ecn", "split", "seed")
 
 
-def _ratio(run: traces.Run) -> float:
+def _ratio(run: series.Run) -> float:
     groups = [flow["count"] for flow in run.field("experiment.flows")]
     return throughput_ratio(run.records("goodput").collect(), groups)
 
 
-def _sawteeth(run: traces.Run) -> float | None:
+def _sawteeth(run: series.Run) -> float | None:
     """Window reductions of a NewReno flow, in the mean; None where the ACKs were not recorded."""
     if "acks" not in run.field("experiment.record"):
         return None
@@ -89,9 +90,9 @@ def drawn(table: pl.DataFrame, queue: str) -> ggplot:
         + geom_point(aes(y="ratio"), data=own, alpha=0.25, size=1)
         + geom_line(aes(y="mean"))
         + geom_point(aes(y="median"), size=2.2)
-        + scale_color_manual(figures.PALETTE)
-        + scale_shape_manual(figures.SHAPES)
-        + scale_linetype_manual(figures.LINES)
+        + scale_color_manual(style.PALETTE)
+        + scale_shape_manual(style.SHAPES)
+        + scale_linetype_manual(style.LINES)
         + labs(
             x="beta_ecn",
             y="Throughput per flow, CUBIC with ECN / NewReno without",

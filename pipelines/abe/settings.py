@@ -4,8 +4,9 @@ from typing import NamedTuple
 
 import polars as pl
 
-from sandglass import models, units
-from sandglass.traces import Run
+from sandglass.experiment import units
+from sandglass.papers import formulas
+from sandglass.results.series import Run
 
 QUEUES = {"codel": "CoDel", "pie_draft": "PIE", "pfifo": "DropTail"}
 
@@ -95,4 +96,4 @@ def limit_packets(run: Run) -> int:
 
 def path_packets(run: Run) -> float:
     """The model's bandwidth-delay product, packets."""
-    return models.path_packets(rate(run), rtt_ns(run) / 1e9, PACKET_BYTES, ACK_BYTES)
+    return formulas.path_packets(rate(run), rtt_ns(run) / 1e9, PACKET_BYTES, ACK_BYTES)

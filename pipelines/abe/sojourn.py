@@ -15,15 +15,15 @@ from plotnine import (
 )
 
 from pipelines.abe import settings
-from sandglass import figures, traces
-from sandglass.verdicts import scalar
+from sandglass.papers.verdicts import scalar
+from sandglass.results import series, style
 
 PERCENTILES = range(1, 100)
 TARGET_MS = {"CoDel": 5.0, "PIE": 20.0}  # stated (IV-A)
 SHOWN_MS = 60.0
 
 
-def table(runs: Sequence[traces.Run]) -> pl.DataFrame:
+def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     """One row per congestion control, queue, RTT, beta and percentile of the sojourn time.
 
     Exact, over all packets that the queue sent in all seeds, from the start of the flow on.
@@ -42,8 +42,8 @@ def table(runs: Sequence[traces.Run]) -> pl.DataFrame:
     )
 
 
-def _waits(run: traces.Run) -> pl.DataFrame:
-    sent = traces.forward(run).filter(pl.col("sojourn_ns").is_not_null())
+def _waits(run: series.Run) -> pl.DataFrame:
+    sent = series.forward(run).filter(pl.col("sojourn_ns").is_not_null())
     return sent.select(
         *[pl.lit(value).alias(name) for name, value in settings.conditions(run).items()],
         "sojourn_ns",
@@ -63,7 +63,7 @@ def draw(table: pl.DataFrame) -> ggplot:
         + geom_vline(aes(xintercept="target_ms"), linetype="dotted", color="#666666")
         + geom_line()
         + coord_cartesian(xlim=(0, SHOWN_MS))
-        + scale_color_manual(figures.PALETTE)
+        + scale_color_manual(style.PALETTE)
         + labs(x="Queueing delay (ms)", y="Share of packets (%)", color="beta_ecn")
     )
     return drawn

@@ -5,20 +5,20 @@ from collections.abc import Sequence
 import polars as pl
 from plotnine import aes, facet_wrap, geom_step, ggplot, labs, scale_color_manual
 
-from sandglass import figures, traces
-from sandglass.verdicts import scalar
+from sandglass.papers.verdicts import scalar
+from sandglass.results import series, style
 
 SETTLED_NS = 20 * 10**9
 SHOWN_S = 12
 
 
-def table(runs: Sequence[traces.Run]) -> pl.DataFrame:
+def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     """One row per sender, seed and change of its window: `time_s`, `cwnd_packets`, and whether
     slow start is over."""
     return pl.concat([_windows(run) for run in runs])
 
 
-def _windows(run: traces.Run) -> pl.DataFrame:
+def _windows(run: series.Run) -> pl.DataFrame:
     acks = run.records("acks").collect().sort("time_ns")
     slow = pl.col("ssthresh_packets").is_null()
     return (
@@ -43,7 +43,7 @@ def plot(table: pl.DataFrame) -> ggplot:
         ggplot(shown, aes("time_s", "cwnd_packets", color="sender"))
         + facet_wrap("sender", scales="free_y")
         + geom_step(show_legend=False)
-        + scale_color_manual(figures.PALETTE)
+        + scale_color_manual(style.PALETTE)
         + labs(x="Time (s)", y="cwnd (packets)")
     )
     return drawn

@@ -14,20 +14,20 @@ from plotnine import (
 )
 
 from pipelines.dctcp_internet import sharing
-from sandglass import figures, traces
-from sandglass.verdicts import scalar
+from sandglass.papers.verdicts import scalar
+from sandglass.results import series, style
 
 STEP_NS = 50 * 10**6
 SHOWN_S = (10, 40)
 
 
-def table(runs: Sequence[traces.Run]) -> pl.DataFrame:
+def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     """One row per seed, flow and 50 ms after the warm-up: the last window, and the packets that
     were marked or dropped."""
     return pl.concat([_over_time(run) for run in runs])
 
 
-def _over_time(run: traces.Run) -> pl.DataFrame:
+def _over_time(run: series.Run) -> pl.DataFrame:
     names = {
         flow["id"]: "Reno" if flow["cc"] == sharing.CC_RENO else "DCTCP"
         for flow in run.field("flows")
@@ -47,7 +47,7 @@ def _over_time(run: traces.Run) -> pl.DataFrame:
         (pl.col("ecn_out") == 3) & (pl.col("ecn_in") != 3)
     )
     signals = (
-        traces.forward(run)
+        series.forward(run)
         .filter(signalled)
         .group_by("flow", binned("enqueue_ns"))
         .agg(signals=pl.len())
@@ -79,7 +79,7 @@ def plot(table: pl.DataFrame) -> ggplot:
         + geom_point(
             aes(y=0), data=shown.filter(pl.col("signals") > 0), shape="|", show_legend=False
         )
-        + scale_color_manual(figures.PALETTE)
+        + scale_color_manual(style.PALETTE)
         + labs(x="Time (s)", y="cwnd (packets)")
     )
     return drawn

@@ -16,8 +16,8 @@ from plotnine import (
 )
 
 from pipelines.dctcp_internet import sharing
-from sandglass import figures, traces
-from sandglass.verdicts import scalar
+from sandglass.papers.verdicts import scalar
+from sandglass.results import series, style
 
 CONFIDENCE = 0.99
 BISECTIONS = 40
@@ -25,7 +25,7 @@ NOT_ECT, CE = 0, 3
 KINDS = {"drop": "Reno: drop", "mark": "DCTCP: mark"}
 
 
-def table(runs: Sequence[traces.Run]) -> pl.DataFrame:
+def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     """One row per configuration, RED and length of the queue that packets met.
 
     Of the `packets` that met it those `signalled`, their `share`, its exact binomial interval of
@@ -34,7 +34,7 @@ def table(runs: Sequence[traces.Run]) -> pl.DataFrame:
     return pl.concat([_levels(run, kind) for run in runs for kind in KINDS])
 
 
-def _levels(run: traces.Run, kind: str) -> pl.DataFrame:
+def _levels(run: series.Run, kind: str) -> pl.DataFrame:
     """The averages' weight is 1: each packet's probability is that of the queue that it met."""
     (options,) = [
         queue["options"]
@@ -44,7 +44,7 @@ def _levels(run: traces.Run, kind: str) -> pl.DataFrame:
     capable = pl.col("ecn_in") != NOT_ECT
     signal = pl.col("ecn_out") == CE if kind == "mark" else pl.col("drop_ns").is_not_null()
     levels = (
-        traces.forward(run)
+        series.forward(run)
         .filter(capable if kind == "mark" else ~capable)
         .filter(pl.col("dequeue_ns").is_not_null() | (pl.col("drop") == "aqm_enqueue"))
         .group_by("queue_bytes")
@@ -113,7 +113,7 @@ def plot(table: pl.DataFrame) -> ggplot:
         + geom_line(aes(y="configured"), color="#666666")
         + geom_errorbar(aes(ymin="low", ymax="high"), width=0, size=0.3, show_legend=False)
         + geom_point(size=0.7, show_legend=False)
-        + scale_color_manual(figures.PALETTE)
+        + scale_color_manual(style.PALETTE)
         + labs(x="Queue that a packet meets (BDP)", y="Probability")
     )
     return drawn

@@ -6,8 +6,8 @@ import polars as pl
 from plotnine import ggplot, labs
 
 from pipelines.dctcp_internet import sharing
-from sandglass import traces
-from sandglass.verdicts import scalar
+from sandglass.papers.verdicts import scalar
+from sandglass.results import series
 
 PANELS = {
     "ratio": sharing.RATIO,
@@ -16,13 +16,13 @@ PANELS = {
 }
 
 
-def table(runs: Sequence[traces.Run]) -> pl.DataFrame:
+def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     """One row per Min_Thresh_Reno (`minimum`, BDP) and `relative` = K / Min_Thresh_Reno; means
     over the seeds."""
     return sharing.means([thresholds(run) | sharing.steady(run) for run in runs])
 
 
-def thresholds(run: traces.Run) -> dict[str, float]:
+def thresholds(run: series.Run) -> dict[str, float]:
     """Min_Thresh_Reno in BDP, and K over it."""
     minimum = sharing.setting(run, "drop_min")
     return {"minimum": minimum, "relative": round(sharing.setting(run, "mark_min") / minimum, 3)}

@@ -7,11 +7,11 @@ from plotnine import ggplot, labs
 
 from pipelines.dctcp_internet import sharing
 from pipelines.dctcp_internet.fig05 import PANELS, thresholds
-from sandglass import traces
-from sandglass.verdicts import scalar
+from sandglass.papers.verdicts import scalar
+from sandglass.results import series
 
 
-def table(runs: Sequence[traces.Run]) -> pl.DataFrame:
+def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     """One row per number of DCTCP flows and `relative` = K / Min_Thresh_Reno; the ratio is that of
     the Reno flow and the mean of the others."""
     return sharing.means(

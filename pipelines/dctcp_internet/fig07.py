@@ -5,7 +5,7 @@ from plotnine import ggplot, labs
 
 from pipelines.dctcp_internet import sharing
 from pipelines.dctcp_internet.slopes import table
-from sandglass.verdicts import scalar
+from sandglass.papers.verdicts import scalar
 
 PANELS = {"ratio": sharing.RATIO, "occupancy": "Mean queue (BDP)"}
 

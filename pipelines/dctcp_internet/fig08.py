@@ -16,7 +16,7 @@ from plotnine import (
 )
 
 from pipelines.dctcp_internet.slopes import ridge, table
-from sandglass.verdicts import scalar
+from sandglass.papers.verdicts import scalar
 
 
 def plot(table: pl.DataFrame) -> ggplot:

@@ -6,13 +6,13 @@ import polars as pl
 from plotnine import aes, geom_line, geom_point, ggplot, labs
 
 from pipelines.dctcp_internet import slopes
-from sandglass import figures, traces
-from sandglass.verdicts import scalar
+from sandglass.papers.verdicts import scalar
+from sandglass.results import series, style
 
 CURVE_POINTS = 80
 
 
-def table(runs: Sequence[traces.Run]) -> pl.DataFrame:
+def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     """One row per ratio of maximum probabilities: see `slopes.ridge`."""
     return slopes.ridge(slopes.table(runs))
 
@@ -31,7 +31,7 @@ def plot(table: pl.DataFrame) -> ggplot:
     drawn: ggplot = (
         ggplot(table.drop_nulls("measured"), aes("relative", "measured"))
         + geom_line(aes(y="rule"), data=curve, color="#666666")
-        + geom_point(size=2, color=figures.PALETTE[0])
+        + geom_point(size=2, color=style.PALETTE[0])
         + labs(x="Max_Prob_DCTCP / Max_Prob_Reno", y="Min_Thresh_DCTCP / Min_Thresh_Reno")
     )
     return drawn

@@ -6,8 +6,8 @@ import polars as pl
 from plotnine import aes, facet_wrap, geom_line, geom_point, ggplot, labs
 
 from pipelines.dctcp_internet import sharing
-from sandglass import figures, traces
-from sandglass.verdicts import scalar
+from sandglass.papers.verdicts import scalar
+from sandglass.results import series, style
 
 PANELS = {
     "jain": "Jain's index",
@@ -16,7 +16,7 @@ PANELS = {
 }
 
 
-def table(runs: Sequence[traces.Run]) -> pl.DataFrame:
+def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     """One row per Min_Thresh_Reno (`minimum`, BDP); means over the seeds."""
     return sharing.means(
         [{"minimum": sharing.setting(run, "drop_min")} | sharing.steady(run) for run in runs]
@@ -28,8 +28,8 @@ def plot(table: pl.DataFrame) -> ggplot:
     drawn: ggplot = (
         ggplot(sharing.long(table, ["minimum"], PANELS), aes("minimum", "value"))
         + facet_wrap("measure", scales="free_y")
-        + geom_line(color=figures.PALETTE[0])
-        + geom_point(color=figures.PALETTE[0])
+        + geom_line(color=style.PALETTE[0])
+        + geom_point(color=style.PALETTE[0])
         + labs(x="Min_Thresh_Reno (BDP)", y="")
     )
     return drawn

@@ -6,14 +6,15 @@ import polars as pl
 from plotnine import aes, geom_line, ggplot, labs, scale_color_manual, scale_linetype_manual
 
 from pipelines.dctcp_internet import sharing
-from sandglass import figures, traces, units
-from sandglass.verdicts import scalar
+from sandglass.experiment import units
+from sandglass.papers.verdicts import scalar
+from sandglass.results import series, style
 
 QUANTILES = [n / 100 for n in range(1, 100)] + [0.995, 0.999]
 LINES = ("solid", "dashed", "dashdot", "dotted", (0, (1, 1)))
 
 
-def table(runs: Sequence[traces.Run]) -> pl.DataFrame:
+def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     """One row per share of DCTCP flows (percent) and quantile of all packets' queueing delay after
     the warm-up; means over the seeds.
 
@@ -28,8 +29,8 @@ def table(runs: Sequence[traces.Run]) -> pl.DataFrame:
     )
 
 
-def _delays(run: traces.Run) -> pl.DataFrame:
-    settled = traces.forward(run).filter(pl.col("enqueue_ns") >= sharing.WARM_UP_NS)
+def _delays(run: series.Run) -> pl.DataFrame:
+    settled = series.forward(run).filter(pl.col("enqueue_ns") >= sharing.WARM_UP_NS)
     packets = settled.select("sojourn_ns", "size_bytes", "dequeue_ns").collect()
     waits = packets["sojourn_ns"].drop_nulls()
     seconds = (units.parse_time(run.field("experiment.duration")) - sharing.WARM_UP_NS) / 1e9
@@ -65,7 +66,7 @@ def plot(table: pl.DataFrame) -> ggplot:
     drawn: ggplot = (
         ggplot(shown, aes("delay_ms", "quantile", color="dctcp", linetype="dctcp"))
         + geom_line()
-        + scale_color_manual(figures.PALETTE)
+        + scale_color_manual(style.PALETTE)
         + scale_linetype_manual(LINES)
         + labs(x="Queueing delay (ms)", y="Share of packets", color="DCTCP", linetype="DCTCP")
     )

@@ -15,10 +15,11 @@ from plotnine import (
     scale_shape_manual,
 )
 
-from sandglass import figures, traces, units
 from sandglass.errors import SandglassError
-from sandglass.traces import Run
-from sandglass.verdicts import scalar
+from sandglass.experiment import units
+from sandglass.papers.verdicts import scalar
+from sandglass.results import series, style
+from sandglass.results.series import Run
 
 WARM_UP_NS = 10 * 10**9
 """Slow start and what it leaves in averages, which no figure but the first is about."""
@@ -79,7 +80,7 @@ def steady(run: Run) -> dict[str, float]:
     reno, other = (
         scalar(flows.filter(pl.col("reno") == kind)["mbit"].mean()) for kind in (True, False)
     )
-    samples = traces.queue_samples(run).filter(pl.col("time_ns") >= WARM_UP_NS)
+    samples = series.queue_samples(run).filter(pl.col("time_ns") >= WARM_UP_NS)
     sent = samples["sent_bytes"].cast(pl.Int64)
     seconds = (samples["time_ns"][-1] - samples["time_ns"][0]) / 1e9
     rate = units.parse_rate(run.field("experiment.bottleneck.rate"))
@@ -147,7 +148,7 @@ def draw(table: pl.DataFrame, over: str, lines: str, measures: dict[str, str]) -
         + geom_hline(aes(yintercept="y"), data=equal, linetype="dotted")
         + geom_line()
         + geom_point(size=1.5)
-        + scale_color_manual(figures.PALETTE)
-        + scale_shape_manual(figures.SHAPES)
+        + scale_color_manual(style.PALETTE)
+        + scale_shape_manual(style.SHAPES)
     )
     return drawn

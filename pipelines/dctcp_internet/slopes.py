@@ -5,10 +5,10 @@ from collections.abc import Sequence
 import polars as pl
 
 from pipelines.dctcp_internet import sharing
-from sandglass import traces
+from sandglass.results import series
 
 
-def table(runs: Sequence[traces.Run]) -> pl.DataFrame:
+def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     """One row per Min_Thresh_DCTCP (`minimum`, in Min_Thresh_Reno) and Max_Prob_DCTCP
     (`probability`); means over the seeds."""
     rows = [

@@ -16,8 +16,8 @@ from plotnine import (
 
 from pipelines.dctcp_internet import sharing
 from pipelines.dctcp_internet.fig05 import thresholds
-from sandglass import figures, traces
-from sandglass.verdicts import scalar
+from sandglass.papers.verdicts import scalar
+from sandglass.results import series, style
 
 QUANTITIES = ("K/M", "U_DR", "O_DR", "U_2R", "O_2R")
 PAPER = {
@@ -29,7 +29,7 @@ PAPER = {
 }
 
 
-def table(runs: Sequence[traces.Run]) -> pl.DataFrame:
+def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     """One row per Min_Thresh_Reno M and quantity: the paper's value and ours.
 
     K/M is where the throughput ratio falls through 1, and U_DR and O_DR are there (see
@@ -80,8 +80,8 @@ def plot(table: pl.DataFrame) -> ggplot:
         ggplot(shown, aes("row", "value", color="who", shape="who"))
         + facet_wrap("quantity", scales="free_y")
         + geom_point(size=2, position=beside)
-        + scale_color_manual(figures.PALETTE)
-        + scale_shape_manual(figures.SHAPES)
+        + scale_color_manual(style.PALETTE)
+        + scale_shape_manual(style.SHAPES)
         + labs(x="M = Min_Thresh_Reno (BDP)", y="", color="", shape="")
     )
     return drawn

@@ -6,13 +6,13 @@ import polars as pl
 from plotnine import aes, geom_point, ggplot, labs, scale_color_manual, scale_shape_manual
 
 from pipelines.flow_startup import transients
-from sandglass import figures, traces
-from sandglass.verdicts import scalar
+from sandglass.papers.verdicts import scalar
+from sandglass.results import series, style
 
 SHOWN_MS = 450
 
 
-def table(runs: Sequence[traces.Run]) -> pl.DataFrame:
+def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     """One row per initial window and data packet of the first SHOWN_MS: `time_ms` since the first
     one, `round` (0: within the first RTT), `number` of the packet from 1 on."""
     return pl.concat(
@@ -36,8 +36,8 @@ def plot(table: pl.DataFrame) -> ggplot:
     drawn: ggplot = (
         ggplot(shown, aes("time_ms", "number", color="window", shape="window"))
         + geom_point(size=1.5)
-        + scale_color_manual(figures.PALETTE)
-        + scale_shape_manual(figures.SHAPES)
+        + scale_color_manual(style.PALETTE)
+        + scale_shape_manual(style.SHAPES)
         + labs(
             x="Time since the first packet (ms)",
             y="Packet",

@@ -17,8 +17,8 @@ from plotnine import (
 )
 
 from pipelines.flow_startup import transients
-from sandglass import figures, traces
-from sandglass.verdicts import scalar
+from sandglass.papers.verdicts import scalar
+from sandglass.results import series, style
 
 VARIANTS = {
     (True, "reno_acks"): "(b) delayed ACKs",
@@ -27,7 +27,7 @@ VARIANTS = {
 }
 
 
-def table(runs: Sequence[traces.Run]) -> pl.DataFrame:
+def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     """One row per variant and round trip: `packets` sent in it, `growth` over the one before."""
     rows = []
     for run in runs:
@@ -52,9 +52,9 @@ def plot(table: pl.DataFrame) -> ggplot:
         + geom_line()
         + geom_point(size=2)
         + scale_y_log10()
-        + scale_color_manual(figures.PALETTE)
-        + scale_shape_manual(figures.SHAPES)
-        + scale_linetype_manual(figures.LINES)
+        + scale_color_manual(style.PALETTE)
+        + scale_shape_manual(style.SHAPES)
+        + scale_linetype_manual(style.LINES)
         + labs(x="Round trip", y="Packets sent", color="", shape="", linetype="")
     )
     return drawn

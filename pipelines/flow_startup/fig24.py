@@ -6,11 +6,12 @@ import polars as pl
 from plotnine import aes, geom_hline, geom_step, ggplot, labs
 
 from pipelines.flow_startup import transients
-from sandglass import traces, units
-from sandglass.verdicts import scalar
+from sandglass.experiment import units
+from sandglass.papers.verdicts import scalar
+from sandglass.results import series
 
 
-def table(runs: Sequence[traces.Run]) -> pl.DataFrame:
+def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     """One row per change of the queue: `time_ms` since the first packet, its `packets`, the `round`
     trip, the `window`, packets that came in this round, and the path's `bdp` in packets."""
     (run,) = runs
@@ -19,7 +20,7 @@ def table(runs: Sequence[traces.Run]) -> pl.DataFrame:
     start_ns = int(data["enqueue_ns"][0])
     rtt_ms = units.parse_time(run.field("experiment.rtt")) / 1e6
     bdp = transients.rate_mbit(run) * 1e3 * rtt_ms / 8 / transients.PACKET_BYTES
-    changes = traces.backlog(traces.forward(run)).filter(pl.col("time_ns") >= start_ns)
+    changes = series.backlog(series.forward(run)).filter(pl.col("time_ns") >= start_ns)
     return (
         changes.select(
             time_ms=(pl.col("time_ns") - start_ns) / 1e6,

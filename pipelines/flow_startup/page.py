@@ -6,15 +6,16 @@ import polars as pl
 from plotnine import facet_wrap, ggplot
 
 from pipelines.flow_startup import transients
-from sandglass import traces, units
-from sandglass.verdicts import scalar
+from sandglass.experiment import units
+from sandglass.papers.verdicts import scalar
+from sandglass.results import series
 
 PREDICT = "Predict, 200 %"
 BUILT_IN = ("CoDel", "PIE", "FQ-CoDel")
 MEASURES = {"peak_ms": "Longest wait (ms)", "plt_s": "Page load time (s)"}
 
 
-def table(runs: Sequence[traces.Run]) -> pl.DataFrame:
+def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     """One row per queue and RTT, over the seeds, each of which draws a page of its own.
 
     `peak_ms` is the mean of the longest wait of a packet whose flow was in slow start when it came,

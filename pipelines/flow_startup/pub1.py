@@ -14,8 +14,9 @@ from plotnine import (
     scale_shape_manual,
 )
 
-from sandglass import figures, traces, units
-from sandglass.verdicts import scalar
+from sandglass.experiment import units
+from sandglass.papers.verdicts import scalar
+from sandglass.results import series, style
 
 MEASURES = {
     "longest_ms": "Longest one-way delay (ms)",
@@ -26,7 +27,7 @@ MEASURES = {
 CALM_S = 1.0  # of the call before the web flows, which nothing disturbs
 
 
-def table(runs: Sequence[traces.Run]) -> pl.DataFrame:
+def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     """One row per size, initial window and number of web flows; means over the seeds.
 
     Of the call from the first web flow's start on: `longest_ms`, its longest one-way delay;
@@ -44,7 +45,7 @@ def table(runs: Sequence[traces.Run]) -> pl.DataFrame:
     )
 
 
-def _row(run: traces.Run) -> dict[str, float | int]:
+def _row(run: series.Run) -> dict[str, float | int]:
     web = run.field("experiment.flows.1")
     start = units.parse_time(web["start"])
     initial = start + units.parse_time(web["start_within"])
@@ -93,8 +94,8 @@ def plot(table: pl.DataFrame) -> ggplot:
         + facet_wrap("measure", scales="free_y")
         + geom_line()
         + geom_point(size=2)
-        + scale_color_manual(figures.PALETTE)
-        + scale_shape_manual(figures.SHAPES)
+        + scale_color_manual(style.PALETTE)
+        + scale_shape_manual(style.SHAPES)
         + labs(x="Parallel web flows", y="", color="Initial window", shape="Initial window")
     )
     return drawn

@@ -17,8 +17,8 @@ from plotnine import (
 )
 
 from pipelines.flow_startup import transients
-from sandglass import figures, traces
-from sandglass.verdicts import scalar
+from sandglass.papers.verdicts import scalar
+from sandglass.results import series, style
 
 QUEUES = {"pub2-hred": "HRED", "pub2-red": "Recommended RED", "pub2-fifo": "Taildrop"}
 SHOWN = {
@@ -30,7 +30,7 @@ SHOWN = {
 }
 
 
-def table(runs: Sequence[traces.Run]) -> pl.DataFrame:
+def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     """One row per queue, buffer (in packets) and number of flows; means over the seeds.
 
     Packets lost because the buffer was full (`overflow`), because the average was above the maximum
@@ -59,9 +59,9 @@ def table(runs: Sequence[traces.Run]) -> pl.DataFrame:
     )
 
 
-def _reasons(run: traces.Run) -> dict[str, int]:
+def _reasons(run: series.Run) -> dict[str, int]:
     """Why packets were dropped, by the qdisc's own counters; a FIFO has one reason."""
-    last = traces.queue_samples(run).tail(1)
+    last = series.queue_samples(run).tail(1)
     if "forced" not in last.columns:
         return {"overflow": last["drops"].item(), "cut": 0, "early": 0}
     return {
@@ -86,9 +86,9 @@ def plot(table: pl.DataFrame) -> ggplot:
         + geom_line()
         + geom_point(size=1.8)
         + scale_x_log10(breaks=[1, 2, 4, 8, 16])
-        + scale_color_manual(figures.PALETTE)
-        + scale_shape_manual(figures.SHAPES)
-        + scale_linetype_manual(figures.LINES)
+        + scale_color_manual(style.PALETTE)
+        + scale_shape_manual(style.SHAPES)
+        + scale_linetype_manual(style.LINES)
         + labs(x="Parallel flows", y="", color="", shape="", linetype="")
     )
     return drawn

@@ -17,13 +17,13 @@ from plotnine import (
 )
 
 from pipelines.flow_startup import transients
-from sandglass import figures, traces
-from sandglass.verdicts import scalar
+from sandglass.papers.verdicts import scalar
+from sandglass.results import series, style
 
 QUEUES = {"pub2-hred": "HRED", "pub3-codel": "CoDel", "pub3-pie": "PIE"}
 
 
-def table(runs: Sequence[traces.Run]) -> pl.DataFrame:
+def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     """One row per queue, rate and number of flows; means over the seeds.
 
     `high_ms` is the 95th percentile of the wait, `peak_ms` the longest wait in slow start, `lost`
@@ -62,9 +62,9 @@ def plot(table: pl.DataFrame) -> ggplot:
         + geom_line()
         + geom_point(size=2)
         + scale_x_log10(breaks=[1, 2, 4, 8, 16])
-        + scale_color_manual(figures.PALETTE)
-        + scale_shape_manual(figures.SHAPES)
-        + scale_linetype_manual(figures.LINES)
+        + scale_color_manual(style.PALETTE)
+        + scale_shape_manual(style.SHAPES)
+        + scale_linetype_manual(style.LINES)
         + labs(
             x="Parallel flows",
             y="95th percentile of the queueing delay (ms)",

@@ -6,8 +6,9 @@ import polars as pl
 from plotnine import facet_grid, ggplot
 
 from pipelines.flow_startup import transients
-from sandglass import traces, units
-from sandglass.verdicts import scalar
+from sandglass.experiment import units
+from sandglass.papers.verdicts import scalar
+from sandglass.results import series
 
 QUEUES = {
     "pub4-predict": "Predict, rate kept",
@@ -23,7 +24,7 @@ OPTIMUM = "FIFO"
 WAIT, COMPLETION = "Longest wait (ms)", "FCT (FIFO: 1)"
 
 
-def table(runs: Sequence[traces.Run]) -> pl.DataFrame:
+def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     """One row per queue, pacing, number of flows and RTT; means over the seeds.
 
     `peak_ms` is the longest wait of a packet whose flow was in slow start when it came;

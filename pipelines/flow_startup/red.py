@@ -12,11 +12,11 @@ from plotnine import (
     labs,
 )
 
-from sandglass import figures, traces
-from sandglass.verdicts import scalar
+from sandglass.papers.verdicts import scalar
+from sandglass.results import series, style
 
 
-def table(runs: Sequence[traces.Run]) -> pl.DataFrame:
+def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     """One row per variant and sample of the queue: the qdisc's `avg` and initial `prob`, and what
     equation (2), with the variant's second slope, makes of that average: `exact`.
 
@@ -31,7 +31,7 @@ def table(runs: Sequence[traces.Run]) -> pl.DataFrame:
     )
 
 
-def _samples(run: traces.Run) -> pl.DataFrame:
+def _samples(run: series.Run) -> pl.DataFrame:
     queue = run.field("experiment.bottleneck.queue")
     low, high, most = queue["min"], queue["max"], queue["probability"]
     slope = most * (pl.col("avg") - low) / (high - low)
@@ -45,7 +45,7 @@ def _samples(run: traces.Run) -> pl.DataFrame:
         .clip(0, 1)
     )
     return (
-        traces.queue_samples(run)
+        series.queue_samples(run)
         .select(pl.lit(str(run.axes.get("variant", "RED"))).alias("variant"), "avg", "prob")
         .with_columns(exact=exact)
     )
@@ -57,7 +57,7 @@ def draw(table: pl.DataFrame) -> ggplot:
         ggplot(table, aes("avg"))
         + facet_wrap("variant")
         + geom_line(aes(y="exact"), color="#666666", linetype="dotted")
-        + geom_point(aes(y="prob"), color=figures.PALETTE[0], size=0.6)
+        + geom_point(aes(y="prob"), color=style.PALETTE[0], size=0.6)
         + labs(x="Average queue (packets)", y="Initial drop probability")
     )
     return drawn

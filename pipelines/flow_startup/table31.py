@@ -13,14 +13,15 @@ from plotnine import (
     scale_y_log10,
 )
 
-from sandglass import figures, traces, units
-from sandglass.verdicts import scalar
+from sandglass.experiment import units
+from sandglass.papers.verdicts import scalar
+from sandglass.results import series, style
 
 TABLE = [(1e-6, 2048), (1e-5, 512), (1e-4, 128), (1e-3, 32), (1e-2, 8), (1e-1, 2), (1.0, 1)]
 """Stated (Table 3.1): below a probability, the divisor."""
 
 
-def table(runs: Sequence[traces.Run]) -> pl.DataFrame:
+def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     """One row per update of the probability: `prob` before it, and the `divisor` of equation (8).
 
     The change of the probability, over what equation (6) gives from the delays: alpha times the
@@ -31,7 +32,7 @@ def table(runs: Sequence[traces.Run]) -> pl.DataFrame:
     target = units.parse_time(queue["target"]) / 1e9
     alpha, beta = queue["alpha"] / 16, queue["beta"] / 16  # tc counts in 1/16
     updates = (
-        traces.queue_samples(run)
+        series.queue_samples(run)
         .select("prob", delay=pl.col("delay_us") / 1e6)
         # between two updates nothing changes
         .filter((pl.col("prob") != pl.col("prob").shift(1)).fill_null(True))
@@ -67,7 +68,7 @@ def plot(table: pl.DataFrame) -> ggplot:
     drawn: ggplot = (
         ggplot(table, aes("prob", "divisor"))
         + geom_step(data=line, direction="hv", linetype="dotted", color="#666666")
-        + geom_point(color=figures.PALETTE[0], size=1.5)
+        + geom_point(color=style.PALETTE[0], size=1.5)
         + scale_x_log10()
         + scale_y_log10()
         + labs(x="Probability before the update", y="Law over change (divisor)")

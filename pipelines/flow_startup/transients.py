@@ -14,17 +14,18 @@ from plotnine import (
     scale_y_log10,
 )
 
-from sandglass import figures, traces, units
+from sandglass.experiment import units
+from sandglass.results import series, style
 
 PACKET_BYTES = 1514  # a full packet as the shaper counts it, with its Ethernet header
 
 
-def rate_mbit(run: traces.Run) -> float:
+def rate_mbit(run: series.Run) -> float:
     """The bottleneck's rate."""
     return units.parse_rate(run.field("experiment.bottleneck.rate")) / 1e6
 
 
-def buffer_packets(run: traces.Run) -> int:
+def buffer_packets(run: series.Run) -> int:
     """The bottleneck's buffer."""
     return units.in_packets(
         units.parse_length(run.field("experiment.bottleneck.queue.limit")),
@@ -34,12 +35,12 @@ def buffer_packets(run: traces.Run) -> int:
     )
 
 
-def rounds(run: traces.Run) -> pl.DataFrame:
+def rounds(run: series.Run) -> pl.DataFrame:
     """The data packets of a run with one flow, in order: `enqueue_ns`, `time_ms` since the first,
     and `round`, the whole base round trips since then."""
     rtt_ms = units.parse_time(run.field("experiment.rtt")) / 1e6
     data = (
-        traces.forward(run)
+        series.forward(run)
         .filter(pl.col("payload_bytes") > 0)
         .sort("enqueue_ns")
         .select("enqueue_ns")
@@ -52,7 +53,7 @@ def rounds(run: traces.Run) -> pl.DataFrame:
     )
 
 
-def slow_start_ends(run: traces.Run) -> pl.DataFrame:
+def slow_start_ends(run: series.Run) -> pl.DataFrame:
     """When each sender left slow start: `sport`, `dport`, `left_ns`, of those that did.
 
     A sender leaves it when it first sets its slow-start threshold, and not before.
@@ -61,12 +62,12 @@ def slow_start_ends(run: traces.Run) -> pl.DataFrame:
     return acks.group_by("sport", "dport").agg(left_ns=pl.col("time_ns").min()).collect()
 
 
-def longest_wait_ms(run: traces.Run) -> float:
+def longest_wait_ms(run: series.Run) -> float:
     """The longest wait in the queue of packets that came while their flow was in slow start, ms.
 
     Samples of flows in congestion avoidance are kept out, as in the publications.
     """
-    data = traces.forward(run).filter(pl.col("sojourn_ns").is_not_null()).collect()
+    data = series.forward(run).filter(pl.col("sojourn_ns").is_not_null()).collect()
     ends = slow_start_ends(run)
     early = data.join(ends, on=["sport", "dport"], how="left").filter(
         pl.col("left_ns").is_null() | (pl.col("enqueue_ns") <= pl.col("left_ns"))
@@ -76,7 +77,7 @@ def longest_wait_ms(run: traces.Run) -> float:
     return longest / 1e6
 
 
-def completion(run: traces.Run) -> dict[str, float]:
+def completion(run: series.Run) -> dict[str, float]:
     """The flows' completion times: their mean `fct_s`, and `slowest_s`."""
     times = run.records("flows").select("fct_s").collect()["fct_s"]
     mean, slowest = times.mean(), times.max()
@@ -88,10 +89,10 @@ def completion(run: traces.Run) -> dict[str, float]:
 SOON_NS = 300_000_000  # three base round trips of 100 ms
 
 
-def losses(run: traces.Run) -> dict[str, int]:
+def losses(run: series.Run) -> dict[str, int]:
     """What the bottleneck dropped: `lost`; of these `in_a_row` right after another one, in order of
     arrival, and `soon` within SOON_NS of the first."""
-    arrivals = traces.forward(run).sort("enqueue_ns").select("drop_ns").collect()["drop_ns"]
+    arrivals = series.forward(run).sort("enqueue_ns").select("drop_ns").collect()["drop_ns"]
     dropped = arrivals.is_not_null()
     first = arrivals.min()
     soon = arrivals.drop_nulls() <= first + SOON_NS if isinstance(first, int) else arrivals.head(0)
@@ -102,16 +103,16 @@ def losses(run: traces.Run) -> dict[str, int]:
     }
 
 
-def waits(run: traces.Run) -> dict[str, float]:
+def waits(run: series.Run) -> dict[str, float]:
     """Of all packets that left the queue: mean wait `delay_ms`, 95th percentile `high_ms`."""
-    sojourn = traces.forward(run).select("sojourn_ns").drop_nulls().collect()["sojourn_ns"]
+    sojourn = series.forward(run).select("sojourn_ns").drop_nulls().collect()["sojourn_ns"]
     mean, high = sojourn.mean(), sojourn.quantile(0.95)
     assert isinstance(mean, float)
     assert isinstance(high, float)
     return {"delay_ms": mean / 1e6, "high_ms": high / 1e6}
 
 
-def timeouts(run: traces.Run) -> int:
+def timeouts(run: series.Run) -> int:
     """Retransmission timeouts of all flows."""
     return int(run.records("flows").select(pl.col("rtos").sum()).collect().item())
 
@@ -131,9 +132,9 @@ def against_rtt(shown: pl.DataFrame) -> ggplot:
         + geom_point(size=1.8)
         + scale_x_log10()
         + scale_y_log10()
-        + scale_color_manual(figures.PALETTE)
-        + scale_shape_manual(figures.SHAPES)
-        + scale_linetype_manual([*figures.LINES, *figures.LINES])
+        + scale_color_manual(style.PALETTE)
+        + scale_shape_manual(style.SHAPES)
+        + scale_linetype_manual([*style.LINES, *style.LINES])
         + labs(x="Base RTT (ms)", y="", color="", shape="", linetype="")
     )
     return drawn

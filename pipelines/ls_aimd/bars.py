@@ -13,7 +13,7 @@ from plotnine import (
 )
 
 from pipelines.ls_aimd import steady
-from sandglass import figures
+from sandglass.results import style
 
 
 def drawn(table: pl.DataFrame, column: str, label: str) -> ggplot:
@@ -22,8 +22,8 @@ def drawn(table: pl.DataFrame, column: str, label: str) -> ggplot:
         ggplot(steady.labelled(table), aes("case", column, color="sender", shape="sender"))
         + facet_wrap("marking", ncol=1)
         + geom_point(size=2, position=position_dodge(width=0.5))
-        + scale_color_manual(figures.PALETTE)
-        + scale_shape_manual(figures.SHAPES)
+        + scale_color_manual(style.PALETTE)
+        + scale_shape_manual(style.SHAPES)
         + labs(x="Experiment", y=label, color="", shape="")
     )
     return plot

@@ -16,8 +16,8 @@ from plotnine import (
 )
 
 from pipelines.ls_aimd import steady
-from sandglass import figures, traces
-from sandglass.verdicts import scalar
+from sandglass.papers.verdicts import scalar
+from sandglass.results import series, style
 
 KEYS = ["case", "marking", "sender"]
 STATISTICS = ("min", "max", "mean", "sd", "p95", "p99")
@@ -25,7 +25,7 @@ THESIS = Path(__file__).with_name("thesis-delays.csv")
 """Stated: the slides' table, us; what is lost there is not in it."""
 
 
-def table(runs: Sequence[traces.Run]) -> pl.DataFrame:
+def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     """One row per run and `statistic`: `ours_us`, `like_us`, the same of waits rounded down to the
     resolution of the thesis's recorder, and `thesis_us` (null where its table is lost)."""
     rows: list[dict[str, object]] = []
@@ -75,8 +75,8 @@ def plot(table: pl.DataFrame) -> ggplot:
         + facet_grid("marking", "sender")
         + geom_point(size=2)
         + scale_y_log10()
-        + scale_color_manual(figures.PALETTE)
-        + scale_shape_manual(figures.SHAPES)
+        + scale_color_manual(style.PALETTE)
+        + scale_shape_manual(style.SHAPES)
         + labs(x="Experiment", y="Mean queueing delay (us)", color="", shape="")
     )
     return drawn

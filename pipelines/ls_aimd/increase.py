@@ -6,8 +6,8 @@ import polars as pl
 from plotnine import ggplot, scale_y_log10
 
 from pipelines.ls_aimd import bars, steady
-from sandglass import traces
-from sandglass.verdicts import scalar
+from sandglass.papers.verdicts import scalar
+from sandglass.results import series
 
 HEADERS = 52
 """Derived: of IPv4 and TCP with timestamps; the plan's SMSS is so much below its MTU."""
@@ -15,7 +15,7 @@ LAWS = {1448: (256, 512), 8948: (1024, 2048)}
 """Stated: k0 and k1 by SMSS."""
 
 
-def table(runs: Sequence[traces.Run]) -> pl.DataFrame:
+def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     """One row per run: `increase_bytes` in a round trip, `smss` and their ratio `segments`.
 
     LS-AIMD's is the mean over ACKs of what the module holds; beside it `stated_bytes`, the mean of

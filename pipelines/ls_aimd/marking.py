@@ -6,13 +6,13 @@ import polars as pl
 from plotnine import ggplot
 
 from pipelines.ls_aimd import bars, steady
-from sandglass import traces
-from sandglass.verdicts import scalar
+from sandglass.papers.verdicts import scalar
+from sandglass.results import series
 
 CE = 3
 
 
-def table(runs: Sequence[traces.Run]) -> pl.DataFrame:
+def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     """One row per run: `marked`, the share of marked packets among those with ECN; `dropped`."""
     rows: list[dict[str, object]] = []
     for run in runs:

@@ -6,11 +6,11 @@ import polars as pl
 from plotnine import ggplot
 
 from pipelines.ls_aimd import bars, steady
-from sandglass import traces
-from sandglass.verdicts import scalar
+from sandglass.papers.verdicts import scalar
+from sandglass.results import series
 
 
-def table(runs: Sequence[traces.Run]) -> pl.DataFrame:
+def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     """One row per run: `bytes` and `packets` queued, by Little's law from each packet's wait, and
     `of_target`, the bytes over those that the target delay is at the link's rate."""
     rows: list[dict[str, object]] = []

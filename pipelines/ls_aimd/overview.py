@@ -17,15 +17,15 @@ from plotnine import (
 )
 
 from pipelines.ls_aimd import steady
-from sandglass import figures, traces
-from sandglass.verdicts import scalar
+from sandglass.papers.verdicts import scalar
+from sandglass.results import series, style
 
 FRAMING = 18
 """Stated by the slides' "Min W_s": a frame is MTU + 18 bytes."""
 PANELS = {"window": "Congestion window (segments)", "delay_us": "Queueing delay (us)"}
 
 
-def table(runs: Sequence[traces.Run]) -> pl.DataFrame:
+def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     """One row per run: `mtu`, `rate_gbit`, `window` and `delay_us`, means of the second half, and
     `fair_window`, the segments of each flow at the target delay."""
     rows = []
@@ -67,8 +67,8 @@ def plot(table: pl.DataFrame) -> ggplot:
         + geom_point(size=2)
         + scale_x_log10()
         + scale_y_log10()
-        + scale_color_manual(figures.PALETTE)
-        + scale_shape_manual(figures.SHAPES)
+        + scale_color_manual(style.PALETTE)
+        + scale_shape_manual(style.SHAPES)
         + labs(x="Rate (Gb/s)", y="", color="", shape="")
     )
     return drawn

@@ -6,13 +6,13 @@ import polars as pl
 from plotnine import aes, geom_line, ggplot, scale_linetype_manual
 
 from pipelines.ls_aimd import bars, steady
-from sandglass import figures, traces
-from sandglass.verdicts import scalar
+from sandglass.papers.verdicts import scalar
+from sandglass.results import series, style
 
 LEVELS = ("minimum", "middle", "maximum")
 
 
-def table(runs: Sequence[traces.Run]) -> pl.DataFrame:
+def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     """One row per run: `srtt_us`, the mean over ACKs of Linux's SRTT, and the lines: the base RTT
     with one, two and three times the target (stated for experiments 4)."""
     rows: list[dict[str, object]] = []
@@ -41,7 +41,7 @@ def plot(table: pl.DataFrame) -> ggplot:
             inherit_aes=False,
             color="#888888",
         )
-        + scale_linetype_manual(figures.LINES[1:])
+        + scale_linetype_manual(style.LINES[1:])
     )
     return plot
 

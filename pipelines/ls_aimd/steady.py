@@ -4,7 +4,8 @@ from collections.abc import Iterable, Sequence
 
 import polars as pl
 
-from sandglass import traces, units
+from sandglass.experiment import units
+from sandglass.results import series
 
 MARKINGS = {"ramp": "RED ramp", "step": "RED step", "instantaneous": "RED instantaneous"}
 SENDERS = ("AIMD", "LS-AIMD, C = 1/128", "LS-AIMD, C = 1")
@@ -13,7 +14,7 @@ TICK_US = 32.768
 """Resolution of the thesis's recorder of delays; derived: all its numbers are multiples of it."""
 
 
-def case(run: traces.Run) -> dict[str, str]:
+def case(run: series.Run) -> dict[str, str]:
     """The columns that name a run: `case`, `marking`, `sender`."""
     marking = str(run.axes["experiment"]).partition("-")[2]
     return {
@@ -47,49 +48,49 @@ def labelled(table: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def interval_ns(run: traces.Run) -> tuple[int, int]:
+def interval_ns(run: series.Run) -> tuple[int, int]:
     """The second half of a run."""
     end = units.parse_time(run.field("experiment.duration"))
     return end // 2, end
 
 
-def seconds(run: traces.Run) -> float:
+def seconds(run: series.Run) -> float:
     """How long that is."""
     begin, end = interval_ns(run)
     return (end - begin) / 1e9
 
 
-def _within(run: traces.Run, frame: pl.LazyFrame, column: str) -> pl.LazyFrame:
+def _within(run: series.Run, frame: pl.LazyFrame, column: str) -> pl.LazyFrame:
     begin, end = interval_ns(run)
     return frame.filter((pl.col(column) >= begin) & (pl.col(column) < end))
 
 
-def packets(run: traces.Run) -> pl.LazyFrame:
+def packets(run: series.Run) -> pl.LazyFrame:
     """The packets that came to the bottleneck's queue, in the data's direction."""
-    return _within(run, traces.forward(run), "enqueue_ns")
+    return _within(run, series.forward(run), "enqueue_ns")
 
 
-def acks(run: traces.Run) -> pl.LazyFrame:
+def acks(run: series.Run) -> pl.LazyFrame:
     """The ACKs that came to the senders."""
     return _within(run, run.records("acks"), "time_ns")
 
 
-def rate_bps(run: traces.Run) -> int:
+def rate_bps(run: series.Run) -> int:
     """The bottleneck's rate."""
     return units.parse_rate(run.field("experiment.bottleneck.rate"))
 
 
-def flows(run: traces.Run) -> int:
+def flows(run: series.Run) -> int:
     """Number of flows."""
     return len(run.field("experiment.flows"))
 
 
-def base_rtt_us(run: traces.Run) -> float:
+def base_rtt_us(run: series.Run) -> float:
     """The experiment's RTT, propagation alone."""
     return units.parse_time(run.field("experiment.rtt")) / 1e3
 
 
-def target_us(run: traces.Run) -> float:
+def target_us(run: series.Run) -> float:
     """Stated: 500 us at 200 Mb/s, 250 us at 600 Mb/s; the queue's own lowest threshold."""
     queue = run.field("experiment.bottleneck.queue")
     if queue["kind"] == "red":

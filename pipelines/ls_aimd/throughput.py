@@ -6,13 +6,14 @@ import polars as pl
 from plotnine import aes, facet_grid, geom_line, ggplot, labs
 
 from pipelines.ls_aimd import steady
-from sandglass import figures, traces, units
-from sandglass.verdicts import scalar
+from sandglass.experiment import units
+from sandglass.papers.verdicts import scalar
+from sandglass.results import series, style
 
 STEP_NS = 1_000_000_000
 
 
-def table(runs: Sequence[traces.Run]) -> pl.DataFrame:
+def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     """One row per run, flow and second: `second`, at its end, and `mbit` of the link's rate.
 
     Of the run's second half also `in_flight`: a sender's packets on their way, the mean over the
@@ -23,7 +24,7 @@ def table(runs: Sequence[traces.Run]) -> pl.DataFrame:
     for run in runs:
         end = units.parse_time(run.field("experiment.duration"))
         sent = (
-            traces.forward(run)
+            series.forward(run)
             .filter((pl.col("dequeue_ns") < end) & (pl.col("flow") > 0))
             .group_by("flow", second=pl.col("dequeue_ns") // STEP_NS + 1)
             .agg(mbit=pl.col("size_bytes").sum().cast(pl.Float64) * 8e-6)
@@ -46,7 +47,7 @@ def plot(table: pl.DataFrame) -> ggplot:
     drawn: ggplot = (
         ggplot(steady.labelled(table), aes("second", "mbit", group="flow"))
         + facet_grid("marking", "sender")
-        + geom_line(size=0.3, alpha=0.6, color=figures.PALETTE[0])
+        + geom_line(size=0.3, alpha=0.6, color=style.PALETTE[0])
         + labs(x="Time (s)", y="Throughput of each flow (Mb/s)")
     )
     return drawn

@@ -6,17 +6,17 @@ import polars as pl
 from plotnine import geom_hline, ggplot
 
 from pipelines.ls_aimd import bars, steady
-from sandglass import traces
-from sandglass.verdicts import scalar
+from sandglass.papers.verdicts import scalar
+from sandglass.results import series
 
 
-def table(runs: Sequence[traces.Run]) -> pl.DataFrame:
+def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     """One row per run: `utilisation`, what left the queue over what the link could carry."""
     rows: list[dict[str, object]] = []
     for run in runs:
         begin, end = steady.interval_ns(run)
         sent = (
-            traces.forward(run)
+            series.forward(run)
             .filter((pl.col("dequeue_ns") >= begin) & (pl.col("dequeue_ns") < end))
             .select(pl.col("size_bytes").sum().cast(pl.Int64))
             .collect()

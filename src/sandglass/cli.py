@@ -64,7 +64,7 @@ def setup(
 
     Example: ./sandglass setup
     """
-    from sandglass import cache, dkms, setup_lab
+    from sandglass.install import builds, dkms, setup_lab
 
     if remove and not host:
         raise UsageError("--remove is for the modules of --host")
@@ -77,7 +77,7 @@ def setup(
         return
     setup_lab.packages()
     setup_lab.programs()
-    setup_lab.kernel(kernel or cache.series())
+    setup_lab.kernel(kernel or builds.series())
     if cluster:
         setup_lab.executors()
 
@@ -90,7 +90,7 @@ def doctor() -> None:
 
     Example: ./sandglass doctor
     """
-    from sandglass import doctor as examination
+    from sandglass.install import doctor as examination
 
     if not examination.report(examination.examine()):
         raise typer.Exit(1)
@@ -116,12 +116,14 @@ def run(
 
     Example: ./sandglass run experiment.yaml --seed 2 --set bottleneck.rate=10mbit
     """
-    from sandglass import runs, setup_lab, spec
+    from sandglass.experiment import reading
+    from sandglass.install import setup_lab
+    from sandglass.run import runs
 
     changes = list(settings or [])
     if record is not None:
         changes.append(f"record=[{'' if record == 'none' else record}]")
-    wanted = spec.load(experiment, changes, seed)
+    wanted = reading.load(experiment, changes, seed)
     if backend is Backend.LAB:
         setup_lab.lab()
     elif cached:
@@ -155,10 +157,11 @@ def verify(
 
     Example: ./sandglass verify experiment.yaml --times 10
     """
-    from sandglass import setup_lab, spec
-    from sandglass import verify as verification
+    from sandglass.experiment import reading
+    from sandglass.install import setup_lab
+    from sandglass.run import verify as verification
 
-    wanted = spec.load(experiment, settings or [], seed)
+    wanted = reading.load(experiment, settings or [], seed)
     setup_lab.lab()
     with progress(experiment.stem) as advance:
         digest = verification.verify(wanted, experiment, times, advance)
@@ -181,8 +184,8 @@ def reproduce(
 
     Example: ./sandglass reproduce abe/fig03 --profile smoke
     """
-    from sandglass import reproduce as reproduction
-    from sandglass import setup_lab
+    from sandglass.install import setup_lab
+    from sandglass.papers import reproduce as reproduction
 
     targets = reproduction.targets(target)
     setup_lab.lab()
@@ -203,7 +206,8 @@ def shell(
 
     Example: ./sandglass shell topologies/dumbbell.py
     """
-    from sandglass import runs, setup_lab
+    from sandglass.install import setup_lab
+    from sandglass.run import runs
 
     setup_lab.lab()
     raise typer.Exit(runs.shell(target, settings or []))
@@ -217,7 +221,7 @@ def show(
 
     Example: ./sandglass show results/runs/experiment-1a2b3c4d
     """
-    from sandglass import show as tables
+    from sandglass.results import show as tables
 
     tables.show(run_directory)
 
@@ -237,7 +241,7 @@ def compare(
 
     Example: ./sandglass compare results/runs/in-the-lab results/runs/in-real-time
     """
-    from sandglass import comparison
+    from sandglass.results import comparison
 
     comparison.compare(run_directories, out)
 
@@ -252,13 +256,13 @@ def kept_runs(
 
     Example: ./sandglass cache --empty
     """
-    from sandglass import run_cache
+    from sandglass.run import kept
 
     if empty:
-        run_cache.empty()
-    sizes = run_cache.sizes()
-    used, most = sum(sizes) / 1e9, run_cache.limit() / 1e9
-    print(f"{run_cache.directory()}: {len(sizes)} runs, {used:.2f} of {most:g} GB")
+        kept.empty()
+    sizes = kept.sizes()
+    used, most = sum(sizes) / 1e9, kept.limit() / 1e9
+    print(f"{kept.directory()}: {len(sizes)} runs, {used:.2f} of {most:g} GB")
 
 
 @app.command()
@@ -273,11 +277,11 @@ def bench(
 
     Example: ./sandglass bench
     """
-    from sandglass import checks, setup_lab
+    from sandglass.install import setup_lab, upkeep
 
-    scripts = checks.benchmarks(names or [])
+    scripts = upkeep.benchmarks(names or [])
     setup_lab.lab()
-    raise typer.Exit(checks.bench(scripts))
+    raise typer.Exit(upkeep.bench(scripts))
 
 
 @app.command(context_settings={"ignore_unknown_options": True, "allow_extra_args": True})
@@ -288,11 +292,11 @@ def test(context: typer.Context) -> None:
 
     Example: ./sandglass test tests/cli -k help
     """
-    from sandglass import checks, setup_lab
+    from sandglass.install import setup_lab, upkeep
 
     setup_lab.linters_and_tests()
     setup_lab.lab()
-    raise typer.Exit(checks.test(context.args))
+    raise typer.Exit(upkeep.test(context.args))
 
 
 def main() -> None:

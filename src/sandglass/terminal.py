@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import NoReturn
 
-from sandglass import cache
 from sandglass.errors import SandglassError
+from sandglass.install import builds
 
 INTERRUPTED = 130
 PROGRESS_EVERY_S = 0.2
@@ -34,7 +34,7 @@ def guarded(command: Callable[[], object]) -> NoReturn:
         complain(f"{error.filename}: {error.strerror}" if error.filename else str(error))
         sys.exit(1)
     except Exception as error:
-        log = cache.directory() / "logs" / "failure.log"
+        log = builds.directory() / "logs" / "failure.log"
         log.parent.mkdir(parents=True, exist_ok=True)
         log.write_text(f"{datetime.datetime.now().isoformat()}\n{traceback.format_exc()}")
         complain(f"this should not happen: {error!r}", f"a report of it should hold {log}")

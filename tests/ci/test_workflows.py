@@ -13,10 +13,10 @@ import pytest
 import typer
 import yaml
 
-from sandglass import cache
 from sandglass.cli import app
+from sandglass.install import builds
 
-ROOT = cache.ROOT
+ROOT = builds.ROOT
 AUTHOR = ROOT / "examples" / "module-repository"
 GITHUB = ROOT / ".github" / "workflows" / "smoke.yml"
 GITLAB = ROOT / ".gitlab-ci.yml"
@@ -101,10 +101,10 @@ def test_what_a_cache_holds_is_where_set_up_puts_it(
     for paths, home in zip(cached, homes, strict=True):
         assert paths == [f"{home}/{name}" for name in ("kernels", "programs", "venv")]
     monkeypatch.setenv("SANDGLASS_CACHE", str(tmp_path))
-    (tmp_path / "kernels" / f"6.12.1-{cache.kernel_key('6.12')}").mkdir(parents=True)
-    (tmp_path / "kernels" / f"6.12.1-{cache.kernel_key('6.12')}" / "build.json").touch()
-    assert cache.built_kernel("6.12") is not None
-    assert f"{tmp_path}/programs/" in cache.search_path()
+    (tmp_path / "kernels" / f"6.12.1-{builds.kernel_key('6.12')}").mkdir(parents=True)
+    (tmp_path / "kernels" / f"6.12.1-{builds.kernel_key('6.12')}" / "build.json").touch()
+    assert builds.built_kernel("6.12") is not None
+    assert f"{tmp_path}/programs/" in builds.search_path()
     assert "venv=$SANDGLASS_CACHE/venv/" in (ROOT / "sandglass").read_text()
 
 

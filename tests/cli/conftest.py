@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sandglass import cache
+from sandglass.install import builds
 
 Cli = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -28,7 +28,7 @@ def sandglass(tmp_path: Path, empty_cache: Path) -> Cli:
             [sys.executable, "-P", "-m", "sandglass", *words],
             cwd=tmp_path,
             env=os.environ
-            | {"SANDGLASS_CACHE": str(empty_cache), "PYTHONPATH": str(cache.ROOT / "src")},
+            | {"SANDGLASS_CACHE": str(empty_cache), "PYTHONPATH": str(builds.ROOT / "src")},
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,

@@ -5,7 +5,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from sandglass.difference import first_difference
+from sandglass.run.difference import first_difference
 
 PACKETS = pl.DataFrame(
     {

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from sandglass import doctor
+from sandglass.install import doctor
 from tests.cli.conftest import Cli
 
 

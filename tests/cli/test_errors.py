@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from sandglass import cache
 from sandglass.errors import SandglassError, UsageError
+from sandglass.install import builds
 from sandglass.terminal import guarded
 from tests.cli.conftest import Cli
 
-EXAMPLE = cache.ROOT / "examples" / "codel.yaml"
+EXAMPLE = builds.ROOT / "examples" / "codel.yaml"
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from sandglass import cache
+from sandglass.install import builds
 
 NOBODY = 65534
 SHOW_CALL = '#!/bin/sh\necho "cache=$SANDGLASS_CACHE path=$PYTHONPATH words=$*"\n'
@@ -30,9 +30,9 @@ def checkout(open_directory: Path) -> Path:
     """The script and what it reads, in a directory whose name has a space."""
     target = open_directory / "a checkout"
     target.mkdir()
-    shutil.copytree(cache.ROOT / "setup", target / "setup")
+    shutil.copytree(builds.ROOT / "setup", target / "setup")
     for name in ("sandglass", "requirements.lock"):
-        shutil.copy(cache.ROOT / name, target)
+        shutil.copy(builds.ROOT / name, target)
     return target
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sandglass import cache
+from sandglass.install import builds
 
 IMAGE = "sandglass"
 USER = 1000  # of the image
@@ -52,7 +52,7 @@ def engine() -> None:
 @pytest.fixture(scope="session")
 def image(engine: None) -> str:
     """The image of this checkout."""
-    build(cache.ROOT)
+    build(builds.ROOT)
     return IMAGE
 
 
@@ -81,7 +81,7 @@ def outside(tmp_path: Path) -> Container:
 
     def call(*words: object) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [cache.ROOT / "sandglass", *map(str, words)],
+            [builds.ROOT / "sandglass", *map(str, words)],
             cwd=tmp_path,
             env=os.environ,
             capture_output=True,

@@ -13,7 +13,8 @@ from typing import IO, cast
 import polars as pl
 import pytest
 
-from sandglass import cache, grid
+from sandglass.install import builds
+from sandglass.papers import grid
 from tests.container.conftest import UNPRIVILEGED, USER, Container, build, docker, run_words
 
 # Bulk flows, jumbo frames, Open vSwitch, nginx and curl, audio, several bottlenecks.
@@ -51,7 +52,7 @@ def test_a_run_has_the_digest_that_it_has_outside(
     inside = sandglass("run", f"examples/{name}.yaml", "--out", f"results/{name}")
     assert inside.returncode == 0, inside.stderr
     assert owners(results) == {USER}
-    done = outside("run", cache.ROOT / "examples" / f"{name}.yaml", "--out", tmp_path / name)
+    done = outside("run", builds.ROOT / "examples" / f"{name}.yaml", "--out", tmp_path / name)
     assert done.returncode == 0, done.stderr
     for same in ("digest", "flows", "tools"):
         assert content(results / name)[same] == content(tmp_path / name)[same]
@@ -189,18 +190,18 @@ def layers(image: str) -> list[str]:
 def test_a_change_in_the_code_makes_the_last_layers_anew_only(image: str, tmp_path: Path) -> None:
     before = layers(image)
     checkout = tmp_path / "checkout"
-    tracked = subprocess.check_output(["git", "ls-files"], cwd=cache.ROOT, text=True).splitlines()
+    tracked = subprocess.check_output(["git", "ls-files"], cwd=builds.ROOT, text=True).splitlines()
     for name in tracked:
         (checkout / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy2(cache.ROOT / name, checkout / name)
-    for changed in ("src/sandglass/show.py", "pipelines/abe/fig03.py"):
+        shutil.copy2(builds.ROOT / name, checkout / name)
+    for changed in ("src/sandglass/results/show.py", "pipelines/abe/fig03.py"):
         with (checkout / changed).open("a") as file:
             file.write("# changed\n")
     try:
         build(checkout)
         after = layers(image)
     finally:
-        build(cache.ROOT)
+        build(builds.ROOT)
     code = -3  # the checkout, what is compiled of it, and what doctor leaves
     assert after[:code] == before[:code]
     assert after[code:] != before[code:]

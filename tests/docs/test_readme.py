@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from sandglass.cache import ROOT
+from sandglass.install.builds import ROOT
 
 README = (ROOT / "README.md").read_text()
 PROMPT = "mininet> "

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from sandglass import cache, debian
 from sandglass.errors import SandglassError
+from sandglass.install import builds, debian
 
-KMODS = cache.ROOT / "kmods"
+KMODS = builds.ROOT / "kmods"
 MODULES = sorted(path.parent.name for path in KMODS.glob("*/Kbuild"))
-EXAMPLE = cache.ROOT / "examples" / "module-repository" / "kmods"
+EXAMPLE = builds.ROOT / "examples" / "module-repository" / "kmods"
 SOURCES = sorted(
     path for home in (KMODS, EXAMPLE) for path in home.rglob("*") if path.suffix in {".c", ".h"}
 )
@@ -20,7 +20,7 @@ SOURCES = sorted(
 
 @pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.name)
 def test_the_kernels_own_checker_has_nothing_to_say(source: Path, tmp_path: Path) -> None:
-    kernel = cache.built_kernel(cache.series())
+    kernel = builds.built_kernel(builds.series())
     assert kernel
     checker = str(kernel / "tree" / "scripts" / "checkpatch.pl")
     # Qdisc is a name of the kernel's

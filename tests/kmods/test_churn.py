@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from sandglass import lab
+from sandglass.run import lab
 
 TIMES = 10_000
 CHURN = {

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sandglass import units
-from sandglass.cache import ROOT
 from sandglass.errors import SandglassError
+from sandglass.experiment import units
+from sandglass.install.builds import ROOT
 from tests.kmods.test_red import ONE, Params
 from tests.kmods.userspace import compiled
 from tests.lab.experiments import Lab, Mapped, Run, bulk, dumbbell, written

@@ -4,7 +4,7 @@ import ctypes
 import subprocess
 from pathlib import Path
 
-from sandglass import cache
+from sandglass.install import builds
 
 HERE = Path(__file__).parent
 
@@ -12,7 +12,7 @@ HERE = Path(__file__).parent
 def compiled(name: str, module: str, directory: Path) -> ctypes.CDLL:
     """tests/kmods/NAME.c with the headers of kmods/MODULE; the library is left in `directory`."""
     path = directory / f"{name}.so"
-    include = [f"-I{HERE / 'include'}", f"-I{cache.ROOT / 'kmods' / module}"]
+    include = [f"-I{HERE / 'include'}", f"-I{builds.ROOT / 'kmods' / module}"]
     checks = ["-Wall", "-Wextra", "-Werror", "-Wno-missing-prototypes"]
     # a shift or an index out of range, or a division by zero, must end the test
     checks += ["-fsanitize=undefined", "-fsanitize-undefined-trap-on-error"]

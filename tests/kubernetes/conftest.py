@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 import yaml
 
-from sandglass import cache
+from sandglass.install import builds
 from tests.kubernetes.api import Cluster
 
-PROFILE = cache.ROOT / "profiles" / "kubernetes"
+PROFILE = builds.ROOT / "profiles" / "kubernetes"
 WITHIN_S = 900.0
 CONFIGURATION = {
     "apiVersion": "v1",
@@ -39,7 +39,7 @@ def image() -> None:
     """The images of this checkout; what Docker has built of them is taken from its cache."""
     if not shutil.which("docker") or subprocess.run(["docker", "version"], check=False).returncode:
         pytest.fail("no Docker engine: apt-get install docker.io debootstrap, and start dockerd")
-    run(cache.ROOT / "container" / "build")
+    run(builds.ROOT / "container" / "build")
     trusted = Path("/usr/local/share/ca-certificates").glob("*.crt")
     run(
         *("docker", "build", "--tag", "sandglass-cluster"),

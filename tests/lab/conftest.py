@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from sandglass import cache
+from sandglass.install import builds
 from tests.lab.experiments import Lab, Run, run
 
 Cli = Callable[..., subprocess.CompletedProcess[str]]
@@ -44,7 +44,7 @@ def sandglass(tmp_path: Path) -> Cli:
     """Runs the command line, of this checkout unless told otherwise, in an empty directory."""
 
     def call(
-        *words: object, root: Path = cache.ROOT, **environment: str
+        *words: object, root: Path = builds.ROOT, **environment: str
     ) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             command(root, *words),
@@ -65,7 +65,7 @@ def checkout(tmp_path: Path) -> Path:
     copy = tmp_path / "checkout"
     for part in PARTS:
         shutil.copytree(
-            cache.ROOT / part, copy / part, ignore=shutil.ignore_patterns("__pycache__")
+            builds.ROOT / part, copy / part, ignore=shutil.ignore_patterns("__pycache__")
         )
-    shutil.copy(cache.ROOT / "requirements.lock", copy)
+    shutil.copy(builds.ROOT / "requirements.lock", copy)
     return copy

@@ -8,7 +8,8 @@ from typing import Any
 
 import polars as pl
 
-from sandglass import runs, spec
+from sandglass.experiment import reading
+from sandglass.run import runs
 
 Mapped = dict[str, Any]
 # Plain or with a seed; what was run before in this session is not run again.
@@ -88,5 +89,5 @@ def run(
 ) -> Run:
     """Run an experiment in the lab, with its files in `directory`."""
     source = written(experiment, directory / f"{name}.yaml")
-    result = runs.run(spec.load(source, seed=seed), source, directory / name)
+    result = runs.run(reading.load(source, seed=seed), source, directory / name)
     return Run(result.path, result.content)

@@ -32,7 +32,7 @@ CODE = Path("/run/sandglass/code")
 LAST_S = 60.0
 CALLED = {
     "sandglass": ["-P", "-m", "sandglass"],
-    "keeper": ["-SBsE", str(CODE / "src" / "sandglass" / "keeper.py")],
+    "keeper": ["-SBsE", str(CODE / "src" / "sandglass" / "run" / "keeper.py")],
     "agent": ["-SBsE", str(CODE / "src" / "sandglass" / "agent")],
 }
 """What Python is given first in each."""

@@ -5,8 +5,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from sandglass import comparison
 from sandglass.errors import UsageError
+from sandglass.results import comparison
 from tests.lab.experiments import Lab, Run, bulk, dumbbell
 
 pytestmark = pytest.mark.lab
@@ -35,7 +35,7 @@ def test_numbers_are_the_runs_own(runs: list[Run], tmp_path: Path) -> None:
 def test_what_is_drawn_is_what_left_the_queue(runs: list[Run]) -> None:
     """Throughput adds up to the bytes of the packets, delays end at the longest."""
     loaded = comparison.load([runs[0].path])
-    drawn = comparison.series("one", next(iter(loaded.values())))
+    drawn = comparison.curves("one", next(iter(loaded.values())))
     carried = drawn.filter(panel=comparison.THROUGHPUT)
     step_s = comparison.STEP_NS / 1e9
     late = (

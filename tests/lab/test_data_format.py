@@ -7,8 +7,8 @@ from typing import Any
 import polars as pl
 import pytest
 
-from sandglass.cache import ROOT
-from sandglass.experiment import RECORDS
+from sandglass.experiment.experiment import RECORDS
+from sandglass.install.builds import ROOT
 from tests.lab.experiments import Lab, Mapped, Run, bulk, dumbbell, flow
 
 pytestmark = pytest.mark.lab

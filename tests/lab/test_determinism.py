@@ -12,7 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from sandglass import cache, runs, spec
+from sandglass.experiment import reading
+from sandglass.install import builds
+from sandglass.run import runs
 from tests.lab.conftest import command
 from tests.lab.experiments import Lab, bulk, dumbbell
 
@@ -28,7 +30,7 @@ def example(
 ) -> tuple[Path, str]:
     """An example of the repository, and its digest as found by a run in this process."""
     name, duration = request.param
-    text = (cache.ROOT / "examples" / f"{name}.yaml").read_text()
+    text = (builds.ROOT / "examples" / f"{name}.yaml").read_text()
     directory = tmp_path_factory.mktemp(name)
     source = directory / "example.yaml"
     lasting = [
@@ -36,7 +38,7 @@ def example(
         for line in text.splitlines(True)
     ]
     source.write_text("".join(lasting))
-    result = runs.run(spec.load(source), source, directory / "first")
+    result = runs.run(reading.load(source), source, directory / "first")
     assert result.content["virtual_s"] == float(duration[:-1])
     return source, result.content["digest"]
 
@@ -54,7 +56,7 @@ def test_again(example: tuple[Path, str], tmp_path: Path) -> None:
     source, expected = example
     for number in range(2):
         assert (
-            digest(command(cache.ROOT, "run", source, "--out", tmp_path / str(number)), tmp_path)
+            digest(command(builds.ROOT, "run", source, "--out", tmp_path / str(number)), tmp_path)
             == expected
         )
 
@@ -66,7 +68,7 @@ def test_from_another_directory_under_another_name(
     elsewhere = tmp_path / "a directory with a long name" / "and another"
     elsewhere.mkdir(parents=True)
     shutil.copy(source, elsewhere / "renamed.yaml")
-    words = command(cache.ROOT, "run", "renamed.yaml", "--out", "here")
+    words = command(builds.ROOT, "run", "renamed.yaml", "--out", "here")
     assert digest(words, elsewhere) == expected
 
 
@@ -102,7 +104,7 @@ def test_whatever_came_before(example: tuple[Path, str], checkout: Path, tmp_pat
 )
 def test_started_otherwise(example: tuple[Path, str], tmp_path: Path, before: list[str]) -> None:
     source, expected = example
-    words = command(cache.ROOT, "run", source, "--out", tmp_path / "out")
+    words = command(builds.ROOT, "run", source, "--out", tmp_path / "out")
     assert digest([*before, *words], tmp_path) == expected
 
 
@@ -120,7 +122,7 @@ def busy_processors() -> Iterator[None]:
 def test_on_a_busy_machine(example: tuple[Path, str], tmp_path: Path) -> None:
     source, expected = example
     with busy_processors():
-        words = command(cache.ROOT, "run", source, "--out", tmp_path / "out")
+        words = command(builds.ROOT, "run", source, "--out", tmp_path / "out")
         assert digest(words, tmp_path) == expected
 
 
@@ -137,7 +139,7 @@ def lab_of(process: "subprocess.Popen[str]") -> int:
 
 def test_stopped_and_continued(example: tuple[Path, str], tmp_path: Path) -> None:
     source, expected = example
-    words = command(cache.ROOT, "run", source, "--out", tmp_path / "out")
+    words = command(builds.ROOT, "run", source, "--out", tmp_path / "out")
     with subprocess.Popen(
         words, cwd=tmp_path, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True
     ) as process:
@@ -157,8 +159,9 @@ def test_stopped_and_continued(example: tuple[Path, str], tmp_path: Path) -> Non
 AS_ANOTHER = """
 import os, sys
 from pathlib import Path
-from sandglass import runs, spec
-experiment, out = spec.load(sys.argv[1]), Path(sys.argv[2])
+from sandglass.run import runs
+from sandglass.experiment import reading
+experiment, out = reading.load(sys.argv[1]), Path(sys.argv[2])
 runs.run(experiment, None, out / "root")  # imports what the other user may not be able to read
 os.setgroups([])
 os.setgid(int(sys.argv[3]))
@@ -174,14 +177,14 @@ def test_as_another_user(
 ) -> None:
     """With a cache of its own, since the real one may lie in root's home directory."""
     source, expected = example
-    if any(not parent.stat().st_mode & 0o001 for parent in cache.ROOT.parents):
+    if any(not parent.stat().st_mode & 0o001 for parent in builds.ROOT.parents):
         pytest.skip("this checkout lies where other users cannot read it")
     place = Path(
         subprocess.run(["mktemp", "-d"], capture_output=True, text=True, check=True).stdout.strip()
     )
     try:
         place.chmod(0o777)
-        kernel = cache.lab_kernel()
+        kernel = builds.lab_kernel()
         copy = place / "cache" / "kernels" / kernel.linux.parent.name
         copy.mkdir(parents=True)
         for file in (kernel.linux, kernel.linux.parent / "build.json"):
@@ -191,7 +194,7 @@ def test_as_another_user(
         words = [sys.executable, "-c", AS_ANOTHER, source, place, NOBODY]
         done = subprocess.run(
             list(map(str, words)),
-            env=os.environ | {"PYTHONPATH": str(cache.ROOT / "src")},
+            env=os.environ | {"PYTHONPATH": str(builds.ROOT / "src")},
             capture_output=True,
             text=True,
             check=False,

@@ -11,8 +11,10 @@ from typing import Any
 
 import pytest
 
-from sandglass import cache, runs, spec
 from sandglass.errors import SandglassError
+from sandglass.experiment import reading
+from sandglass.install import builds
+from sandglass.run import runs
 from tests.lab.conftest import Cli
 from tests.lab.experiments import Mapped, bulk, dumbbell, flow, written
 
@@ -92,7 +94,7 @@ def test_what_the_kernel_or_a_program_refuses(
 def test_a_congestion_control_that_the_kernel_lacks(tmp_path: Path) -> None:
     """The reader of the file knows better; a module that is not built gets as far as this."""
     source = written(short(), tmp_path / "e.yaml")
-    experiment = spec.load(source)
+    experiment = reading.load(source)
     flows = [each.model_copy(update={"cc": "absent"}) for each in experiment.flows]
     changed = experiment.model_copy(update={"flows": flows})
     changed._facts = experiment.facts
@@ -148,18 +150,18 @@ def test_a_missing_program_is_named(tmp_path: Path, program: str, needs_it: Mapp
         pytest.skip(f"{program} is installed on this machine")
     empty = tmp_path / "cache"
     empty.mkdir()
-    (empty / "kernels").symlink_to(cache.directory() / "kernels")
+    (empty / "kernels").symlink_to(builds.directory() / "kernels")
     (empty / "programs").mkdir()
     source = written(short(needs_it, duration="12s"), tmp_path / "e.yaml")
     # Not through the command line, which would set it up.
     code = (
         "import sys; from pathlib import Path; from sandglass import runs, spec\n"
         "from sandglass.terminal import guarded\n"
-        "guarded(lambda: runs.run(spec.load(sys.argv[1]), None, Path(sys.argv[2])))"
+        "guarded(lambda: runs.run(reading.load(sys.argv[1]), None, Path(sys.argv[2])))"
     )
     done = subprocess.run(
         [sys.executable, "-c", code, str(source), str(tmp_path / "out")],
-        env=os.environ | {"SANDGLASS_CACHE": str(empty), "PYTHONPATH": str(cache.ROOT / "src")},
+        env=os.environ | {"SANDGLASS_CACHE": str(empty), "PYTHONPATH": str(builds.ROOT / "src")},
         capture_output=True,
         text=True,
         check=False,

@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from sandglass import cache, lab
+from sandglass.install import builds
+from sandglass.run import lab
 from tests.lab.experiments import Run, bulk, dumbbell, flow, written
 
 pytestmark = pytest.mark.lab
@@ -66,7 +67,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
         {key: words(*value) if key in ("run", "beside") else value for key, value in step.items()}
         for step in STEPS.values()
     ]
-    wanted = {"cache": str(cache.directory()), "python": sys.executable, "steps": steps}
+    wanted = {"cache": str(builds.directory()), "python": sys.executable, "steps": steps}
     (home / "machine.json").write_text(json.dumps(wanted))
     lab.run_program("tests/lab/machine.py", home, memory_mb=MEMORY_MB, clock=())
     return home

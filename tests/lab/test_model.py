@@ -3,7 +3,7 @@
 import polars as pl
 import pytest
 
-from sandglass import models
+from sandglass.papers import formulas
 from tests.lab.experiments import Lab, Run, bulk, dumbbell
 
 pytestmark = pytest.mark.lab
@@ -40,5 +40,5 @@ def test_utilisation_over_whole_saw_teeth(lab: Lab, b: float) -> None:
     assert run.content["flows"][0]["rtos"] == 0
     events = congestion_events_s(run)[SLOW_START:]
     assert len(events) >= 4
-    expected = models.utilisation(BETA, b, 1.0)
+    expected = formulas.utilisation(BETA, b, 1.0)
     assert utilisation(run, events[0], events[-1]) == pytest.approx(expected, rel=TOLERANCE)

@@ -2,8 +2,8 @@
 
 import pytest
 
-from sandglass import cache
 from sandglass.agent import kernel
+from sandglass.install import builds
 from tests.lab.experiments import Lab, bulk, dumbbell
 
 NEWER = "7.2"
@@ -20,8 +20,8 @@ def test_a_qdisc_that_tc_does_not_know_is_read_all_the_same(
 
 
 def built() -> bool:
-    home = cache.built_kernel(NEWER)
-    return home is not None and (home / cache.guest_key(home)).is_dir()
+    home = builds.built_kernel(NEWER)
+    return home is not None and (home / builds.guest_key(home)).is_dir()
 
 
 @pytest.mark.lab

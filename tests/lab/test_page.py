@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 import yaml
 
-from sandglass.cache import ROOT
+from sandglass.install.builds import ROOT
 from tests.lab.experiments import Lab, Mapped, Run, bulk, dumbbell, flow, run
 from workloads import page
 

@@ -11,9 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from sandglass import cache, plan, run_cache, runs, spec
 from sandglass.errors import UsageError
-from sandglass.experiment import Experiment
+from sandglass.experiment import reading
+from sandglass.experiment.experiment import Experiment
+from sandglass.install import builds
+from sandglass.run import kept, plan, runs
 from tests.lab.conftest import Cli
 from tests.lab.experiments import Mapped, bulk, dumbbell, written
 
@@ -42,20 +44,20 @@ def files(tmp_path: Path) -> list[Path]:
 def taken(name: str, folder: Path) -> dict[str, bytes] | None:
     """The files of a kept run."""
     folder.mkdir(exist_ok=True)
-    found = run_cache.take(name, folder)
+    found = kept.take(name, folder)
     left = {path.name: path.read_bytes() for path in folder.iterdir()}
     return left if found else None if not left else {"left behind": b""}
 
 
 def test_what_is_kept_is_taken(tmp_path: Path, files: list[Path]) -> None:
     assert taken("a", tmp_path / "before") is None
-    run_cache.keep("a", files)
+    kept.keep("a", files)
     assert taken("a", tmp_path / "one") == CONTENT
     assert taken("b", tmp_path / "other") is None
 
 
 def test_a_copy_may_be_changed(tmp_path: Path, files: list[Path]) -> None:
-    run_cache.keep("a", files)
+    kept.keep("a", files)
     taken("a", tmp_path / "one")
     for path in (tmp_path / "one").iterdir():
         path.write_bytes(b"changed in place")
@@ -63,7 +65,7 @@ def test_a_copy_may_be_changed(tmp_path: Path, files: list[Path]) -> None:
 
 
 def test_other_users_may_read_it(home: Path, files: list[Path]) -> None:
-    run_cache.keep("a", files)
+    kept.keep("a", files)
     assert (home / "a.tar").stat().st_mode & 0o777 == 0o644
 
 
@@ -89,18 +91,18 @@ def test_a_damaged_one_is_thrown_away(
     damage: Callable[[bytes], bytes],
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    run_cache.keep("a", files)
+    kept.keep("a", files)
     entry = home / "a.tar"
     entry.write_bytes(damage(entry.read_bytes()))
     assert taken("a", tmp_path / "one") is None
     assert f"the kept run {entry} is thrown away" in capsys.readouterr().err
-    run_cache.keep("a", files)
+    kept.keep("a", files)
     assert taken("a", tmp_path / "two") == CONTENT
 
 
 def test_one_with_a_file_missing_is_damaged(tmp_path: Path, home: Path, files: list[Path]) -> None:
     """A tar that ends after a file is whole as a tar."""
-    run_cache.keep("a", files)
+    kept.keep("a", files)
     with tarfile.open(home / "a.tar") as tar:
         last = tar.getmembers()[-1]
     os.truncate(home / "a.tar", last.offset)
@@ -108,15 +110,15 @@ def test_one_with_a_file_missing_is_damaged(tmp_path: Path, home: Path, files: l
 
 
 def test_checksums_are_those_of_sha256sum(tmp_path: Path, home: Path, files: list[Path]) -> None:
-    run_cache.keep("a", files)
+    kept.keep("a", files)
     subprocess.run(["tar", "-xf", home / "a.tar"], cwd=tmp_path, check=True)
     subprocess.run(["sha256sum", "--check", "SHA256SUMS"], cwd=tmp_path, check=True)
 
 
 def write_often(name: str, files: list[Path], times: int) -> None:
     for _ in range(times):
-        run_cache.keep(name, files)
-        run_cache.trim(0)
+        kept.keep(name, files)
+        kept.trim(0)
 
 
 def test_writers_at_once(tmp_path: Path, home: Path, files: list[Path]) -> None:
@@ -140,9 +142,9 @@ def test_writers_at_once(tmp_path: Path, home: Path, files: list[Path]) -> None:
 
 
 def test_the_first_of_two_stays(tmp_path: Path, files: list[Path]) -> None:
-    run_cache.keep("a", files)
+    kept.keep("a", files)
     files[0].write_bytes(b"the second")
-    run_cache.keep("a", files)
+    kept.keep("a", files)
     assert taken("a", tmp_path / "one") == CONTENT
 
 
@@ -150,15 +152,15 @@ def test_what_was_not_asked_for_the_longest_goes(
     tmp_path: Path, home: Path, files: list[Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for age, name in enumerate("cba"):
-        run_cache.keep(name, files)
+        kept.keep(name, files)
         os.utime(home / f"{name}.tar", times=(age, age))
     taken("c", tmp_path / "one")
     size = (home / "a.tar").stat().st_size
     monkeypatch.setenv("SANDGLASS_RUNS_LIMIT", f"{3 * size}B")
-    run_cache.keep("d", files)
+    kept.keep("d", files)
     assert sorted(path.stem for path in home.iterdir()) == ["a", "c", "d"]
-    run_cache.empty()
-    assert run_cache.sizes() == []
+    kept.empty()
+    assert kept.sizes() == []
 
 
 def test_what_a_killed_writer_left_goes_after_a_day(home: Path, files: list[Path]) -> None:
@@ -167,7 +169,7 @@ def test_what_a_killed_writer_left_goes_after_a_day(home: Path, files: list[Path
         left = home / f".{name}.partial"
         left.touch()
         os.utime(left, times=(time.time() - age_s,) * 2)
-    run_cache.keep("a", files)
+    kept.keep("a", files)
     assert sorted(path.name for path in home.iterdir()) == [".new.partial", "a.tar"]
 
 
@@ -175,19 +177,19 @@ def test_without_room_the_run_is_there_all_the_same(
     tmp_path: Path, files: list[Path], home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     home.write_text("a file where the directory should be")
-    run_cache.keep("a", files)
+    kept.keep("a", files)
     assert f"this run is not kept for others in {home}: " in capsys.readouterr().err
 
 
 def test_a_limit_that_is_no_size(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SANDGLASS_RUNS_LIMIT", "much")
     with pytest.raises(UsageError, match=r"SANDGLASS_RUNS_LIMIT: .*much"):
-        run_cache.limit()
+        kept.limit()
 
 
 def key(experiment: Mapped, folder: Path, seed: int | None = None) -> str:
-    wanted: Experiment = spec.load(written(experiment, folder / "e.yaml"), seed=seed)
-    return run_cache.key(wanted, plan.resolve(wanted, wanted.facts))
+    wanted: Experiment = reading.load(written(experiment, folder / "e.yaml"), seed=seed)
+    return kept.key(wanted, plan.resolve(wanted, wanted.facts))
 
 
 @pytest.mark.lab
@@ -200,25 +202,25 @@ def test_the_key_is_all_that_decides_a_run(tmp_path: Path, monkeypatch: pytest.M
         key(SHORT | {"title": "another"}, tmp_path),
         key(SHORT | {"rtt": "41ms"}, tmp_path),
     ]
-    monkeypatch.setattr(run_cache, "_programs", lambda: "python3 3.99")
+    monkeypatch.setattr(kept, "_programs", lambda: "python3 3.99")
     others.append(key(SHORT, tmp_path))
-    monkeypatch.setattr(cache, "lab_build", lambda: "another agent")
+    monkeypatch.setattr(builds, "lab_build", lambda: "another agent")
     others.append(key(SHORT, tmp_path))
     assert len({first, *others}) == 1 + len(others)
 
 
 def test_the_modules_of_a_run_are_those_that_it_names(tmp_path: Path) -> None:
     def named(experiment: Mapped) -> dict[str, str]:
-        wanted = spec.load(written(experiment, tmp_path / "e.yaml"))
-        return run_cache.named_modules(plan.resolve(wanted, wanted.facts))
+        wanted = reading.load(written(experiment, tmp_path / "e.yaml"))
+        return kept.named_modules(plan.resolve(wanted, wanted.facts))
 
-    builds = cache.module_builds()
-    abe = {"tcp_abe": builds["tcp_abe"]}
+    built = builds.module_builds()
+    abe = {"tcp_abe": built["tcp_abe"]}
     assert named(SHORT) == {}
     assert named(SHORT | {"flows": [bulk(cc="abe_reno")]}) == abe
     sysctls = {"net.ipv4.tcp_abe.beta_ecn": 85}
     assert named(SHORT | {"hosts": {"s1": {"sysctls": sysctls}}}) == abe
-    assert named(dumbbell(bulk(), queue={"kind": "pi2"})) == {"sch_pi2": builds["sch_pi2"]}
+    assert named(dumbbell(bulk(), queue={"kind": "pi2"})) == {"sch_pi2": built["sch_pi2"]}
 
 
 @pytest.mark.lab
@@ -261,7 +263,7 @@ def test_another_checkout_takes_the_run(
 def test_a_run_by_hand_is_a_run(tmp_path: Path, home: Path) -> None:
     """Without --cached, and in verify, nothing is taken or kept."""
     source = written(SHORT, tmp_path / "e.yaml")
-    runs.run(spec.load(source), source, tmp_path / "one")
+    runs.run(reading.load(source), source, tmp_path / "one")
     assert not home.exists()
 
 

@@ -5,7 +5,9 @@ import sys
 
 import pytest
 
-from sandglass import cache, runs, topology
+from sandglass.experiment import topology
+from sandglass.install import builds
+from sandglass.run import runs
 from tests.lab.conftest import command
 from tests.lab.experiments import Lab, Mapped, bulk
 
@@ -83,8 +85,8 @@ def test_open_vswitch_forwards_in_the_kernel(lab: Lab) -> None:
 def prompt(target: str, *typed: str) -> str:
     """What Mininet's prompt in the lab answers."""
     done = subprocess.run(
-        command(cache.ROOT, "shell", target),
-        cwd=cache.ROOT,
+        command(builds.ROOT, "shell", target),
+        cwd=builds.ROOT,
         input="".join(line + "\n" for line in typed),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -127,7 +129,7 @@ print(*sorted(topo.switches()), len(topo.hosts()), len(topo.links()))
 """
     done = subprocess.run(
         [sys.executable, "-c", program],
-        cwd=cache.ROOT,
+        cwd=builds.ROOT,
         env={},
         capture_output=True,
         text=True,
@@ -137,6 +139,6 @@ print(*sorted(topo.switches()), len(topo.hosts()), len(topo.links()))
 
 
 def test_the_prompt_leaves_nothing_behind() -> None:
-    before = set(cache.ROOT.iterdir()), set(runs.RUNS.glob("*"))
+    before = set(builds.ROOT.iterdir()), set(runs.RUNS.glob("*"))
     prompt("topologies/star.py", "nodes")
-    assert (set(cache.ROOT.iterdir()), set(runs.RUNS.glob("*"))) == before
+    assert (set(builds.ROOT.iterdir()), set(runs.RUNS.glob("*"))) == before

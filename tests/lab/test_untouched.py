@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from sandglass import cache
+from sandglass.install import builds
 from tests.lab.conftest import Cli, command
 from tests.lab.experiments import bulk, dumbbell, written
 
@@ -62,7 +62,7 @@ def machine(temporary: Path) -> dict[str, Any]:
         "modules": modules(),
         "mounts": Path("/proc/self/mountinfo").read_text(),
         "temporary files": names(temporary),
-        "checkout": names(cache.ROOT),
+        "checkout": names(builds.ROOT),
     }
 
 
@@ -139,7 +139,7 @@ def test_a_run_that_is_killed_leaves_nothing_that_looks_like_a_result(
     results, out = tmp_path / "results", tmp_path / "results" / "out"
     before = machine(temporary)
     with subprocess.Popen(
-        command(cache.ROOT, "run", experiment, "--out", out),
+        command(builds.ROOT, "run", experiment, "--out", out),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,

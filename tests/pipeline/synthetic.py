@@ -7,8 +7,9 @@ from typing import Any
 
 import polars as pl
 
-from sandglass import grid, units
-from sandglass.traces import Run
+from sandglass.experiment import units
+from sandglass.papers import grid
+from sandglass.results.series import Run
 
 PACKETS = {
     "enqueue_ns": pl.Int64,

@@ -6,7 +6,8 @@ import polars as pl
 import pytest
 
 from pipelines.abe import fig03, fig05
-from sandglass import grid, pipeline, traces, verdicts
+from sandglass.papers import grid, steps, verdicts
+from sandglass.results import series
 from tests.pipeline.synthetic import document, packets, sawtooth, write
 
 # Capacity 20: shares are easy to read. CoDel declines from 19 to 16, ECN adds 10 % at 100 ms.
@@ -68,8 +69,8 @@ def test_fig03_table(tmp_path: Path) -> None:
     base = document()
     base["experiment"]["bottleneck"]["rate"] = "20mbit"
     runs = [
-        traces.Run(tmp_path, {"experiment": "fig03-pie", "ecn": "with", "rtt": "160ms"}, base),
-        traces.Run(tmp_path, {"experiment": "fig03-droptail", "rtt": "20ms"}, base),
+        series.Run(tmp_path, {"experiment": "fig03-pie", "ecn": "with", "rtt": "160ms"}, base),
+        series.Run(tmp_path, {"experiment": "fig03-droptail", "rtt": "20ms"}, base),
     ]
     droptail, pie = fig03.table(runs).to_dicts()
     assert (droptail["queue"], droptail["ecn"], droptail["rtt_ms"]) == ("DropTail", "without", 20)
@@ -109,7 +110,7 @@ def test_fig05_table(tmp_path: Path) -> None:
         document(),
         packets([(50_000_000, 150_000_000, None), (120_000_000, None, 120_000_000)]),
     )
-    table = fig05.table([traces.load(tmp_path / "run", {"buffer": "0.5bdp"})])
+    table = fig05.table([series.load(tmp_path / "run", {"buffer": "0.5bdp"})])
     assert table.height == 300
     first, second, third = table.head(3).to_dicts()
     assert (first["least_packets"], first["mean_packets"], first["largest_packets"]) == (0, 0.5, 1)
@@ -124,7 +125,7 @@ def test_fig05_table(tmp_path: Path) -> None:
 def test_fig05_of_a_sawtooth(tmp_path: Path) -> None:
     """The queue swings between 40 and 80 packets: its least is what the sawtooth leaves."""
     write(tmp_path / "run", document(), sawtooth(80))
-    table = fig05.table([traces.load(tmp_path / "run", {"buffer": "1bdp"})])
+    table = fig05.table([series.load(tmp_path / "run", {"buffer": "1bdp"})])
     assert fig05.least_queue(table, "Buffer 1 BDP") == pytest.approx(41, abs=2)
 
 
@@ -132,5 +133,5 @@ def test_fig05_of_a_sawtooth(tmp_path: Path) -> None:
 def test_every_claim_has_its_metric(figure: str) -> None:
     """An empty table measures nothing, so what is wrong with a claim shows as an error."""
     claims = verdicts.claims("abe", figure)
-    known = {metric.__name__ for metric in pipeline.module("abe", figure).METRICS}
+    known = {metric.__name__ for metric in steps.module("abe", figure).METRICS}
     assert {claim.metric for claim in claims} == known

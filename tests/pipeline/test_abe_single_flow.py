@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from pipelines.abe import departures, fig02, fig04, fig06, fig11, settings, sojourn
-from sandglass import traces
+from sandglass.results import series
 from tests.pipeline.synthetic import document, packets, write
 
 RENO_ECN = "net.ipv4.tcp_abe.beta_ecn"
@@ -72,7 +72,7 @@ def test_fig02_table(tmp_path: Path) -> None:
     write(tmp_path / "run", made, packets([(0, 1, None)]))
     for events, teeth, share in (([1.0, 2.0, 3.0], 0, None), ([1.0, 2.0, 3.0, 4.0, 5.0], 2, 0.8)):
         queues(events, 6, 8e6).write_parquet(tmp_path / "run/queues.parquet")
-        (row,) = fig02.table([traces.load(tmp_path / "run", {})]).to_dicts()
+        (row,) = fig02.table([series.load(tmp_path / "run", {})]).to_dicts()
         assert (row["buffer_packets"], row["beta"], row["sawteeth"]) == (41, 0.5, teeth)
         assert row["utilisation"] == (None if share is None else pytest.approx(share, abs=1e-6))
 
@@ -200,7 +200,7 @@ def test_departures_table(tmp_path: Path) -> None:
         directory = tmp_path / f"{beta}-{seed}"
         rows = packets([(0, second + i, None) for i in range(sent)])
         write(directory, document(experiment=experiment({RENO_ECN: beta}), seed=seed), rows)
-        runs.append(traces.load(directory, {}))
+        runs.append(series.load(directory, {}))
     table = departures.table(runs)
     assert table.filter(pl.col("time_s") == 1)["departed_mb"].to_list() == [0, 0]
     end = table.filter((pl.col("time_s") == 3) & (pl.col("beta") == 0.95)).to_dicts()[0]
@@ -217,7 +217,7 @@ def test_sojourn_table(tmp_path: Path) -> None:
         rows = packets([*((0, wait * 10**6, None) for wait in waits), (0, None, None)])
         directory = tmp_path / str(seed)
         write(directory, document(experiment=experiment({RENO_ECN: 85}), seed=seed), rows)
-        runs.append(traces.load(directory, {}))
+        runs.append(series.load(directory, {}))
     table = sojourn.table(runs)
     delays = dict(table.select("percentile", "delay_ms").iter_rows())
     assert len(delays) == 99
@@ -274,7 +274,7 @@ def test_settings(tmp_path: Path) -> None:
         flows=[{"cc": "abe_cubic"}],
         bottleneck={"rate": "10mbit", "queue": {"kind": "pie_draft", "limit": "0.5bdp"}},
     )
-    run = traces.Run(tmp_path, {}, document(experiment=made))
+    run = series.Run(tmp_path, {}, document(experiment=made))
     assert settings.conditions(run) == {
         "control": "CUBIC",
         "queue": "PIE",

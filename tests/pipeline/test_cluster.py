@@ -10,11 +10,14 @@ import yaml
 from snakemake.target_jobs import parse_target_jobs_cli_args
 from snakemake_interface_executor_plugins.utils import TargetSpec, encode_target_jobs_cli_args
 
-from sandglass import cache, grid, plan, spec
+from sandglass.experiment import reading
+from sandglass.install import builds
+from sandglass.papers import grid
+from sandglass.run import plan
 
-PROFILES = cache.ROOT / "profiles"
+PROFILES = builds.ROOT / "profiles"
 KUBERNETES = PROFILES / "kubernetes"
-RULES = (cache.ROOT / "pipelines" / "rules.smk").read_text()
+RULES = (builds.ROOT / "pipelines" / "rules.smk").read_text()
 
 
 @pytest.fixture(params=["slurm", "kubernetes"])
@@ -46,7 +49,7 @@ def test_the_largest_lab_finds_room(paper: str) -> None:
     for experiment, points in ends.items():
         for point in points:
             path = grid.experiment_file(paper, experiment)
-            wanted = spec.load(path, point.arguments()[1::2])
+            wanted = reading.load(path, point.arguments()[1::2])
             needed = 2 * plan.resolve(wanted, wanted.facts)["memory_mb"] + 500
             assert needed <= reserved(paper), point.name
 
@@ -70,7 +73,7 @@ def test_the_rules_that_are_grouped_are_there(profile: dict[str, Any]) -> None:
 
 
 def test_the_executor_is_one_that_set_up_adds(profile: dict[str, Any]) -> None:
-    wanted = Path(cache.ROOT / "requirements-cluster.lock").read_text()
+    wanted = Path(builds.ROOT / "requirements-cluster.lock").read_text()
     assert f"\nsnakemake-executor-plugin-{profile['executor']}==" in wanted
 
 
@@ -91,7 +94,7 @@ def test_pods_find_the_volume_where_snakemake_does() -> None:
 
 
 def test_a_pods_storage_is_one_that_set_up_adds() -> None:
-    wanted = (cache.ROOT / "requirements-cluster.lock").read_text()
+    wanted = (builds.ROOT / "requirements-cluster.lock").read_text()
     storage = read_profile("kubernetes")["default-storage-provider"]
     assert f"\nsnakemake-storage-plugin-{storage}==" in wanted
 
@@ -100,6 +103,6 @@ def test_a_pod_calls_the_script_that_its_image_has() -> None:
     """Below the working directory of the container, of which the checkout is in the image."""
     path = re.search(r"\. (/\S+)$", read_profile("kubernetes")["precommand"])
     assert path
-    home = re.search(r"^WORKDIR (\S+)$", (cache.ROOT / "container/Dockerfile").read_text(), re.M)
+    home = re.search(r"^WORKDIR (\S+)$", (builds.ROOT / "container/Dockerfile").read_text(), re.M)
     assert home
-    assert (cache.ROOT / Path(path[1]).relative_to(home[1])).is_file()
+    assert (builds.ROOT / Path(path[1]).relative_to(home[1])).is_file()

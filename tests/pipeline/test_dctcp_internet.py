@@ -24,7 +24,7 @@ from pipelines.dctcp_internet import (
     table1,
 )
 from sandglass.errors import SandglassError
-from sandglass.traces import Run
+from sandglass.results.series import Run
 from tests.pipeline.synthetic import document
 
 SECOND = 10**9

@@ -9,8 +9,10 @@ import polars as pl
 import pytest
 from plotnine import aes, geom_line, ggplot, labs
 
-from sandglass import cache, figures, pipeline
-from sandglass.traces import Provenance
+from sandglass.install import builds
+from sandglass.papers import steps
+from sandglass.results import style
+from sandglass.results.series import Provenance
 
 SOURCE = Provenance(
     paper="abe",
@@ -32,7 +34,7 @@ FILES = ("figure.svg", "figure.png")
 def plot() -> ggplot:
     table = pl.DataFrame({"rtt_ms": [20, 40, 80], "rate": [1.0, 2.0, 1.5], "ecn": ["a", "b", "a"]})
     drawn = ggplot(table, aes("rtt_ms", "rate", color="ecn")) + geom_line() + labs(x="RTT (ms)")
-    return figures.finish(drawn, "A title", figures.caption("One flow.", ["RTT grid"], SOURCE))
+    return style.finish(drawn, "A title", style.caption("One flow.", ["RTT grid"], SOURCE))
 
 
 def read(folder: Path) -> list[bytes]:
@@ -42,18 +44,18 @@ def read(folder: Path) -> list[bytes]:
 def test_saved_twice_equal_bytes(tmp_path: Path) -> None:
     for name in ("one", "two"):
         (tmp_path / name).mkdir()
-        figures.save(plot(), tmp_path / name / "figure")
+        style.save(plot(), tmp_path / name / "figure")
     assert read(tmp_path / "one") == read(tmp_path / "two")
     assert b"<dc:date>" not in read(tmp_path / "one")[0]
 
 
 def test_another_process_and_place_equal_bytes(tmp_path: Path) -> None:
     """Neither hash seed, nor locale, nor time zone, nor folder enters."""
-    figures.save(plot(), tmp_path / "figure")
+    style.save(plot(), tmp_path / "figure")
     other = tmp_path / "other"
     other.mkdir()
     program = "import sys, test_figures as t; t.figures.save(t.plot(), t.Path('figure'))"
-    paths = [str(cache.ROOT / "src"), str(Path(__file__).parent)]
+    paths = [str(builds.ROOT / "src"), str(Path(__file__).parent)]
     environment = os.environ | {
         "PYTHONPATH": os.pathsep.join(paths),
         "PYTHONHASHSEED": "7",
@@ -69,12 +71,12 @@ def test_an_error_leaves_no_half_figure(tmp_path: Path) -> None:
     table = pl.DataFrame({"rtt_ms": [20]})
     wrong = ggplot(table, aes("rtt_ms", "no_such_column")) + geom_line()
     with pytest.raises(Exception, match="no_such_column"):
-        figures.save(wrong, tmp_path / "figure")
+        style.save(wrong, tmp_path / "figure")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_caption() -> None:
-    text = figures.caption("One flow.", ["RTT grid", "90 s"], SOURCE)
+    text = style.caption("One flow.", ["RTT grid", "90 s"], SOURCE)
     assert text.splitlines() == [
         "One flow. Re-design: RTT grid; 90 s.",
         "Profile quick, 38 runs of 90s, seed 1, Linux 6.12.117 (lab build 0123456789ab), "
@@ -83,7 +85,7 @@ def test_caption() -> None:
 
 
 def test_colours_are_distinct() -> None:
-    assert len(set(figures.PALETTE)) == len(set(figures.SHAPES)) == 8
+    assert len(set(style.PALETTE)) == len(set(style.SHAPES)) == 8
 
 
 def test_a_table_does_not_show_the_order_of_a_sum() -> None:
@@ -94,7 +96,7 @@ def test_a_table_does_not_show_the_order_of_a_sum() -> None:
         for order in (sums, [sums[1], sums[0], *sums[2:]])
     )
     assert sums[0] != sums[1]
-    assert pipeline.rounded(one).write_csv() == pipeline.rounded(other).write_csv()
-    assert pipeline.rounded(one)["sum"][:4].to_list() == pytest.approx(sums, rel=1e-9)
-    assert pipeline.rounded(one)["sum"][4:].to_list()[0] is None
-    assert pipeline.rounded(one)["n"].to_list() == one["n"].to_list()
+    assert steps.rounded(one).write_csv() == steps.rounded(other).write_csv()
+    assert steps.rounded(one)["sum"][:4].to_list() == pytest.approx(sums, rel=1e-9)
+    assert steps.rounded(one)["sum"][4:].to_list()[0] is None
+    assert steps.rounded(one)["n"].to_list() == one["n"].to_list()

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from pipelines.flow_startup import page, pub1, pub2, pub3, pub4, transients
-from sandglass.traces import Run
+from sandglass.results.series import Run
 from tests.pipeline.synthetic import document
 
 MS = 10**6

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from pipelines.flow_startup import fig21, fig23, fig24, red, table31, transients
-from sandglass.traces import Run
+from sandglass.results.series import Run
 from tests.pipeline.synthetic import document
 
 MS = 10**6

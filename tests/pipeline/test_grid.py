@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from sandglass import grid
 from sandglass.errors import UsageError
+from sandglass.papers import grid
 
 FIGURES = {
     "paper": "TR-1",

@@ -17,7 +17,7 @@ from pipelines.ls_aimd import (
     throughput,
     utilisation,
 )
-from sandglass.traces import Run
+from sandglass.results.series import Run
 from tests.pipeline.synthetic import document
 
 MS = 10**6

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sandglass import media
+from sandglass.run import playout as media
 
 INTERVAL = 20_000_000
 # Delays in ns, None of a lost packet.

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from sandglass import models
+from sandglass.papers import formulas
 
 betas = st.floats(0.05, 0.95)
 buffers = st.floats(0, 1e4)
@@ -13,73 +13,73 @@ products = st.floats(1, 1e4)
 
 def test_the_stated_value_without_a_buffer() -> None:
     """'For b=0 and beta=0.5, this yields 3/4 C' (below eq. 6)."""
-    assert models.throughput(10, 0.5, 0, 83) == pytest.approx(7.5)
+    assert formulas.throughput(10, 0.5, 0, 83) == pytest.approx(7.5)
 
 
 def test_the_rule_of_thumb() -> None:
     """'With beta=0.5, (1) yields the well-known rule-of-thumb: b >= d'."""
-    assert models.full_buffer(0.5, 83) == 83
+    assert formulas.full_buffer(0.5, 83) == 83
 
 
 def test_the_path_of_fig_2() -> None:
     """10 Mb/s x 100 ms is 82.6 packets of 1514 bytes; one more is on the link, and an ACK's 66."""
-    assert models.path_packets(10e6, 0.1, 1514, 66) == pytest.approx(82.562 + 1 + 0.044, abs=1e-3)
+    assert formulas.path_packets(10e6, 0.1, 1514, 66) == pytest.approx(82.562 + 1 + 0.044, abs=1e-3)
 
 
 def test_the_least_queue_of_fig_5() -> None:
     """CUBIC's 0.7 leaves 0.05 BDP of a buffer of 1/2 BDP, and 0.4 of 1 BDP."""
-    assert models.trough(0.7, 0.5, 1) == pytest.approx(0.05)
-    assert models.trough(0.7, 1, 1) == pytest.approx(0.4)
+    assert formulas.trough(0.7, 0.5, 1) == pytest.approx(0.05)
+    assert formulas.trough(0.7, 1, 1) == pytest.approx(0.4)
 
 
 @pytest.mark.parametrize(("beta", "backoffs"), [(0.5, 1), (0.7, 2), (0.85, 5), (0.9, 7)])
 def test_backoffs_that_halve(beta: float, backoffs: int) -> None:
-    assert models.halving(beta) == backoffs
+    assert formulas.halving(beta) == backoffs
     assert beta**backoffs <= 0.5 < beta ** (backoffs - 1)
 
 
 @given(betas, buffers, products)
 def test_utilisation_is_a_share(beta: float, b: float, d: float) -> None:
     lowest = (1 + beta) / 2  # eq. 5 for b = 0
-    assert lowest - 1e-9 <= models.utilisation(beta, b, d) <= 1
+    assert lowest - 1e-9 <= formulas.utilisation(beta, b, d) <= 1
 
 
 @given(betas, buffers, products, st.floats(1, 1e3))
 def test_utilisation_grows_with_the_buffer(beta: float, b: float, d: float, more: float) -> None:
-    assert models.utilisation(beta, b + more, d) >= models.utilisation(beta, b, d) - 1e-9
+    assert formulas.utilisation(beta, b + more, d) >= formulas.utilisation(beta, b, d) - 1e-9
 
 
 @given(betas, betas, buffers, products)
 def test_utilisation_grows_with_beta(one: float, two: float, b: float, d: float) -> None:
     low, high = sorted((one, two))
-    assert models.utilisation(high, b, d) >= models.utilisation(low, b, d) - 1e-9
+    assert formulas.utilisation(high, b, d) >= formulas.utilisation(low, b, d) - 1e-9
 
 
 @given(betas, buffers, products, st.floats(1e-3, 1e3))
 def test_only_the_ratio_counts(beta: float, b: float, d: float, scale: float) -> None:
-    scaled = models.utilisation(beta, b * scale, d * scale)
-    assert scaled == pytest.approx(models.utilisation(beta, b, d))
+    scaled = formulas.utilisation(beta, b * scale, d * scale)
+    assert scaled == pytest.approx(formulas.utilisation(beta, b, d))
 
 
 @given(betas, products)
 def test_both_branches_meet_at_the_full_buffer(beta: float, d: float) -> None:
-    edge = models.full_buffer(beta, d)
-    assert models.utilisation(beta, edge, d) == 1
-    assert models.utilisation(beta, edge * (1 - 1e-6), d) == pytest.approx(1)
+    edge = formulas.full_buffer(beta, d)
+    assert formulas.utilisation(beta, edge, d) == 1
+    assert formulas.utilisation(beta, edge * (1 - 1e-6), d) == pytest.approx(1)
 
 
 @given(buffers, products)
 def test_equations_1_and_2_are_inverse(b: float, d: float) -> None:
-    beta = models.full_beta(b, d)
+    beta = formulas.full_beta(b, d)
     assume(0 < beta < 1)
-    assert models.full_buffer(beta, d) == pytest.approx(b, abs=1e-6 * d)
+    assert formulas.full_buffer(beta, d) == pytest.approx(b, abs=1e-6 * d)
 
 
 @given(betas, buffers, products)
 def test_the_queue_drains_exactly_when_the_link_idles(beta: float, b: float, d: float) -> None:
-    edge = models.full_buffer(beta, d)
+    edge = formulas.full_buffer(beta, d)
     assume(abs(b - edge) > 1e-6 * d)
-    assert (models.trough(beta, b, d) > 0) == (b > edge)
+    assert (formulas.trough(beta, b, d) > 0) == (b > edge)
 
 
 @pytest.mark.parametrize(
@@ -88,4 +88,4 @@ def test_the_queue_drains_exactly_when_the_link_idles(beta: float, b: float, d: 
 )
 def test_outside_the_model(beta: float, b: float, d: float) -> None:
     with pytest.raises(ValueError, match="is"):
-        models.utilisation(beta, b, d)
+        formulas.utilisation(beta, b, d)

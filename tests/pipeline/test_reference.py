@@ -7,8 +7,8 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from sandglass import grid
-from sandglass.cache import ROOT
+from sandglass.install.builds import ROOT
+from sandglass.papers import grid
 
 REFERENCE = ROOT / "results" / "reference"
 PROFILES = {

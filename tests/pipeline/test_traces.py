@@ -8,13 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sandglass import grid, traces
 from sandglass.errors import SandglassError
+from sandglass.papers import grid
+from sandglass.results import series
 from tests.pipeline.synthetic import FIGURES, document, packets, run, write, write_profile
 
 
 def lengths(rows: list[tuple[int, int | None, int | None]]) -> list[tuple[int, int]]:
-    changes = traces.backlog(packets(rows).lazy())
+    changes = series.backlog(packets(rows).lazy())
     return list(changes.select("time_ns", "packets").iter_rows())
 
 
@@ -24,7 +25,7 @@ def test_backlog_counts_from_enqueue_to_dequeue() -> None:
 
 
 def test_backlog_in_bytes() -> None:
-    changes = traces.backlog(packets([(10, 30, None), (20, 50, None)]).lazy())
+    changes = series.backlog(packets([(10, 30, None), (20, 50, None)]).lazy())
     assert changes["bytes"].to_list() == [1514, 3028, 1514, 0]
 
 
@@ -47,13 +48,13 @@ def test_one_leaves_as_another_comes() -> None:
 
 def test_a_queue_that_nobody_entered() -> None:
     with pytest.raises(SandglassError, match="no packet was ever queued"):
-        traces.backlog(packets([(20, None, 20)]).lazy())
+        series.backlog(packets([(20, None, 20)]).lazy())
 
 
 def test_bins_keep_what_happens_between_samples() -> None:
     """Bins of 100: 1 packet from 10 to 150, a second from 20 to 30; empty from 150 on."""
-    changes = traces.backlog(packets([(10, 150, None), (20, 30, None)]).lazy())
-    bins = traces.binned(changes, 100, 300)
+    changes = series.backlog(packets([(10, 150, None), (20, 30, None)]).lazy())
+    bins = series.binned(changes, 100, 300)
     assert bins.to_dict(as_series=False) == {
         "start_ns": [0, 100, 200],
         "least": [0, 0, 0],
@@ -63,15 +64,15 @@ def test_bins_keep_what_happens_between_samples() -> None:
 
 
 def test_a_bin_without_a_change_carries_the_length() -> None:
-    changes = traces.backlog(packets([(50, 950, None)]).lazy())
-    bins = traces.binned(changes, 100, 1000)
+    changes = series.backlog(packets([(50, 950, None)]).lazy())
+    bins = series.binned(changes, 100, 1000)
     assert bins["least"].to_list() == [0, *[1] * 8, 0]
     assert bins["mean"].to_list() == [0.5, *[1.0] * 8, 0.5]
 
 
 def test_the_last_bin_may_be_short() -> None:
-    changes = traces.backlog(packets([(0, 1000, None)]).lazy())
-    bins = traces.binned(changes, 100, 250)
+    changes = series.backlog(packets([(0, 1000, None)]).lazy())
+    bins = series.binned(changes, 100, 250)
     assert bins["start_ns"].to_list() == [0, 100, 200]
     assert bins["mean"].to_list() == [1.0, 1.0, 1.0]
 
@@ -88,7 +89,7 @@ def test_bins_hold_all_time_spent_in_the_queue(
     rows: list[tuple[int, int | None, int | None]], step: int
 ) -> None:
     """Little's law over the whole run: the queue's integral is the sum of sojourn times."""
-    bins = traces.binned(traces.backlog(packets(rows).lazy()), step, 1000)
+    bins = series.binned(series.backlog(packets(rows).lazy()), step, 1000)
     widths = [min(step, 1000 - start) for start in bins["start_ns"]]
     integral = sum(mean * width for mean, width in zip(bins["mean"], widths, strict=True))
     assert integral == pytest.approx(sum((left or 0) - came for came, left, _ in rows))
@@ -97,13 +98,13 @@ def test_bins_hold_all_time_spent_in_the_queue(
 
 
 def test_congestion_events() -> None:
-    assert traces.congestion_events(pl.Series([9.0, 1.0, 1.2, 2.1, 5.0]), 1.0) == [1.0, 5.0, 9.0]
-    assert traces.congestion_events(pl.Series([], dtype=pl.Float64), 1.0) == []
+    assert series.congestion_events(pl.Series([9.0, 1.0, 1.2, 2.1, 5.0]), 1.0) == [1.0, 5.0, 9.0]
+    assert series.congestion_events(pl.Series([], dtype=pl.Float64), 1.0) == []
 
 
 def test_load(tmp_path: Path) -> None:
     write(tmp_path / "run", document(), packets([(0, 1, None)]))
-    loaded = traces.load(tmp_path / "run", {"rtt": "20ms"})
+    loaded = series.load(tmp_path / "run", {"rtt": "20ms"})
     assert loaded.field("flows.0.goodput_mbit") == 9.0
     assert loaded.records("packets").collect().height == 1
     with pytest.raises(SandglassError, match=r"acks\.parquet is missing"):
@@ -118,51 +119,51 @@ def test_a_missing_field_is_named(tmp_path: Path, path: str) -> None:
 
 def test_what_is_not_a_run(tmp_path: Path) -> None:
     with pytest.raises(SandglassError, match="No such file"):
-        traces.load(tmp_path, {})
+        series.load(tmp_path, {})
     (tmp_path / "run.json").write_text("{")
     with pytest.raises(SandglassError, match="is not JSON"):
-        traces.load(tmp_path, {})
+        series.load(tmp_path, {})
     (tmp_path / "run.json").write_text(json.dumps(document(format=2)))
     with pytest.raises(SandglassError, match="format 2"):
-        traces.load(tmp_path, {})
+        series.load(tmp_path, {})
 
 
 def test_tidy(tmp_path: Path) -> None:
     runs = [run(tmp_path, {"rtt": "20ms"}, seed=1), run(tmp_path, {"rtt": "40ms"}, seed=2)]
-    table = traces.tidy(runs, {"seed": "seed", "p95_ms": "bottleneck.queue_delay_ms.p95"})
+    table = series.tidy(runs, {"seed": "seed", "p95_ms": "bottleneck.queue_delay_ms.p95"})
     assert table.to_dicts() == [
         {"rtt": "20ms", "seed": 1, "p95_ms": 9.0},
         {"rtt": "40ms", "seed": 2, "p95_ms": 9.0},
     ]
     with pytest.raises(SandglassError, match="no run"):
-        traces.tidy([], {})
+        series.tidy([], {})
 
 
 def test_provenance(tmp_path: Path) -> None:
     runs = [run(tmp_path, {}, seed=2, digest="b"), run(tmp_path, {}, seed=1, digest="a")]
-    source = traces.provenance(runs, "abe", "fig03", "quick")
+    source = series.provenance(runs, "abe", "fig03", "quick")
     assert (source.seeds, source.virtual_s, source.wall_s, source.ratio) == ([1, 2], 180, 4, 45)
-    assert source.digest == traces.combined_digest(["a", "b"])
-    assert source.digest != traces.combined_digest(["a", "c"])
+    assert source.digest == series.combined_digest(["a", "b"])
+    assert source.digest != series.combined_digest(["a", "c"])
 
 
 def test_runs_of_different_kernels_make_no_figure(tmp_path: Path) -> None:
     other = {"release": "7.2.0", "build": "ba9876543210", "modules": {}}
     runs = [run(tmp_path, {}), run(tmp_path, {}, kernel=other)]
     with pytest.raises(SandglassError, match="2 lab kernels"):
-        traces.provenance(runs, "abe", "fig03", "quick")
+        series.provenance(runs, "abe", "fig03", "quick")
 
 
 def test_runs_may_use_different_modules_but_one_build_of_each(tmp_path: Path) -> None:
-    def with_modules(**modules: str) -> traces.Run:
+    def with_modules(**modules: str) -> series.Run:
         kernel = document()["kernel"] | {"modules": modules}
         return run(tmp_path, {}, kernel=kernel)
 
     runs = [with_modules(tcp_abe="a"), with_modules(sch_pie_draft="b", tcp_abe="a")]
-    source = traces.provenance(runs, "abe", "fig03", "quick")
+    source = series.provenance(runs, "abe", "fig03", "quick")
     assert source.modules == {"sch_pie_draft": "b", "tcp_abe": "a"}
     with pytest.raises(SandglassError, match="builds of the module tcp_abe"):
-        traces.provenance([*runs, with_modules(tcp_abe="c")], "abe", "fig03", "quick")
+        series.provenance([*runs, with_modules(tcp_abe="c")], "abe", "fig03", "quick")
 
 
 # A queue and what its counters said at eight times.
@@ -178,19 +179,19 @@ SAMPLES = pl.DataFrame(
 
 
 def test_increments() -> None:
-    assert traces.increments(SAMPLES, ["drops"]).to_list() == [20, 30, 70]
-    assert traces.increments(SAMPLES, ["drops", "ecn_mark"]).to_list() == [20, 30, 50, 70]
+    assert series.increments(SAMPLES, ["drops"]).to_list() == [20, 30, 70]
+    assert series.increments(SAMPLES, ["drops", "ecn_mark"]).to_list() == [20, 30, 50, 70]
 
 
 def test_sawteeth() -> None:
     """Largest from the tooth's begin on, before the next one's; what was sent in between."""
-    teeth = traces.sawteeth(SAMPLES, [20, 50, 70])
+    teeth = series.sawteeth(SAMPLES, [20, 50, 70])
     assert teeth.rows() == [(20, 50, 9, 250), (50, 70, 4, 150)]
 
 
 @pytest.mark.parametrize("events", [[], [20]])
 def test_fewer_than_two_events_make_no_tooth(events: list[float]) -> None:
-    assert traces.sawteeth(SAMPLES, events).is_empty()
+    assert series.sawteeth(SAMPLES, events).is_empty()
 
 
 def test_utilisation_over_saw_teeth() -> None:
@@ -198,15 +199,15 @@ def test_utilisation_over_saw_teeth() -> None:
     teeth = pl.DataFrame(
         {"begin_ns": [0, 10, 40], "end_ns": [10, 40, 50], "sent_bytes": [100, 100, 100]}
     )
-    assert traces.utilisation(teeth, 80 * 10**9, 1).to_list() == pytest.approx([1, 1 / 3, 1])
-    assert traces.utilisation(teeth, 80 * 10**9, 2).to_list() == pytest.approx([0.5])
-    assert traces.utilisation(teeth, 80 * 10**9, 4).is_empty()
+    assert series.utilisation(teeth, 80 * 10**9, 1).to_list() == pytest.approx([1, 1 / 3, 1])
+    assert series.utilisation(teeth, 80 * 10**9, 2).to_list() == pytest.approx([0.5])
+    assert series.utilisation(teeth, 80 * 10**9, 4).is_empty()
 
 
 def test_bytes_departed() -> None:
     """A packet that leaves at a step's end counts to the next; what is dropped never left."""
     sent = packets([(0, 5, None), (0, 10, None), (0, None, 12), (3, 29, None), (4, None, None)])
-    departed = traces.bytes_departed(sent.lazy(), 10, 40)
+    departed = series.bytes_departed(sent.lazy(), 10, 40)
     assert departed.rows() == [(10, 1514), (20, 3028), (30, 4542), (40, 4542)]
 
 
@@ -216,34 +217,34 @@ def test_back_offs() -> None:
         {"time_ns": [1, 2, 3, 4, 5], "ssthresh_packets": [None, 50, 50, 25, 25]},
         schema={"time_ns": pl.Int64, "ssthresh_packets": pl.UInt32},
     )
-    assert traces.back_offs(acks.lazy()).rows() == [(2, 50), (4, 25)]
+    assert series.back_offs(acks.lazy()).rows() == [(2, 50), (4, 25)]
 
 
 def test_first_in_a_row() -> None:
     events = pl.DataFrame({"time_ns": [5, 7, 10, 20, 21]})
-    assert traces.first_in_a_row(events, 10)["time_ns"].to_list() == [5, 7, 10]
-    assert traces.first_in_a_row(events, 3)["time_ns"].to_list() == [5, 7]
-    assert traces.first_in_a_row(events.clear(), 3).is_empty()
+    assert series.first_in_a_row(events, 10)["time_ns"].to_list() == [5, 7, 10]
+    assert series.first_in_a_row(events, 3)["time_ns"].to_list() == [5, 7]
+    assert series.first_in_a_row(events.clear(), 3).is_empty()
 
 
 def test_records_of_a_run_whose_name_has_brackets(tmp_path: Path) -> None:
     """A list among a run's settings stands in its directory's name."""
     directory = tmp_path / "record=[acks, goodput]"
     write(directory, document(), packets([(0, 1, None)]))
-    assert len(traces.load(directory, {}).records("packets").collect()) == 1
+    assert len(series.load(directory, {}).records("packets").collect()) == 1
 
 
 def test_listing_has_shared_runs_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     write_profile(tmp_path, "smoke")
     points = [p for figure in FIGURES for p in grid.points("abe", figure, "smoke")]
-    listed = traces.listing("abe", [*points, *points])
+    listed = series.listing("abe", [*points, *points])
     assert len(listed) == len(points) == len(listed.unique(["experiment", "settings"]))
     unrecorded = document(bottleneck={"utilisation": 1.0, "queue_delay_ms": None})
     repeated = document(bottleneck=None)
     for point, content in zip(points, (unrecorded, repeated), strict=False):
         (point.directory("abe") / "run.json").write_text(json.dumps(content))
-    bare = traces.listing("abe", points[:2]).sort("utilisation", nulls_last=True)
+    bare = series.listing("abe", points[:2]).sort("utilisation", nulls_last=True)
     assert bare["delay_median_ms"].to_list() == [None, None]
     assert bare["utilisation"].to_list() == [1.0, None]
     row = listed.filter(pl.col("experiment") == "fig05").row(0, named=True)

@@ -7,8 +7,8 @@ import polars as pl
 import pytest
 import yaml
 
-from sandglass import grid, verdicts
 from sandglass.errors import SandglassError, UsageError
+from sandglass.papers import grid, verdicts
 
 TABLE = pl.DataFrame({"rtt_ms": [20, 320], "share": [0.98, 0.8]})
 

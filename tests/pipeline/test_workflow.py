@@ -11,14 +11,15 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from sandglass import cache, grid
+from sandglass.install import builds
+from sandglass.papers import grid
 from tests.pipeline.synthetic import FIGURES, write_profile
 
 PAGES = [f"results/abe/{figure}.html" for figure in FIGURES]
 
 
 def snakemake(
-    folder: Path, *words: str, lab: bool = False, repository: Path = cache.ROOT
+    folder: Path, *words: str, lab: bool = False, repository: Path = builds.ROOT
 ) -> subprocess.CompletedProcess[str]:
     """Snakemake at work in `folder`: the Snakefile is the repository's, the results are not.
 
@@ -134,7 +135,7 @@ def test_fig05_twice_in_the_lab(tmp_path: Path) -> None:
 def test_runs_are_repeated_when_a_module_changes_that_they_name(tmp_path: Path) -> None:
     repository = tmp_path / "repository"
     left_out = shutil.ignore_patterns(".*", "results", "tests", "docs")
-    shutil.copytree(cache.ROOT, repository, ignore=left_out)
+    shutil.copytree(builds.ROOT, repository, ignore=left_out)
     figure = ["results/abe/fig18.csv", "--config", "profile=smoke"]  # of flows with abe_reno
 
     def plan() -> subprocess.CompletedProcess[str]:

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from sandglass import cache, debian
 from sandglass.errors import SandglassError
+from sandglass.install import builds, debian
 
 DEB822 = """\
 # the distribution
@@ -91,7 +91,7 @@ def test_a_package_in_the_cache_needs_no_network(
 ) -> None:
     monkeypatch.setenv("SANDGLASS_CACHE", str(tmp_path))
     monkeypatch.setenv("PATH", "/nonexistent")
-    kept = cache.directory() / "debs" / "netperf_2.7.0-0.1_amd64.deb"
+    kept = builds.directory() / "debs" / "netperf_2.7.0-0.1_amd64.deb"
     kept.parent.mkdir(parents=True)
     kept.touch()
     assert debian.fetch("netperf") == kept

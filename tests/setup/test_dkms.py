@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from sandglass import cache, dkms
+from sandglass.install import builds, dkms
 
-MODULES = sorted(path.parent.name for path in (cache.ROOT / "kmods").glob("*/Kbuild"))
-EXAMPLE = cache.ROOT / "examples" / "module-repository" / "kmods"
+MODULES = sorted(path.parent.name for path in (builds.ROOT / "kmods").glob("*/Kbuild"))
+EXAMPLE = builds.ROOT / "examples" / "module-repository" / "kmods"
 ARRAYS = ("BUILT_MODULE_NAME", "BUILT_MODULE_LOCATION", "DEST_MODULE_LOCATION")
 
 

@@ -8,10 +8,10 @@ from types import ModuleType
 
 import pytest
 
-from sandglass import cache, plugins
 from sandglass.errors import SandglassError
+from sandglass.install import builds, plugins
 
-SCRIPT = cache.ROOT / "kernel" / "build"
+SCRIPT = builds.ROOT / "kernel" / "build"
 
 
 @pytest.fixture(scope="module")
@@ -124,7 +124,7 @@ def test_a_plugin_that_setup_host_gave_the_machines_tc_stays_ours_in_the_lab(
     monkeypatch.setattr(plugins, "LIBRARIES", (machines,))
     lab = tmp_path / "lab"
     log = build.Log(tmp_path / "log")
-    build.build_plugins(cache.ROOT / "kmods", lab, log)
-    ours = {f"{source.stem}.so" for source in plugins.sources(cache.ROOT / "kmods")}
+    build.build_plugins(builds.ROOT / "kmods", lab, log)
+    ours = {f"{source.stem}.so" for source in plugins.sources(builds.ROOT / "kmods")}
     assert {path.name for path in lab.iterdir()} == ours | {"q_atm.so", "normal.dist"}
     assert not any((lab / name).is_symlink() for name in ours)

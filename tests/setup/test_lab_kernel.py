@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from sandglass import cache, qdiscs
 from sandglass.errors import SandglassError
+from sandglass.experiment import qdiscs
+from sandglass.install import builds
 
 INFO = {"release": "6.12.117-sandglass", "source": "linux-source-6.12 6.12.117-1"}
 
@@ -27,7 +28,7 @@ def sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     }.items():
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(text)
-    monkeypatch.setattr(cache, "ROOT", root)
+    monkeypatch.setattr(builds, "ROOT", root)
     monkeypatch.setenv("SANDGLASS_CACHE", str(tmp_path / "cache"))
     monkeypatch.delenv("SANDGLASS_KERNEL", raising=False)
     return root
@@ -35,11 +36,11 @@ def sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def put_kernel(version: str, series: str = "6.12") -> Path:
     """A kernel in the cache as kernel/build leaves it, with a module and init."""
-    home = cache.directory() / "kernels" / f"{version}-{cache.kernel_key(series)}"
+    home = builds.directory() / "kernels" / f"{version}-{builds.kernel_key(series)}"
     home.mkdir(parents=True)
     (home / "linux").touch()
     (home / "build.json").write_text(json.dumps(INFO))
-    guest = home / cache.guest_key(home)
+    guest = home / builds.guest_key(home)
     guest.mkdir()
     (guest / "init").touch()
     modules = guest / "lib" / "modules" / INFO["release"]
@@ -50,7 +51,7 @@ def put_kernel(version: str, series: str = "6.12") -> Path:
 
 def test_it_is_found_with_its_modules_and_release(sources: Path) -> None:
     home = put_kernel("6.12.117-1")
-    kernel = cache.lab_kernel()
+    kernel = builds.lab_kernel()
     assert kernel.linux == home / "linux"
     assert kernel.init.exists()
     assert [module.name for module in kernel.modules] == ["recorder.ko"]
@@ -63,7 +64,7 @@ def test_a_change_of_config_or_patches_asks_for_a_new_kernel(sources: Path, chan
     put_kernel("6.12.117-1")
     (sources / changed).write_text("changed\n")
     with pytest.raises(SandglassError, match=r"\(Linux 6\.12\) is not built yet") as failure:
-        cache.lab_kernel()
+        builds.lab_kernel()
     assert "./sandglass setup" in str(failure.value.hint)
 
 
@@ -71,30 +72,30 @@ def test_a_change_of_config_or_patches_asks_for_a_new_kernel(sources: Path, chan
 def test_a_change_of_modules_or_init_keeps_the_kernel(sources: Path, changed: str) -> None:
     home = put_kernel("6.12.117-1")
     (sources / changed).write_text("changed\n")
-    assert cache.built_kernel("6.12") == home
+    assert builds.built_kernel("6.12") == home
     with pytest.raises(SandglassError, match="modules and init are not built"):
-        cache.lab_kernel()
+        builds.lab_kernel()
 
 
 def test_what_a_build_leaves_behind_changes_nothing(sources: Path) -> None:
     put_kernel("6.12.117-1")
     for name in ("recorder.mod.c", "recorder.o", "Module.symvers", ".recorder.o.cmd"):
         (sources / "kmods" / "recorder" / name).touch()
-    assert cache.lab_kernel().modules
+    assert builds.lab_kernel().modules
 
 
 def test_the_environment_chooses_the_series(sources: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     put_kernel("6.12.117-1")
     newer = put_kernel("7.2.13-1", "7.2")
     monkeypatch.setenv("SANDGLASS_KERNEL", "7.2")
-    assert cache.lab_kernel().linux.parent == newer
+    assert builds.lab_kernel().linux.parent == newer
 
 
 def test_the_kernel_built_last_is_used(sources: Path) -> None:
     first = put_kernel("6.12.111-1")
     put_kernel("6.12.117-1")
     os.utime(first / "build.json", (2e9, 2e9))
-    assert cache.lab_kernel().linux.parent == first
+    assert builds.lab_kernel().linux.parent == first
 
 
 def test_a_module_is_what_it_is_built_from(sources: Path) -> None:
@@ -104,25 +105,25 @@ def test_a_module_is_what_it_is_built_from(sources: Path) -> None:
         write_module(kmods, name, text + 'MODULE_ALIAS("sch_other");\n')
     (kmods / "shared.h").write_text("")
 
-    def builds() -> dict[str, str]:
-        return {name: cache.fingerprint(files) for name, files in cache.modules().items()}
+    def keys() -> dict[str, str]:
+        return {name: builds.fingerprint(files) for name, files in builds.modules().items()}
 
-    before = builds()
+    before = keys()
     (kmods / "shared.h").write_text("#define SHARED\n")
-    after = builds()
+    after = keys()
     assert [name for name in before if before[name] != after[name]] == ["sch_a"]
-    assert cache.module_names(cache.modules()["sch_a"]) == {"sch_a", "a", "sch_other", "other"}
+    assert builds.module_names(builds.modules()["sch_a"]) == {"sch_a", "a", "sch_other", "other"}
 
 
 def test_the_build_does_not_depend_on_where_the_repository_lies(
     sources: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     put_kernel("6.12.117-1")
-    build = cache.lab_kernel().build
+    build = builds.lab_kernel().build
     elsewhere = sources.parent / "elsewhere"
     shutil.copytree(sources, elsewhere)
-    monkeypatch.setattr(cache, "ROOT", elsewhere)
-    assert cache.lab_kernel().build == build
+    monkeypatch.setattr(builds, "ROOT", elsewhere)
+    assert builds.lab_kernel().build == build
 
 
 @pytest.fixture
@@ -148,26 +149,26 @@ def test_a_module_of_a_users_own_is_one_of_all(
     shared.write_text("")
     for name in ("Kbuild", "Makefile", "README.md"):
         (own / name).write_text("")
-    with_it = cache.modules()
+    with_it = builds.modules()
     assert with_it["tcp_own"] == [own / "tcp_own/Kbuild", own / "tcp_own/tcp_own.c", shared]
     assert qdiscs.modules("tcp_") == {"own"}
-    assert [str(cache.placed(path)) for path in cache.module_sources()] == [
+    assert [str(builds.placed(path)) for path in builds.module_sources()] == [
         *("kmods/recorder/Kbuild", "kmods/recorder/recorder.c", "kmods/shared.h"),
         *("kmods/tcp_own/Kbuild", "kmods/tcp_own/tcp_own.c"),
     ]
     monkeypatch.delenv("SANDGLASS_KMODS")
-    assert cache.modules() == {"recorder": with_it["recorder"]}
+    assert builds.modules() == {"recorder": with_it["recorder"]}
 
 
 def test_a_module_of_a_users_own_keeps_the_kernel(sources: Path, own: Path) -> None:
     (sources / "kmods" / "shared.h").touch()
     home = put_kernel("6.12.117-1")
-    build = cache.lab_kernel().module_builds
+    build = builds.lab_kernel().module_builds
     (own / "tcp_own" / "tcp_own.c").write_text("changed\n")
-    assert cache.built_kernel("6.12") == home
+    assert builds.built_kernel("6.12") == home
     with pytest.raises(SandglassError, match="modules and init are not built"):
-        cache.lab_kernel()
-    changed = {name for name, key in cache.module_builds().items() if key != build[name]}
+        builds.lab_kernel()
+    changed = {name for name, key in builds.module_builds().items() if key != build[name]}
     assert changed == {"tcp_own"}
 
 
@@ -176,9 +177,9 @@ def test_the_build_does_not_depend_on_where_a_users_modules_lie(
 ) -> None:
     (sources / "kmods" / "shared.h").touch()
     home = put_kernel("6.12.117-1")
-    before = cache.guest_key(home), cache.module_builds()
+    before = builds.guest_key(home), builds.module_builds()
     monkeypatch.setenv("SANDGLASS_KMODS", str(shutil.copytree(own, sources / "examples" / "own")))
-    assert (cache.guest_key(home), cache.module_builds()) == before
+    assert (builds.guest_key(home), builds.module_builds()) == before
 
 
 @pytest.mark.parametrize("name", ["recorder", "shared.h"])
@@ -189,7 +190,7 @@ def test_a_users_module_that_is_called_as_ours(sources: Path, own: Path, name: s
     else:
         write_module(own, name)
     with pytest.raises(SandglassError, match=f"SANDGLASS_KMODS: kmods/{name}.* there already"):
-        cache.module_sources()
+        builds.module_sources()
 
 
 def test_a_directory_without_a_module(
@@ -197,4 +198,4 @@ def test_a_directory_without_a_module(
 ) -> None:
     monkeypatch.setenv("SANDGLASS_KMODS", str(tmp_path / "nowhere"))
     with pytest.raises(SandglassError, match=r"SANDGLASS_KMODS: there is no module in .*nowhere"):
-        cache.lab_kernel()
+        builds.lab_kernel()

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from sandglass import cache, setup_lab
+from sandglass.install import builds, setup_lab
 
-ASKED = tomllib.loads((cache.ROOT / "pyproject.toml").read_text())
+ASKED = tomllib.loads((builds.ROOT / "pyproject.toml").read_text())
 
 
 def names(requirements: list[str]) -> set[str]:
@@ -17,7 +17,7 @@ def names(requirements: list[str]) -> set[str]:
 
 
 def locked(name: str) -> set[str]:
-    lines = (cache.ROOT / name).read_text().splitlines()
+    lines = (builds.ROOT / name).read_text().splitlines()
     return names([line for line in lines if not line.startswith("#")])
 
 
@@ -32,6 +32,6 @@ def test_a_package_that_is_missing_or_of_another_version_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "some.lock").write_text("# three\na_b==1.0\nc==2.0\nd==3.0\n")
-    monkeypatch.setattr(cache, "ROOT", tmp_path)
+    monkeypatch.setattr(builds, "ROOT", tmp_path)
     monkeypatch.setattr(setup_lab, "python_version", {"a_b": "1.0", "c": "2.1"}.get)
     assert setup_lab.differing("some.lock") == ["c", "d"]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from sandglass import cache, debian, setup_lab
+from sandglass.install import builds, debian, setup_lab
 
 CONTENT = {"netperf": "usr/bin/netperf", "nginx": "usr/sbin/nginx"}
 
@@ -33,8 +33,8 @@ def test_each_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kept: li
     unpacked.mkdir(parents=True)
     for name in kept:
         (unpacked / name).touch(mode=0o755)
-    monkeypatch.setattr(cache, "search_path", lambda: str(unpacked))
+    monkeypatch.setattr(builds, "search_path", lambda: str(unpacked))
     monkeypatch.setattr(debian, "fetch", lambda name: package(name, tmp_path))
     setup_lab.programs()
-    for name in cache.UNPACKED:
-        assert cache.program(name).parent == unpacked
+    for name in builds.UNPACKED:
+        assert builds.program(name).parent == unpacked

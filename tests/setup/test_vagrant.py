@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from sandglass import cache
+from sandglass.install import builds
 
 NEEDS_ROOT = 2
 
 
 def test_vagrant_finds_it_valid(tmp_path: Path) -> None:
     packages = subprocess.run(
-        [cache.ROOT / "setup" / "packages", "vagrant"], capture_output=True, text=True, check=False
+        [builds.ROOT / "setup" / "packages", "vagrant"], capture_output=True, text=True, check=False
     )
     if packages.returncode == NEEDS_ROOT:
         pytest.skip(packages.stderr)
@@ -25,7 +25,7 @@ def test_vagrant_finds_it_valid(tmp_path: Path) -> None:
     done = subprocess.run(
         # without VirtualBox or libvirt here
         ["vagrant", "validate", "--ignore-provider"],
-        cwd=cache.ROOT,
+        cwd=builds.ROOT,
         env=os.environ | own,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

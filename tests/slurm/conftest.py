@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from sandglass import cache, doctor, setup_lab
+from sandglass.install import builds, doctor, setup_lab
 
 PACKAGES = ("munge", "slurm-client", "slurmctld", "slurmd")
 UP_WITHIN_S = 60.0
@@ -54,7 +54,7 @@ def slurm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
         pytest.fail("slurmd wants root: run the tests of tests/slurm as root")
     if FILE.exists():
         pytest.fail(f"{FILE} is there: this machine belongs to a cluster")
-    setup_lab.run(cache.ROOT / "setup" / "packages", *PACKAGES)
+    setup_lab.run(builds.ROOT / "setup" / "packages", *PACKAGES)
     setup_lab.executors()
     home = tmp_path_factory.mktemp("slurm")
     for name in ("state", "spool"):

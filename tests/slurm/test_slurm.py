@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from sandglass import cache, runs
+from sandglass.install import builds
+from sandglass.run import runs
 from tests import by_hand
 
 PAPER, FIGURE, PROFILE = "abe", "fig05", "smoke"
@@ -35,8 +36,8 @@ class Sweep:
         }
 
     def start(self) -> "subprocess.Popen[bytes]":
-        command = [sys.executable, "-m", "snakemake", "--snakefile", str(cache.ROOT / "Snakefile")]
-        command += ["--profile", str(cache.ROOT / "profiles" / "slurm"), "--directory", "."]
+        command = [sys.executable, "-m", "snakemake", "--snakefile", str(builds.ROOT / "Snakefile")]
+        command += ["--profile", str(builds.ROOT / "profiles" / "slurm"), "--directory", "."]
         # Slurm keeps no accounts here, so that only squeue knows of jobs
         command += ["--slurm-status-command", "squeue"]
         command += ["--slurm-init-seconds-before-status-checks", "8"]

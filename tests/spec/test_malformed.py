@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from sandglass import spec
 from sandglass.errors import UsageError
+from sandglass.experiment import reading
 
 FILES = sorted((Path(__file__).parent / "malformed").glob("*.yaml"))
 
@@ -23,7 +23,7 @@ def test_is_refused_with_a_reason(path: Path) -> None:
     expected = expectations(path)
     assert expected, "a malformed experiment says what is expected"
     with pytest.raises(UsageError) as caught:
-        spec.load(path)
+        reading.load(path)
     message = caught.value.message
     assert caught.value.exit_code == 2
     for line in message.splitlines():

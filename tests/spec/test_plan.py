@@ -8,8 +8,9 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sandglass import plan, qdiscs, spec
-from sandglass.qdiscs import Link
+from sandglass.experiment import qdiscs, reading
+from sandglass.experiment.qdiscs import Link
+from sandglass.run import plan
 
 BASE = """\
 topology: dumbbell
@@ -25,7 +26,7 @@ def planned(**changes: Any) -> dict[str, Any]:
     data = yaml.safe_load(BASE)
     for key, value in changes.items():
         data[key] = yaml.safe_load(value)
-    experiment = spec.parse(data, Path("test.yaml"))
+    experiment = reading.parse(data, Path("test.yaml"))
     return plan.resolve(experiment, experiment.facts)
 
 
@@ -245,7 +246,7 @@ def test_several_bottlenecks() -> None:
     data = yaml.safe_load(BASE.replace("dumbbell", "parking_lot").replace("pairs: 2", "hops: 3"))
     data["bottleneck"]["schedule"] = [{"at": "5s", "rate": "1mbit"}, {"at": "6s", "rtt": "1ms"}]
     data["bottlenecks"] = {"hop2": {"rate": "10mbit"}}
-    experiment = spec.parse(data, Path("test.yaml"))
+    experiment = reading.parse(data, Path("test.yaml"))
     links = plan.resolve(experiment, experiment.facts)["bottlenecks"]
     for direction in ("forward", "reverse"):
         rates = {name: link[direction]["rate_bps"] for name, link in links.items()}

@@ -11,9 +11,10 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sandglass import plan, spec, topology, units
 from sandglass.errors import UsageError
-from sandglass.experiment import BUILT_IN, Bulk, Experiment, Ping, Udp
+from sandglass.experiment import reading, topology, units
+from sandglass.experiment.experiment import BUILT_IN, Bulk, Experiment, Ping, Udp
+from sandglass.run import plan
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = sorted((ROOT / "examples").glob("*.yaml"))
@@ -53,7 +54,7 @@ def written(folder: Path, text: str) -> Path:
 
 
 def test_the_issues_example_loads_as_it_stands(tmp_path: Path) -> None:
-    experiment = spec.load(written(tmp_path, ISSUE))
+    experiment = reading.load(written(tmp_path, ISSUE))
     assert CODEL.read_text(encoding="utf-8").endswith(ISSUE)
     assert experiment.title == "One CUBIC flow through CoDel"
     assert experiment.rtt == 100_000_000
@@ -68,14 +69,14 @@ def test_the_issues_example_loads_as_it_stands(tmp_path: Path) -> None:
 
 
 def test_the_issues_hosts_load_as_they_stand(tmp_path: Path) -> None:
-    settings = spec.load(written(tmp_path, ISSUE + HOSTS)).hosts["s1"]
+    settings = reading.load(written(tmp_path, ISSUE + HOSTS)).hosts["s1"]
     assert settings.sysctls == {"net.ipv4.tcp_sack": "0"}
     assert (settings.initcwnd, settings.rtt, settings.access_rate) == (3, 60_000_000, 10**9)
     assert (settings.mtu, settings.delayed_ack, settings.pacing) == (9000, False, True)
 
 
 def test_what_may_be_left_out(tmp_path: Path) -> None:
-    experiment = spec.load(written(tmp_path, LEAST))
+    experiment = reading.load(written(tmp_path, LEAST))
     assert experiment.title == "experiment"  # the file's name
     assert experiment.seed == 1
     assert experiment.record == ["packets", "acks", "queues"]
@@ -87,7 +88,7 @@ def test_what_may_be_left_out(tmp_path: Path) -> None:
 
 def test_merge_keys_are_yaml_not_doubles(tmp_path: Path) -> None:
     text = LEAST + "hosts: {s1: &same {mtu: 1400, initcwnd: 3}, d1: {<<: *same, mtu: 9000}}\n"
-    hosts = spec.load(written(tmp_path, text)).hosts
+    hosts = reading.load(written(tmp_path, text)).hosts
     assert (hosts["d1"].mtu, hosts["d1"].initcwnd) == (9000, 3)
 
 
@@ -103,18 +104,18 @@ def test_a_topology_of_ones_own_lies_beside_the_experiment(tmp_path: Path) -> No
         encoding="utf-8",
     )
     text = LEAST.replace("dumbbell", "mine.py\nleaves: 2").replace("s1", "a").replace("d1", "b")
-    experiment = spec.load(written(tmp_path, text))
+    experiment = reading.load(written(tmp_path, text))
     assert experiment.facts.bottlenecks == ["thin"]
     assert experiment.facts.params == {"leaves": 2}
     with pytest.raises(UsageError, match="leafs: unknown key, did you mean 'leaves'"):
-        spec.load(written(tmp_path, text.replace("leaves", "leafs")))
+        reading.load(written(tmp_path, text.replace("leaves", "leafs")))
 
 
 def test_an_odd_round_trip_needs_partners(tmp_path: Path) -> None:
     text = LEAST.replace("dumbbell", "star").replace("s1", "h1").replace("d1", "h2")
-    assert spec.load(written(tmp_path, text)).rtt == 100_000_000
+    assert reading.load(written(tmp_path, text)).rtt == 100_000_000
     with pytest.raises(UsageError, match="rtt: is an odd number of ns"):
-        spec.load(written(tmp_path, text.replace("100ms", "101ns")))
+        reading.load(written(tmp_path, text.replace("100ms", "101ns")))
 
 
 def test_workloads_have_their_own_keys(tmp_path: Path) -> None:
@@ -124,7 +125,7 @@ def test_workloads_have_their_own_keys(tmp_path: Path) -> None:
         "{workload: ping, from: s1, to: d1}, "
         "{workload: 'flent:tcp_upload', from: s1, to: d1, cc: reno, count: 2}]",
     )
-    udp, ping, flent = spec.load(written(tmp_path, text)).flows
+    udp, ping, flent = reading.load(written(tmp_path, text)).flows
     assert isinstance(udp, Udp)
     assert udp.options == {"rate": 5_000_000, "packet_size": 1472, "burst": 3}
     assert udp.ecn
@@ -142,28 +143,28 @@ def test_a_workload_of_ones_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     (tmp_path / "workloads").mkdir()
     (tmp_path / "workloads" / "mine.py").touch()
     (tmp_path / "workloads" / "_shared.py").touch()
-    monkeypatch.setattr(spec, "ROOT", tmp_path)
+    monkeypatch.setattr(reading, "ROOT", tmp_path)
     text = LEAST.replace("bulk, ", "mine, pages: 3, size: 1MB, ")
-    experiment = spec.load(written(tmp_path, text))
+    experiment = reading.load(written(tmp_path, text))
     [flow] = plan.resolve(experiment, experiment.facts)["flows"]
     assert (flow["size_bytes"], flow["options"]) == (1_000_000, {"pages": 3})
     with pytest.raises(UsageError, match=r"flows\[0\].pages: a list is not a value"):
-        spec.load(written(tmp_path, text.replace("pages: 3", "pages: [3]")))
+        reading.load(written(tmp_path, text.replace("pages: 3", "pages: [3]")))
     with pytest.raises(UsageError, match="unknown workload '_shared'"):
-        spec.load(written(tmp_path, text.replace("mine", "_shared")))
+        reading.load(written(tmp_path, text.replace("mine", "_shared")))
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_examples_load_and_open_with_what_they_show(path: Path) -> None:
     assert path.read_text(encoding="utf-8").startswith("# ")
-    experiment = spec.load(path)
+    experiment = reading.load(path)
     assert plan.resolve(experiment, experiment.facts)["flows"]
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_filled_experiments_mean_the_same(path: Path, tmp_path: Path) -> None:
-    experiment = spec.load(path)
-    again = spec.load(written(tmp_path, json.dumps(experiment.filled())))
+    experiment = reading.load(path)
+    again = reading.load(written(tmp_path, json.dumps(experiment.filled())))
     assert again.filled() == experiment.filled()
     assert plan.resolve(again, again.facts) == plan.resolve(experiment, experiment.facts)
 
@@ -185,20 +186,20 @@ def test_filled_experiments_mean_the_same(path: Path, tmp_path: Path) -> None:
     ],
 )
 def test_overrides(override: str, key: tuple[str | int, ...], value: object) -> None:
-    found: Any = spec.load(CODEL, [override]).filled()
+    found: Any = reading.load(CODEL, [override]).filled()
     for part in key:
         found = found[part]
     assert found == (value if value is not None else {"net.ipv4.tcp_sack": "0"})
 
 
 def test_later_overrides_win_and_seed_is_an_override() -> None:
-    experiment = spec.load(CODEL, ["rtt=10ms", "rtt=20ms", "seed=5"], seed=7)
+    experiment = reading.load(CODEL, ["rtt=10ms", "rtt=20ms", "seed=5"], seed=7)
     assert (experiment.rtt, experiment.seed) == (20_000_000, 7)
 
 
 def test_an_override_does_not_reach_through_an_alias(tmp_path: Path) -> None:
     text = LEAST + "hosts: {s1: &same {mtu: 1400}, d1: *same}\n"
-    hosts = spec.load(written(tmp_path, text), ["hosts.s1.mtu=9000"]).hosts
+    hosts = reading.load(written(tmp_path, text), ["hosts.s1.mtu=9000"]).hosts
     assert (hosts["s1"].mtu, hosts["d1"].mtu) == (9000, 1400)
 
 
@@ -220,14 +221,14 @@ def test_an_override_does_not_reach_through_an_alias(tmp_path: Path) -> None:
 )
 def test_overrides_that_are_refused(override: str, said: str) -> None:
     with pytest.raises(UsageError) as caught:
-        spec.load(CODEL, [override])
+        reading.load(CODEL, [override])
     assert str(CODEL) in caught.value.message
     assert said in caught.value.message
 
 
 def test_a_seed_out_of_range_is_refused() -> None:
     with pytest.raises(UsageError, match="seed: 18446744073709551616 is too large"):
-        spec.load(CODEL, seed=2**64)
+        reading.load(CODEL, seed=2**64)
 
 
 # --- Files that are none --------------------------------------------------------------------------
@@ -235,19 +236,19 @@ def test_a_seed_out_of_range_is_refused() -> None:
 
 def test_an_absent_file(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"nothing\.yaml: no such file"):
-        spec.load(tmp_path / "nothing.yaml")
+        reading.load(tmp_path / "nothing.yaml")
 
 
 def test_a_directory(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="is a directory"):
-        spec.load(tmp_path)
+        reading.load(tmp_path)
 
 
 def test_a_binary_file(tmp_path: Path) -> None:
     path = tmp_path / "binary.yaml"
     path.write_bytes(b"\xff\xfe\x00\x01")
     with pytest.raises(UsageError, match="is not text in UTF-8"):
-        spec.load(path)
+        reading.load(path)
 
 
 def test_a_file_that_may_not_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -256,7 +257,7 @@ def test_a_file_that_may_not_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(Path, "read_text", refuse)  # root may read everything
     with pytest.raises(UsageError, match="cannot be read: Permission denied"):
-        spec.load(tmp_path / "secret.yaml")
+        reading.load(tmp_path / "secret.yaml")
 
 
 @pytest.mark.parametrize(
@@ -272,7 +273,7 @@ def test_a_file_that_may_not_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyP
 )
 def test_files_made_to_break_the_reader(text: str, said: str, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=said):
-        spec.load(written(tmp_path, text))
+        reading.load(written(tmp_path, text))
 
 
 values = st.recursive(
@@ -285,7 +286,7 @@ values = st.recursive(
 @given(st.dictionaries(st.sampled_from([*Experiment.model_fields, "pairs"]), values))
 def test_whatever_is_in_it_the_answer_is_a_usage_error(data: dict[str, Any]) -> None:
     with pytest.raises(UsageError, match=r"any\.yaml: "):
-        spec.parse(data, Path("any.yaml"))
+        reading.parse(data, Path("any.yaml"))
 
 
 @given(st.integers(0, 2**32), values)
@@ -301,7 +302,7 @@ def test_a_valid_file_with_one_wrong_value_names_its_key(seed: int, value: Any) 
         inner = inner[key]
     parent[key] = value
     try:
-        spec.parse(data, Path("any.yaml"))
+        reading.parse(data, Path("any.yaml"))
     except UsageError as error:
         top = path.removeprefix(".").split(".")[0].split("[")[0]
         assert top in error.message  # noqa: PT017 -- a value may happen to be valid
@@ -312,7 +313,7 @@ def test_a_valid_file_with_one_wrong_value_names_its_key(seed: int, value: Any) 
 
 def test_the_published_schema_is_the_models() -> None:
     published = json.loads((ROOT / "docs" / "experiment.schema.json").read_text(encoding="utf-8"))
-    assert published == spec.schema(), "write it anew: python -m sandglass.spec"
+    assert published == reading.schema(), "write it anew: python -m sandglass.experiment.reading"
 
 
 def test_every_key_is_described() -> None:
@@ -326,7 +327,7 @@ def test_every_key_is_described() -> None:
         # Conditions ("if") only test what is described elsewhere.
         return inner + [pair for pair in here.items() if "const" not in pair[1] or len(pair[1]) > 1]
 
-    whole = spec.schema()
+    whole = reading.schema()
     del whole["if"]
     found = properties(whole)
     assert len(found) > 40
@@ -337,15 +338,15 @@ def test_the_schema_knows_the_parameters_of_each_topology() -> None:
     found: dict[str, int] = {}
     for name in topology.names():
         found |= topology.facts(name, {}).params
-    assert found == {name: each["default"] for name, each in spec.PARAMETERS.items()}
+    assert found == {name: each["default"] for name, each in reading.PARAMETERS.items()}
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_examples_suit_the_schema(path: Path) -> None:
-    schema = spec.schema()
+    schema = reading.schema()
     jsonschema.Draft202012Validator.check_schema(schema)
     jsonschema.validate(yaml.safe_load(path.read_text(encoding="utf-8")), schema)
-    jsonschema.validate(spec.load(path).filled(), schema)
+    jsonschema.validate(reading.load(path).filled(), schema)
 
 
 @pytest.mark.parametrize(
@@ -362,15 +363,15 @@ def test_examples_suit_the_schema(path: Path) -> None:
 def test_the_schema_refuses_what_the_reader_refuses(change: dict[str, Any]) -> None:
     data = yaml.safe_load(ISSUE) | change
     with pytest.raises(jsonschema.ValidationError):
-        jsonschema.validate(data, spec.schema())
+        jsonschema.validate(data, reading.schema())
     with pytest.raises(UsageError):
-        spec.parse(data, Path("any.yaml"))
+        reading.parse(data, Path("any.yaml"))
 
 
 @given(st.sampled_from(list(units.SIZES)), st.integers(1, 10**6))
 def test_sizes_reach_the_flow(unit: str, number: int) -> None:
     data = yaml.safe_load(LEAST)
     data["flows"][0]["size"] = f"{number}{unit}"
-    [flow] = spec.parse(data, Path("any.yaml")).flows
+    [flow] = reading.parse(data, Path("any.yaml")).flows
     assert isinstance(flow, Bulk)
     assert flow.size == number * units.SIZES[unit]

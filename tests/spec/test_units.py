@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sandglass import units
-from sandglass.units import QueueLength
+from sandglass.experiment import units
+from sandglass.experiment.units import QueueLength
 
 
 @pytest.mark.parametrize(

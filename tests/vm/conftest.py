@@ -4,11 +4,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from sandglass import cache
 from sandglass.errors import SandglassError
+from sandglass.install import builds
 from tests.vm.machine import Machine, booted
 
-CONSOLE = cache.ROOT / "results" / "logs" / "vm-console.log"
+CONSOLE = builds.ROOT / "results" / "logs" / "vm-console.log"
 
 
 @pytest.fixture(scope="session")

@@ -11,8 +11,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from sandglass import cache, debian
 from sandglass.errors import SandglassError
+from sandglass.install import builds, debian
 
 SUITE = "bookworm"
 PACKAGES = (
@@ -34,7 +34,7 @@ Say = Callable[[str], None]
 def image(say: Say) -> Path:
     """The directory of the machine's disk, kernel, initrd and ssh key; made when it is missing."""
     kernel = newest_kernel()
-    home = cache.directory() / "vm" / cache.fingerprint([Path(__file__).resolve()], kernel)
+    home = builds.directory() / "vm" / builds.fingerprint([Path(__file__).resolve()], kernel)
     if home.exists():
         return home
     # one of an earlier kernel is of no use: Debian has its headers no more

@@ -15,8 +15,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from sandglass import cache
 from sandglass.errors import SandglassError
+from sandglass.install import builds
 from tests.vm.image import USER, Say, command, image, make_disk
 
 HERE = ("qemu-system-x86", "qemu-utils", "mmdebstrap", "openssh-client", "rsync")
@@ -67,7 +67,7 @@ class Machine:
     def send_checkout(self) -> None:
         """Copy this checkout into the user's home, as Vagrant does."""
         left_out = (f"--exclude=/{name}/" for name in (".git", ".snakemake", "results"))
-        self._rsync("--delete", *left_out, f"{cache.ROOT}/", f"{self._where}:sandglass/")
+        self._rsync("--delete", *left_out, f"{builds.ROOT}/", f"{self._where}:sandglass/")
 
     def fetch(self, directory: str, target: Path) -> None:
         """Copy a directory below the user's home to `target`."""
@@ -100,15 +100,15 @@ def install_packages() -> None:
     """Install what the virtual machine is made and run with."""
     if os.geteuid() != 0:
         raise SandglassError("only root can make the virtual machine's image", "Use sudo -E.")
-    done = subprocess.run([cache.ROOT / "setup" / "packages", *HERE], check=False)
+    done = subprocess.run([builds.ROOT / "setup" / "packages", *HERE], check=False)
     if done.returncode:
         raise SandglassError(f"the virtual machine needs the packages {' '.join(HERE)}")
 
 
 def with_packages(home: Path, console: Path, say: Say) -> Path:
     """The image with the packages of `setup --system` installed."""
-    sources = sorted((cache.ROOT / "setup").glob("packages*"))
-    disk = home / f"packages-{cache.fingerprint(sources)}.qcow2"
+    sources = sorted((builds.ROOT / "setup").glob("packages*"))
+    disk = home / f"packages-{builds.fingerprint(sources)}.qcow2"
     if not disk.exists():
         for other in home.glob("packages-*"):
             other.unlink()

@@ -13,10 +13,11 @@ from typing import Any
 import polars as pl
 import pytest
 
-from sandglass import cache, plugins, qdiscs
+from sandglass.experiment import qdiscs
+from sandglass.install import builds, plugins
 from tests.vm.machine import Machine
 
-KMODS = cache.ROOT / "kmods"
+KMODS = builds.ROOT / "kmods"
 MODULES = sorted(path.parent.name for path in KMODS.glob("*/Kbuild"))
 RATE_MBIT = 1.0
 RTT_MS = 40.0

@@ -7,7 +7,7 @@ because their start-up is paid in every run.
 
 from typing import Any
 
-Plan = dict[str, Any]  # plan.json, as sandglass.plan writes it
+Plan = dict[str, Any]  # plan.json, as sandglass.run.plan writes it
 Flow = dict[str, Any]  # one of its flows
 
 

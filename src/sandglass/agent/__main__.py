@@ -22,17 +22,17 @@ sys.path.append("/usr/lib/python3/dist-packages")
 from mininet.net import VERSION, Mininet  # noqa: E402
 
 from sandglass.agent import (  # noqa: E402
-    checks,
     kernel,
     modules,
     openvswitch,
     programs,
     recorder,
+    self_check,
     speed,
     tcp,
 )
 from sandglass.agent.clock import Clock  # noqa: E402
-from sandglass.agent.errors import RunError  # noqa: E402
+from sandglass.agent.failure import RunError  # noqa: E402
 from sandglass.agent.network import Network  # noqa: E402
 from sandglass.agent.repetition import LEAD_NS, SECOND_NS, Repetition, Tc  # noqa: E402
 
@@ -136,8 +136,8 @@ def run(plan: Plan, directory: str, backend: str, module_base: str | None) -> di
     # How the network was built differs a little between hosts: other versions of
     # the programs, compiled Python or not. From here on nothing of it is left.
     kernel.restart_random(plan["seed"])
-    checks.check_links(network)
-    rtts = checks.check_rtt(network, exact)
+    self_check.check_links(network)
+    rtts = self_check.check_rtt(network, exact)
     if not exact:
         warn(speed.late(plan, rtts))
     tcp.draw_secrets()

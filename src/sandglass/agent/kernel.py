@@ -16,7 +16,7 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any
 
-from sandglass.agent.errors import RunError
+from sandglass.agent.failure import RunError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mininet.log import setLogLevel
 
 from sandglass.agent import draws, kernel, links, openvswitch
-from sandglass.agent.errors import RunError
+from sandglass.agent.failure import RunError
 from sandglass.agent.nodes import LazyMininet
 
 if TYPE_CHECKING:

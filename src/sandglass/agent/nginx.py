@@ -20,7 +20,7 @@ import time
 from typing import TYPE_CHECKING
 
 from sandglass.agent import kernel, tcp
-from sandglass.agent.errors import RunError
+from sandglass.agent.failure import RunError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -7,7 +7,7 @@ import signal
 import time
 
 from sandglass.agent import kernel
-from sandglass.agent.errors import RunError
+from sandglass.agent.failure import RunError
 
 RUN = "/run/openvswitch"
 DATABASE = RUN + "/conf.db"

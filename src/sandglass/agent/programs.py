@@ -7,7 +7,7 @@ import shutil
 import subprocess
 from typing import TYPE_CHECKING
 
-from sandglass.agent.errors import RunError
+from sandglass.agent.failure import RunError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

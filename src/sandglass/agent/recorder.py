@@ -6,7 +6,7 @@ import shutil
 from typing import TYPE_CHECKING
 
 from sandglass.agent import kernel
-from sandglass.agent.errors import RunError
+from sandglass.agent.failure import RunError
 
 if TYPE_CHECKING:
     from sandglass.agent.network import Network

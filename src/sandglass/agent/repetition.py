@@ -9,8 +9,8 @@ import traceback
 from typing import TYPE_CHECKING, Any
 
 from sandglass.agent import draws, kernel
-from sandglass.agent.errors import RunError
-from sandglass.agent.lab import Lab
+from sandglass.agent.failure import RunError
+from sandglass.agent.testbed import Lab
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

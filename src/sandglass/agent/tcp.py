@@ -6,7 +6,7 @@ import socket
 import struct
 
 from sandglass.agent import kernel
-from sandglass.agent.errors import RunError
+from sandglass.agent.failure import RunError
 
 # struct tcp_info up to and including tcpi_total_rto_time (Linux 6.7).
 _FORMAT = "=8B 24I 4Q 6I 4Q 2I 2Q 6I 2H I"

@@ -1,0 +1,156 @@
+"""What a network is asked before an experiment is run on it."""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+import struct
+import time
+from typing import TYPE_CHECKING
+
+from sandglass.agent import base_rtt_ns, kernel, links, tcp
+from sandglass.agent.failure import RunError
+
+if TYPE_CHECKING:
+    from sandglass.agent.network import Network
+
+ICMP_ECHO = 8
+# One packet each way through every qdisc: clock reads of the two processes and
+# rounding to nanoseconds, far less than any delay anybody sets.
+RTT_TOLERANCE_NS = 20_000
+SWITCH_TRIES = 5
+RATE_ROUNDING = 0.01  # tc prints three or four digits
+SO_TIMESTAMPNS = 35  # <asm-generic/socket.h>
+
+
+def checksum(data: bytes) -> int:
+    """Internet checksum (RFC 1071)."""
+    total: int = sum(struct.unpack(f"!{len(data) // 2}H", data))
+    while total >> 16:
+        total = (total & 0xFFFF) + (total >> 16)
+    return ~total & 0xFFFF
+
+
+def echo_request(identifier: int, sequence: int, payload: bytes) -> bytes:
+    """An ICMP echo request (RFC 792); `payload` has even length."""
+    header = struct.pack("!BBHHH", ICMP_ECHO, 0, 0, identifier, sequence)
+    return (
+        struct.pack("!BBHHH", ICMP_ECHO, 0, checksum(header + payload), identifier, sequence)
+        + payload
+    )
+
+
+def ping(network: Network, source: str, destination: str, timeout_s: float = 60) -> int | None:
+    """Round-trip time of one 64-byte echo from host to host, in ns; None when none came back."""
+    with tcp.open_socket(source, socket.SOCK_RAW, socket.IPPROTO_ICMP) as echo:
+        echo.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
+        echo.settimeout(timeout_s)
+        offset = kernel.monotonic_to_realtime_ns()
+        sent = time.clock_gettime_ns(kernel.CLOCK_MONOTONIC) + offset
+        echo.sendto(
+            echo_request(os.getpid() & 0xFFFF, 1, bytes(56)), (network.address(destination), 0)
+        )
+        try:
+            _, ancillary, _, _ = echo.recvmsg(2048, 256)
+        except TimeoutError:
+            return None
+        seconds, nanoseconds = struct.unpack("qq", ancillary[0][2][:16])
+        rtt: int = seconds * 1_000_000_000 + nanoseconds - sent
+        return rtt
+
+
+def check_rtt(network: Network, exact: bool) -> dict[str, int]:
+    """Ping every pair of hosts that a flow joins; returns round-trip times in ns by "from-to".
+
+    Where `exact` (virtual time) the result has to be what the plan says: half
+    a round trip at either end plus serialisation.
+
+    Raises:
+        RunError: no answer, or another round-trip time than the plan's.
+    """
+    measured = {}
+    for flow in network.plan["flows"]:
+        source, destination = flow["src"], flow["dst"]
+        name = f"{source}-{destination}"
+        if name in measured:
+            continue
+        rtt = None
+        if not network.net.switches or _taught(network, source, destination):
+            rtt = ping(network, source, destination)
+        if rtt is None:
+            raise RunError(f"{destination} does not answer {source}")
+        measured[name] = rtt
+        base = base_rtt_ns(network.plan, source, destination)
+        if exact and not 0 <= rtt - base <= _serialisation_ns(network) + RTT_TOLERANCE_NS:
+            raise RunError(
+                f"round trip {name} is {rtt / 1e6:.6f} ms, the experiment says {base / 1e6:.6f} ms"
+            )
+    return measured
+
+
+def _taught(network: Network, source: str, destination: str) -> bool:
+    """Send echoes until the switches between two hosts forward; False when they never do.
+
+    A switch that has just started loses or delays the first packets.
+    """
+    timeout_s = 1 + 2 * base_rtt_ns(network.plan, source, destination) / 1e9
+    return any(
+        ping(network, source, destination, timeout_s) is not None for _ in range(SWITCH_TRIES)
+    )
+
+
+def _serialisation_ns(network: Network) -> int:
+    """Longest time an echo and its reply can spend on being transmitted."""
+    size = 8 * (64 + 20 + links.ETHERNET_HEADER) * 1_000_000_000
+    longest: int = sum(
+        size // planned[direction]["rate_bps"] + 1
+        for planned in network.plan["bottlenecks"].values()
+        for direction in ("forward", "reverse")
+    ) + sum(
+        2 * size // host["access_rate_bps"] + 1
+        for host in network.plan["hosts"].values()
+        if host["access_rate_bps"]
+    )
+    return longest
+
+
+def parse_rate(shown: str) -> float:
+    """The rate in bit/s of an HTB class as `tc class show` prints it; tc 6.1 has no JSON here."""
+    found = re.search(r" rate ([\d.]+)([KMGT]?)bit", shown)
+    assert found
+    number, unit = found.groups()
+    return float(number) * 1000.0 ** " KMGT".index(unit or " ")
+
+
+def check_links(network: Network) -> None:
+    """Read back rate and queue of every bottleneck.
+
+    Raises:
+        RunError: the kernel has something else in force than the plan.
+    """
+    for name, bottleneck in network.bottlenecks.items():
+        for direction in ("forward", "reverse"):
+            interface = getattr(bottleneck, direction)
+            planned = network.plan["bottlenecks"][name][direction]
+            where = interface.node.namespace
+            rate = parse_rate(kernel.run(["tc", "class", "show", "dev", interface.name], where))
+            if abs(rate - planned["rate_bps"]) > RATE_ROUNDING * planned["rate_bps"]:
+                raise RunError(
+                    f"{name} {direction}: the kernel shapes to {rate:.0f} bit/s, "
+                    f"the experiment says {planned['rate_bps']} bit/s"
+                )
+            shown = kernel.show_qdiscs("qdisc", "show", "dev", interface.name, where=where)
+            kinds = {q["handle"]: q for q in shown}
+            queue = kinds.get(links.QUEUE)
+            if not queue or queue["kind"] != planned["queue"]["kind"]:
+                raise RunError(
+                    f"{name} {direction}: the queue {planned['queue']['kind']} is not there"
+                )
+            limit = queue.get("options", {}).get("limit")
+            wanted, unit = planned["queue"]["limit"], planned["queue"]["limit_unit"]
+            if limit is not None and wanted not in (None, limit):
+                raise RunError(
+                    f"{name} {direction}: the kernel's queue holds {limit} {unit}, "
+                    f"the experiment says {wanted}"
+                )

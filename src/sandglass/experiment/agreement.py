@@ -1,0 +1,242 @@
+"""What the parts of an experiment must agree on, as far as they could be read."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from sandglass.errors import nearest
+from sandglass.experiment import units
+from sandglass.experiment.experiment import (
+    DCTCPS,
+    Bottleneck,
+    BottleneckOverride,
+    Flent,
+    Flow,
+    HostSettings,
+    Http,
+    Queue,
+    TcpFlow,
+)
+from sandglass.experiment.problems import KeyPath, Problem, where
+from sandglass.experiment.topology import TopologyFacts
+
+SECOND = 10**9
+TCP_CC = "net.ipv4.tcp_congestion_control"
+TCP_ECN = "net.ipv4.tcp_ecn"
+TCP_ECN_ASKS = ("1", "3", "4")  # values that request ECN: ip-sysctl.rst
+
+
+def disagreements(parts: Mapping[str, Any], facts: TopologyFacts | None) -> Iterable[Problem]:
+    """What is wrong between parts, as far as they could be read."""
+    flows: list[Flow | None] = parts["flows"] or []
+    hosts: dict[str, HostSettings | None] = parts["hosts"] or {}
+    yield from _check_times(flows, parts["duration"])
+    yield from _check_repeat(flows, parts)
+    yield from _check_spread(parts["rtt"], parts["rtt_spread"], hosts)
+    yield from _check_ecn(flows, hosts)
+    yield from _check_dctcp(flows, hosts)
+    yield from _check_bottlenecks(parts, facts)
+    if facts is not None:
+        yield from _check_hosts(flows, hosts, facts)
+        yield from _check_halves(parts, facts)
+
+
+def _check_times(flows: list[Flow | None], end: int | None) -> Iterable[Problem]:
+    if end is None:
+        return
+    whole = units.format_time(end)
+    for index, flow in enumerate(flows):
+        if flow is None:
+            continue
+        if flow.start + flow.start_within >= end:
+            start = units.format_time(flow.start + flow.start_within)
+            yield (
+                ("flows", index, "start"),
+                f"{start} is not before the end of the experiment: its duration is {whole}",
+            )
+        elif flow.duration is not None and flow.start + flow.start_within + flow.duration > end:
+            over = units.format_time(flow.start + flow.start_within + flow.duration)
+            yield (
+                ("flows", index, "duration"),
+                f"the flow would run until {over}, but the experiment ends at {whole}: "
+                "shorten the one or lengthen the other",
+            )
+        elif isinstance(flow, Flent) and (flow.duration or end - flow.start) % SECOND:
+            lasts = units.format_time(flow.duration or end - flow.start)
+            yield ("flows", index, "duration"), f"{lasts} is not whole seconds: flent counts those"
+
+
+def _check_repeat(flows: list[Flow | None], parts: Mapping[str, Any]) -> Iterable[Problem]:
+    """A repetition must end by itself, and leave nothing to the next."""
+    if parts["repeat"] in (None, 1):
+        return
+    if parts["record"]:
+        recorded = ", ".join(parts["record"])
+        yield ("record",), f"has {recorded}, but repetitions record flows alone: write record: []"
+    for index, flow in enumerate(flows):
+        if flow is not None and not flow.bounded:
+            may_have = "size" in type(flow).model_fields
+            said = "has no size" if may_have else f"{flow.workload} lasts for a time"
+            remedy = "give it a size" if may_have else "run each seed by itself"
+            text = f"{said}, but with repeat a flow must come to an end: {remedy}"
+            yield ("flows", index), text
+    bottleneck = parts["bottleneck"]
+    if bottleneck is not None and bottleneck.schedule:
+        yield ("bottleneck", "schedule"), "cannot stand beside repeat: run each seed by itself"
+
+
+def _check_spread(
+    rtt: int | None, spread: int | None, hosts: Mapping[str, HostSettings | None]
+) -> Iterable[Problem]:
+    if rtt is None or not spread:
+        return
+    least = min([rtt, *(host.rtt for host in hosts.values() if host and host.rtt is not None)])
+    if spread > least:
+        yield (
+            ("rtt_spread",),
+            f"{units.format_time(spread)} is more than the shortest round trip, "
+            f"{units.format_time(least)}: write less",
+        )
+
+
+def _check_ecn(
+    flows: list[Flow | None], hosts: Mapping[str, HostSettings | None]
+) -> Iterable[Problem]:
+    first: dict[str, tuple[int, bool]] = {}
+    for index, flow in enumerate(flows):
+        if not isinstance(flow, TcpFlow):
+            continue
+        before, ecn = first.setdefault(flow.opener, (index, flow.ecn))
+        if flow.ecn != ecn:
+            yield (
+                ("flows", index, "ecn"),
+                f"is {units.shown(flow.ecn)}, but flows[{before}], opened by the same host "
+                f"{flow.opener}, has {units.shown(ecn)}; Linux keeps it per host ({TCP_ECN}): "
+                "give both the same, or use two hosts",
+            )
+    for name, settings in hosts.items():
+        if settings is not None and name in first and TCP_ECN in settings.sysctls:
+            value = settings.sysctls[TCP_ECN]
+            index, ecn = first[name]
+            if ecn != (value in TCP_ECN_ASKS):
+                yield (
+                    ("hosts", name, "sysctls", TCP_ECN),
+                    f"{value} contradicts ecn: {units.shown(ecn)} of flows[{index}]: "
+                    "make them agree, or leave the sysctl out",
+                )
+
+
+def _check_dctcp(
+    flows: list[Flow | None], hosts: Mapping[str, HostSettings | None]
+) -> Iterable[Problem]:
+    """DCTCP is a protocol of both ends, and curl takes what its host has."""
+    for index, flow in enumerate(flows):
+        if not isinstance(flow, Http) or flow.cc not in DCTCPS:
+            continue
+        settings = hosts.get(flow.dst, HostSettings())
+        if settings is not None and settings.sysctls.get(TCP_CC) not in DCTCPS:
+            yield (
+                ("flows", index, "cc"),
+                f"is {flow.cc}, which the client needs too, and curl cannot choose: "
+                f"write {where(('hosts', flow.dst, 'sysctls'))}: {{{TCP_CC}: {flow.cc}}}",
+            )
+
+
+def _check_bottlenecks(parts: Mapping[str, Any], facts: TopologyFacts | None) -> Iterable[Problem]:
+    common: Bottleneck | None = parts["bottleneck"]
+    overrides: dict[str, BottleneckOverride | None] = parts["bottlenecks"] or {}
+    if facts is not None:
+        for name in overrides:
+            if name not in facts.bottlenecks:
+                yield ("bottlenecks", name), _absent(name, "bottleneck", facts.bottlenecks, facts)
+    if common is not None:
+        yield from _check_path(common, common, ("bottleneck",), parts)
+    for name, override in overrides.items():
+        if override is None:
+            continue
+        yield from _check_path(
+            override, common and common.overridden(override), ("bottlenecks", name), parts
+        )
+        for index, change in enumerate(override.schedule or []):
+            if change.rtt is not None:
+                yield (
+                    ("bottlenecks", name, "schedule", index, "rtt"),
+                    "the round trip belongs to the whole path: put it into bottleneck.schedule",
+                )
+
+
+def _check_path(
+    given: Bottleneck | BottleneckOverride,
+    merged: Bottleneck | None,
+    at: KeyPath,
+    parts: Mapping[str, Any],
+) -> Iterable[Problem]:
+    """Check the keys `given` at one place of the file, which in the end mean `merged`."""
+    end: int | None = parts["duration"]
+    for index, change in enumerate(given.schedule or []):
+        here = (*at, "schedule", index)
+        if change.at == 0:
+            yield (*here, "at"), "0s is the start: write the value into the bottleneck itself"
+        if end is not None and change.at >= end:
+            yield (
+                (*here, "at"),
+                f"{units.format_time(change.at)} is not before the end of the experiment: "
+                f"its duration is {units.format_time(end)}",
+            )
+        if change.reverse is not None and merged is not None and merged.reverse.rate is None:
+            yield (
+                (*here, "reverse"),
+                f"the reverse rate follows the forward rate: give {where((*at, 'reverse'))}.rate",
+            )
+    if parts["rtt"] == 0:
+        reverse = given.reverse.queue if given.reverse is not None else None
+        for place, queue in ((("queue",), given.queue), (("reverse", "queue"), reverse)):
+            for option in _in_bdp(queue):
+                yield (
+                    (*at, *place, option),
+                    "the BDP is 0 because rtt is 0: give packets, a size or a time",
+                )
+
+
+def _check_hosts(
+    flows: list[Flow | None], hosts: Iterable[str], facts: TopologyFacts
+) -> Iterable[Problem]:
+    for index, flow in enumerate(flows):
+        if flow is None:
+            continue
+        for key, name in (("from", flow.src), ("to", flow.dst)):
+            if name not in facts.hosts:
+                yield ("flows", index, key), _absent(name, "host", facts.hosts, facts)
+    for name in hosts:
+        if name not in facts.hosts:
+            yield ("hosts", name), _absent(name, "host", facts.hosts, facts)
+
+
+def _check_halves(parts: Mapping[str, Any], facts: TopologyFacts) -> Iterable[Problem]:
+    """Partners share an odd number of ns exactly; without partners both halves are the same."""
+    if all(host in facts.partner for host in facts.hosts):
+        return
+    text = "is an odd number of ns, which has no two equal halves: write an even one"
+    if (parts["rtt"] or 0) % 2:
+        yield ("rtt",), text
+    for name, settings in (parts["hosts"] or {}).items():
+        if settings is not None and (settings.rtt or 0) % 2:
+            yield ("hosts", name, "rtt"), text
+    for index, change in enumerate(parts["bottleneck"].schedule if parts["bottleneck"] else []):
+        if (change.rtt or 0) % 2:
+            yield ("bottleneck", "schedule", index, "rtt"), text
+
+
+def _in_bdp(queue: Queue | None) -> list[str]:
+    """The options of a queue that are given in BDP."""
+    if queue is None:
+        return []
+    limit = ["limit"] if queue.limit is not None and queue.limit.unit == "bdp" else []
+    return limit + [
+        option for option, value in queue.options.items() if str(value).rstrip().endswith("bdp")
+    ]
+
+
+def _absent(name: str, noun: str, there: Iterable[str], facts: TopologyFacts) -> str:
+    names = list(there)
+    several = ", ".join(names if len(names) <= 12 else [*names[:6], "...", *names[-3:]])
+    return f"no {noun} '{name}' in {facts.name}{nearest(name, names)} It has {several}"

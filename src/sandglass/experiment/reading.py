@@ -1,0 +1,237 @@
+"""The experiment file: YAML with units, read into plain numbers, or refused with reasons.
+
+`load` reads a file. What is wrong with it is gathered and reported at once, a line per problem,
+each with the file and the path of the key. `schema` is the JSON Schema of the file.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from sandglass.errors import UsageError, nearest
+from sandglass.experiment import document, topology, units
+from sandglass.experiment.agreement import disagreements
+from sandglass.experiment.experiment import (
+    BUILT_IN,
+    BottleneckOverride,
+    Custom,
+    Experiment,
+    Flow,
+    HostSettings,
+    flow_kind,
+)
+from sandglass.experiment.problems import (
+    EMPTY,
+    KeyPath,
+    Problem,
+    explain,
+    missing,
+    where,
+)
+from sandglass.experiment.topology import TopologyFacts
+from sandglass.install.builds import ROOT
+
+__all__ = ["Experiment", "load", "parse", "schema", "workloads"]
+
+# Parameters of the topologies that come with Sandglass, as the schema describes them.
+PARAMETERS: dict[str, Any] = {
+    "pairs": {
+        "type": "integer",
+        "minimum": 1,
+        "maximum": 100,
+        "default": 1,
+        "description": "dumbbell, dumbbell_ovs: pairs of hosts, s1 and d1, s2 and d2, ...",
+        "examples": [1],
+    },
+    "hops": {
+        "type": "integer",
+        "minimum": 1,
+        "maximum": 50,
+        "default": 2,
+        "description": "parking_lot: bottlenecks in a row, hop1, hop2, ...; s1 and d1 at its ends, "
+        "s2 and d2 around hop1, and so on.",
+        "examples": [3],
+    },
+    "arms": {
+        "type": "integer",
+        "minimum": 2,
+        "maximum": 100,
+        "default": 3,
+        "description": "star: hosts h1, h2, ..., each behind a bottleneck of its own, arm1, arm2, "
+        "... Forward is towards the host.",
+        "examples": [4],
+    },
+}
+
+
+def load(path: str | Path, overrides: Iterable[str] = (), seed: int | None = None) -> Experiment:
+    """Read an experiment file, with `key.path=value` overrides and, if given, another seed.
+
+    Raises UsageError, which lists everything that is wrong, a line each.
+    """
+    path = Path(path)
+    data = document.read(path)
+    changed = [document.override(data, text, path) for text in overrides]
+    if seed is not None:
+        data["seed"] = seed
+    return parse(data, path, changed)
+
+
+def parse(data: dict[str, Any], source: Path, changed: Iterable[KeyPath] = ()) -> Experiment:
+    """The experiment that a mapping describes. `source` names the file in messages.
+
+    Paths in it are relative to `source`. `changed` are the keys that the command line has set.
+    Raises UsageError.
+    """
+    data = {"title": source.stem} | data
+    problems: list[Problem] = []
+    parts = {key: _read_part(key, data, problems) for key in Experiment.model_fields}
+    facts = _topology(parts["topology"], data, source, problems)
+    problems += disagreements(parts, facts)
+    if problems or facts is None:
+        changed = list(changed)
+        raise UsageError("\n".join(_line(source, problem, changed) for problem in problems))
+    experiment = Experiment.model_validate(data)
+    experiment._facts = facts
+    return experiment
+
+
+def schema() -> dict[str, Any]:
+    """The JSON Schema of the experiment file, with a description of every key."""
+    described: dict[str, Any] = _tidy(Experiment.model_json_schema(by_alias=True))
+    described["properties"] |= PARAMETERS
+    described["required"].remove("title")
+    del described["additionalProperties"]
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Sandglass experiment",
+        "description": described.pop("description"),
+        **described,
+        # Only a topology of the user's own may have further parameters.
+        "if": {"properties": {"topology": {"type": "string", "pattern": r"\.py$"}}},
+        "else": {"propertyNames": {"enum": list(described["properties"])}},
+    }
+
+
+def _tidy(schema: Any) -> Any:
+    """Without what pydantic says for its own sake: null for absent keys, titles made of names."""
+    if isinstance(schema, list):
+        return [_tidy(item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    kept = {
+        key: _tidy(value)
+        for key, value in schema.items()
+        if not (key == "title" and isinstance(value, str)) and (key, value) != ("default", None)
+    }
+    if "anyOf" in kept:
+        present = [each for each in kept.pop("anyOf") if each != {"type": "null"}]
+        kept = (present[0] if len(present) == 1 else {"anyOf": present}) | kept
+    return kept
+
+
+def workloads() -> set[str]:
+    """The workloads by name, without flent's tests: the files in workloads/."""
+    files = (ROOT / "workloads").glob("[!_]*.py")
+    return {*BUILT_IN, *(path.stem for path in files)} - {"flent"}
+
+
+def _read_part(key: str, data: Mapping[str, Any], problems: list[Problem]) -> Any:
+    """The value of a top-level key, or None when it cannot be read, which goes to `problems`.
+
+    In a list or mapping of parts, those that cannot be read are None.
+    """
+    field = Experiment.model_fields[key]
+    if key not in data:
+        if field.is_required():
+            problems.append(((key,), missing(Experiment, key)))
+            return None
+        return field.get_default(call_default_factory=True)
+    value = data[key]
+    if value is None:
+        problems.append(((key,), EMPTY))
+        return None
+    if key == "flows" and isinstance(value, list) and value:
+        return [_read_flow(flow, (key, index), problems) for index, flow in enumerate(value)]
+    if key in ("hosts", "bottlenecks") and isinstance(value, dict):
+        part = HostSettings if key == "hosts" else BottleneckOverride
+        return {name: _read(part, each, (key, name), problems) for name, each in value.items()}
+    return _read(Annotated[field.annotation, field], value, (key,), problems)
+
+
+def _read_flow(value: Any, at: KeyPath, problems: list[Problem]) -> Flow | None:
+    known = workloads()
+    accepted = f"Use one of {', '.join(sorted(known))} or flent:<test>"
+    if not isinstance(value, dict):
+        text = f"{units.shown(value)} is not a flow: write {{workload: bulk, from: s1, to: d1}}"
+        problems.append((at, text))
+        return None
+    name = value.get("workload")
+    if name is None:
+        problems.append(((*at, "workload"), f"is missing. {accepted}"))
+        return None
+    kind = flow_kind(name)
+    if kind is Custom and str(name) not in known:
+        near = nearest(str(name), known)
+        problems.append(
+            ((*at, "workload"), f"unknown workload '{units.shown(name)}'{near} {accepted}")
+        )
+        return None
+    flow: Flow | None = _read(kind, value, at, problems)
+    return flow
+
+
+def _read(kind: Any, value: Any, at: KeyPath, problems: list[Problem]) -> Any | None:
+    try:
+        return TypeAdapter(kind).validate_python(value)
+    except ValidationError as error:
+        problems += [((*at, *inner), text) for inner, text in explain(error, Experiment)]
+        return None
+
+
+def _topology(
+    name: str | None, data: Mapping[str, Any], source: Path, problems: list[Problem]
+) -> TopologyFacts | None:
+    """The facts of the topology with its parameters, or None with the reason in `problems`."""
+    given = {key: data[key] for key in data if key not in Experiment.model_fields}
+    defaults = None
+    if name is not None:
+        if name.endswith(".py"):
+            name = str(source.parent / name)
+        try:
+            defaults = topology.facts(name, {})
+        except UsageError as error:
+            problems.append((("topology",), _sentence(error)))
+    known = [*Experiment.model_fields, *(defaults.params if defaults else {})]
+    for key in given:
+        # Without a topology only what resembles a key is surely wrong.
+        near = nearest(str(key), known)
+        if key not in known and (defaults or near):
+            problems.append(((str(key),), f"unknown key{near} Keys here: {', '.join(known)}"))
+    if name is None or defaults is None or not given.keys() <= defaults.params.keys():
+        return None
+    try:
+        return topology.facts(name, given)
+    except UsageError as error:
+        at = next((key for key in given if re.search(rf"\b{key}\b", error.message)), "topology")
+        problems.append(((at,), _sentence(error).removeprefix(f"{at}: ")))
+        return None
+
+
+def _sentence(error: UsageError) -> str:
+    return f"{error.message} {error.hint}" if error.hint else error.message
+
+
+def _line(source: Path, problem: Problem, changed: Iterable[KeyPath]) -> str:
+    at, text = problem
+    # The command line may have set the key, what holds it, or something in it.
+    by_hand = any(all(a == b for a, b in zip(at, path, strict=False)) for path in changed)
+    return f"{source}: {where(at)}: {text}{' (set by --set)' if by_hand else ''}"
+
+
+if __name__ == "__main__":
+    (ROOT / "docs" / "experiment.schema.json").write_text(json.dumps(schema(), indent=2) + "\n")

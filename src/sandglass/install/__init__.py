@@ -1,0 +1,1 @@
+"""What has to be on a machine: the lab kernel, modules, packages and programs."""

@@ -1,0 +1,240 @@
+"""Where set-up keeps what it made: the lab kernel, its modules, and unpacked programs.
+
+Nothing here needs more than the standard library, so that `kernel/build` runs on a bare Debian.
+"""
+
+import hashlib
+import json
+import os
+import re
+import shutil
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from sandglass.errors import SandglassError
+
+ROOT = Path(__file__).resolve().parents[3]
+DEFAULT_SERIES = "6.12"
+UNPACKED = ("netperf", "nginx")
+"""Programs that set-up unpacks here, by the names of their packages."""
+DECIDE_RUNS = (
+    "src/sandglass/agent",
+    "src/sandglass/experiment",
+    "src/sandglass/run",
+    "topologies",
+    "workloads",
+)
+"""The folders whose code decides what a run leaves, besides the kernel and its modules."""
+SETUP_HINT = "run `./sandglass setup`"
+
+
+@dataclass(frozen=True)
+class LabKernel:
+    """A kernel built for the lab, with the modules and the init that were built for it."""
+
+    linux: Path
+    """The User-Mode-Linux executable."""
+    init: Path
+    """The static program that the kernel starts as process 1."""
+    modules: list[Path]
+    """Out-of-tree modules (*.ko), in the order of their names, as modprobe -d expects them."""
+    tc: Path
+    """The directory of tc's plugins, its own and ours."""
+    release: str
+    """What `uname -r` says inside."""
+    build: str
+    """12 hex digits over source version, configuration, patches and init."""
+    module_builds: dict[str, str]
+    """12 hex digits over the sources of each module, by its name."""
+    info: dict[str, str | list[str]]
+    """build.json: source, compiler, config hash, patches."""
+
+
+def directory() -> Path:
+    """The cache: $SANDGLASS_CACHE, else sandglass below the user's cache directory."""
+    if chosen := os.environ.get("SANDGLASS_CACHE"):
+        return Path(chosen).absolute()
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base).absolute() / "sandglass"
+
+
+def series() -> str:
+    """The kernel series in use: $SANDGLASS_KERNEL, else 6.12."""
+    return os.environ.get("SANDGLASS_KERNEL") or DEFAULT_SERIES
+
+
+def patches(kernel: str) -> list[Path]:
+    """Our patches for a series, in the order they are applied."""
+    return sorted((ROOT / "kernel" / "patches" / kernel).glob("*.patch"))
+
+
+def module_directories() -> list[Path]:
+    """Where out-of-tree modules lie: kmods/, and the directory $SANDGLASS_KMODS of a user's own.
+
+    Raises SandglassError when there is no module in that.
+    """
+    directories = [ROOT / "kmods"]
+    if chosen := os.environ.get("SANDGLASS_KMODS"):
+        directories.append(Path(chosen).absolute())
+        if not any(directories[1].glob("*/Kbuild")):
+            raise SandglassError(
+                f"SANDGLASS_KMODS: there is no module in {chosen}",
+                "name a directory laid out as kmods/ is: MODULE/Kbuild and its sources beside it",
+            )
+    return directories
+
+
+def placed(path: Path) -> Path:
+    """A source's name wherever the repository lies, such as kmods/tcp_abe/abe.h.
+
+    Modules of a user's own have theirs in the same tree, in which all are built.
+    """
+    for directory in module_directories():
+        if path.is_relative_to(directory):
+            return "kmods" / path.relative_to(directory)
+    return path.relative_to(ROOT)
+
+
+def module_sources() -> list[Path]:
+    """Everything that out-of-tree modules are built from, without what a build leaves behind.
+
+    Raises SandglassError when a module or a shared header of the user's is called as one of ours.
+    """
+    kept = {"Kbuild", "Makefile"}
+    found: dict[Path, Path] = {}
+    for directory in module_directories():
+        for path in directory.rglob("*"):
+            whole = path.parent == directory != ROOT / "kmods"  # builds a user's directory alone
+            if path.suffix not in {".c", ".h"} and (path.name not in kept or whole):
+                continue
+            if not path.name.endswith(".mod.c") and found.setdefault(placed(path), path) != path:
+                raise SandglassError(
+                    f"SANDGLASS_KMODS: {placed(path)} is there already", "rename it"
+                )
+    return [found[name] for name in sorted(found)]
+
+
+def modules() -> dict[str, list[Path]]:
+    """The out-of-tree modules by name, each with all that it is built from.
+
+    That is its own directory, and the headers that it includes from the one above.
+    """
+    sources = {placed(path): path for path in module_sources()}
+    found = {}
+    for kbuild in (name for name in sources if name.match("kmods/*/Kbuild")):
+        own = [path for name, path in sources.items() if name.is_relative_to(kbuild.parent)]
+        text = "".join(path.read_text() for path in own)
+        shared = set(re.findall(r'^#include "\.\./(\w+\.h)"', text, re.M))
+        found[kbuild.parent.name] = own + [sources[Path("kmods") / name] for name in sorted(shared)]
+    return found
+
+
+def module_builds() -> dict[str, str]:
+    """12 hex digits over the sources of each out-of-tree module, by its name."""
+    return {name: fingerprint(sources) for name, sources in modules().items()}
+
+
+def aliases(sources: Iterable[Path]) -> set[str]:
+    """The names that a module is loaded by besides its own."""
+    text = "".join(source.read_text() for source in sources)
+    return set(re.findall(r'^MODULE_ALIAS\("(\w+)"\);', text, re.M))
+
+
+def module_pattern(sources: Iterable[Path]) -> re.Pattern[str]:
+    """Finds a module in the text of an experiment, by any of its names."""
+    return re.compile(rf"\b({'|'.join(sorted(module_names(sources)))})\b")
+
+
+def module_names(sources: Iterable[Path]) -> set[str]:
+    """What an experiment may call a module by: its aliases, with and without 'tcp_' or 'sch_'."""
+    sources = list(sources)
+    found = aliases(sources) | {sources[0].parent.name}
+    return found | {name.removeprefix("tcp_").removeprefix("sch_") for name in found}
+
+
+def fingerprint(files: Iterable[Path], *more: str) -> str:
+    """12 hex digits that change when a file's name or content, or one of the strings, does."""
+    digest = hashlib.sha256()
+    for path in files:
+        content = path.read_bytes()
+        digest.update(f"{placed(path)}\0{len(content)}\0".encode() + content)
+    for text in more:
+        digest.update(text.encode() + b"\0")
+    return digest.hexdigest()[:12]
+
+
+def kernel_key(kernel: str) -> str:
+    """What the kernel proper is made from, the source's own version left out."""
+    return fingerprint([ROOT / "kernel" / "lab.config", *patches(kernel)])
+
+
+def built_kernel(kernel: str) -> Path | None:
+    """The directory of the newest kernel built of a series from today's configuration."""
+    found = (directory() / "kernels").glob(f"{kernel}.*-{kernel_key(kernel)}/build.json")
+    newest = max(found, key=lambda path: path.stat().st_mtime_ns, default=None)
+    return newest.parent if newest else None
+
+
+def kernel_build(kernel_directory: Path) -> str:
+    """12 hex digits over what every run shares: the kernel proper, and init."""
+    return fingerprint([ROOT / "kernel" / "init.c"], kernel_directory.name)
+
+
+def guest_key(kernel_directory: Path) -> str:
+    """What modules and init are made from, and the kernel that they were made for."""
+    sources = [ROOT / "kernel" / "init.c", *module_sources()]
+    return fingerprint(sources, kernel_directory.name)
+
+
+def lab_kernel() -> LabKernel:
+    """The lab kernel built from today's sources.
+
+    Raises SandglassError when set-up has not built it, or the sources changed since.
+    """
+    kernel = series()
+    home = built_kernel(kernel)
+    if home is None:
+        raise SandglassError(f"the lab kernel (Linux {kernel}) is not built yet", SETUP_HINT)
+    guest = home / guest_key(home)
+    if not guest.is_dir():
+        raise SandglassError("the lab kernel's modules and init are not built yet", SETUP_HINT)
+    info = json.loads((home / "build.json").read_text())
+    return LabKernel(
+        linux=home / "linux",
+        init=guest / "init",
+        modules=sorted(guest.glob(f"lib/modules/{info['release']}/*.ko")),
+        tc=guest / "lib" / "tc",
+        release=info["release"],
+        build=kernel_build(home),
+        module_builds=module_builds(),
+        info=info,
+    )
+
+
+def lab_build() -> str:
+    """What decides every run besides its experiment: kernel, recorder, agent, nets and workloads.
+
+    12 hex digits. The modules that a run needs are its own matter; whether all others are built for
+    the kernel changes nothing.
+    """
+    kernel = built_kernel(series())
+    code = [path for folder in DECIDE_RUNS for path in sorted((ROOT / folder).rglob("*.py"))]
+    build = kernel_build(kernel) if kernel else "not built"
+    return fingerprint(code, build, module_builds()["recorder"])
+
+
+def program(name: str) -> Path:
+    """A program that experiments need: the host's own, else the one that set-up unpacked.
+
+    Raises SandglassError when neither is there.
+    """
+    if found := shutil.which(name, path=search_path()):
+        return Path(found)
+    raise SandglassError(f"the program {name} is missing", SETUP_HINT)
+
+
+def search_path() -> str:
+    """PATH inside the lab: Debian's directories first, then what set-up unpacked."""
+    unpacked = directory() / "programs" / "usr" / "bin"
+    return f"/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:{unpacked}"

@@ -1,0 +1,160 @@
+"""Fetch single Debian packages without root and without touching the host's apt.
+
+The lab needs a few packages that a host's own apt cannot or should not install: a kernel's source,
+a newer suite's kernel, nginx, which would start a daemon, and netperf, which would too and lies in
+bookworm's non-free.
+They are downloaded with a private apt configuration, derived from the host's own sources.
+"""
+
+import os
+import re
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+from sandglass.errors import SandglassError
+from sandglass.install import builds
+
+LATER_SUITES = ("trixie", "forky", "sid")
+APT_ETC = Path("/etc/apt")
+OPTION_NAMES = {"arch": "Architectures", "lang": "Languages", "target": "Targets"}
+
+Stanza = dict[str, str]
+
+
+def fetch(package: str, *, later_suites: bool = False) -> Path:
+    """The package's .deb in the cache, downloaded on first use.
+
+    With `later_suites`, a package that the host's own suite lacks is taken from the first that
+    has it of those that follow. Raises SandglassError when it is nowhere to be had or the
+    download fails.
+    """
+    archive = builds.directory() / "debs"
+    if kept := newest(archive, package):
+        return kept
+    partial = archive / "partial"
+    partial.mkdir(parents=True, exist_ok=True)
+    own = codename()
+    later = [suite for suite in LATER_SUITES if suite != own] if later_suites else []
+    for suite in [own, *later]:
+        print(f"looking for {package} in Debian {suite}", flush=True)
+        options = private_apt(suite)
+        apt("apt-get", "update", options=options, folder=partial)
+        if not apt("apt-cache", "madison", package, options=options, folder=partial):
+            continue
+        print(f"downloading {package}", flush=True)
+        apt("apt-get", "download", package, options=options, folder=partial)
+        if found := newest(partial, package):
+            return found.rename(archive / found.name)
+    raise SandglassError(f"Debian has no package {package}", f"sources: {APT_ETC}")
+
+
+def version(deb: Path) -> str:
+    """The package's version, such as 6.12.117-1~deb12u1."""
+    command = ["dpkg-deb", "--field", str(deb), "Version"]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+
+def unpack(deb: Path, target: Path) -> None:
+    """Lay the package's files below `target`; nothing of it is run."""
+    target.mkdir(parents=True, exist_ok=True)
+    subprocess.run(["dpkg-deb", "--extract", str(deb), str(target)], check=True)
+
+
+def newest(folder: Path, package: str) -> Path | None:
+    debs = folder.glob(f"{package}_*.deb")
+    return max(debs, key=lambda path: path.stat().st_mtime_ns, default=None)
+
+
+def apt(tool: str, *arguments: str, options: list[str], folder: Path) -> str:
+    """What a tool of apt's printed, run in `folder`; raises SandglassError with its own words."""
+    command = [tool, "-q", *options, *arguments]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    if done.returncode:
+        words = [line for line in done.stderr.splitlines() if line.startswith("E:")]
+        reason = "\n  ".join(words) or done.stderr.strip()
+        raise SandglassError(f"{tool} {' '.join(arguments)} failed", reason)
+    return done.stdout
+
+
+def private_apt(suite: str) -> list[str]:
+    """Options that point apt-get at sources, lists and caches of our own."""
+    home = builds.directory() / "apt" / suite
+    for name in ("lists/partial", "cache/archives/partial"):
+        (home / name).mkdir(parents=True, exist_ok=True)
+    sources = home / "debian.sources"
+    sources.write_text(private_sources(suite))
+    settings = {
+        "Dir::Etc::sourcelist": str(sources),
+        "Dir::Etc::sourceparts": "/dev/null",
+        "Dir::Etc::preferences": "/dev/null",
+        "Dir::Etc::preferencesparts": "/dev/null",
+        "Dir::State::lists": str(home / "lists"),
+        "Dir::Cache": str(home / "cache"),
+        "Acquire::Languages": "none",
+    }
+    if os.geteuid() == 0:
+        # apt's own user could not write into root's cache directory
+        settings["APT::Sandbox::User"] = "root"
+    return [word for key, value in settings.items() for word in ("-o", f"{key}={value}")]
+
+
+def private_sources(suite: str) -> str:
+    """The host's Debian sources with non-free added, or its mirror's of another suite (deb822).
+
+    Raises SandglassError when the host has no source of its own release.
+    """
+    own = codename()
+    stanzas = [s for s in host_sources() if any(x.startswith(own) for x in s["Suites"].split())]
+    if not stanzas:
+        raise SandglassError(
+            f"no source of Debian {own} in {APT_ETC}",
+            "Sandglass needs a Debian host: run it in the container or the virtual machine",
+        )
+    if suite != own:
+        mirror = next((s for s in stanzas if own in s["Suites"].split()), stanzas[0])
+        stanzas = [{**mirror, "Suites": suite}]
+    wanted = {"Types": "deb", "Components": "main non-free", "Targets": "Packages"}
+    texts = ("\n".join(f"{k}: {v}" for k, v in {**s, **wanted}.items()) for s in stanzas)
+    return "\n\n".join(texts) + "\n"
+
+
+def codename() -> str:
+    """The host's release name, such as bookworm."""
+    found = re.search(r"^VERSION_CODENAME=(\w+)", Path("/etc/os-release").read_text(), re.M)
+    return found[1] if found else "unknown"
+
+
+def host_sources() -> Iterator[Stanza]:
+    """The host's binary sources of component main, in both of apt's formats."""
+    files = [APT_ETC / "sources.list", *sorted((APT_ETC / "sources.list.d").glob("*"))]
+    for path in files:
+        if path.suffix not in {".list", ".sources"} or not path.is_file():
+            continue
+        parse = deb822 if path.suffix == ".sources" else one_line
+        for stanza in parse(path.read_text()):
+            usable = "deb" in stanza.get("Types", "").split()
+            if usable and "main" in stanza.get("Components", "").split():
+                yield stanza
+
+
+def deb822(text: str) -> Iterator[Stanza]:
+    """Stanzas of a .sources file; a field may go on over lines that begin with a space."""
+    lines = (line for line in text.splitlines() if not line.startswith("#"))
+    for block in re.split(r"\n\s*\n", "\n".join(lines)):
+        fields = re.findall(r"^([\w-]+):[ \t]*(.*(?:\n[ \t].*)*)", block, re.M)
+        stanza = {key.title(): value for key, value in fields}
+        if stanza and stanza.pop("Enabled", "yes").strip() != "no":
+            stanza["URIs"] = stanza.pop("Uris", "")
+            yield stanza
+
+
+def one_line(text: str) -> Iterator[Stanza]:
+    """Stanzas of a .list file: `deb [option=value …] URI suite component …`."""
+    pattern = re.compile(r"^\s*(deb\S*)\s+(?:\[([^]]*)\]\s+)?(\S+)\s+(\S+)\s+([^#\n]+)", re.M)
+    for kind, options, uri, suite, components in pattern.findall(text):
+        stanza = {"Types": kind, "URIs": uri, "Suites": suite, "Components": components.strip()}
+        for option in options.split():
+            name, _, value = option.partition("=")
+            stanza[OPTION_NAMES.get(name, name.title())] = value.replace(",", " ")
+        yield stanza

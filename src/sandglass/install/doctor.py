@@ -1,0 +1,183 @@
+"""What Sandglass needs of a machine, and what of it is there."""
+
+import ctypes
+import mmap
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from sandglass.errors import SandglassError
+from sandglass.install import builds, setup_lab
+
+LAB_MEMORY_MB = 1024
+CACHE_FREE_MB = 4096
+PTRACE_TRACEME = 0
+PIPE_WIDTH = 200
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing needed: what was found of it, and when it is missing what to do."""
+
+    thing: str
+    found: str
+    """A version or an amount; empty when it is missing."""
+    remedy: str = ""
+    """What to do; also where something is found but not as good as it should be."""
+    needed: bool = True
+
+
+def examine() -> list[Finding]:
+    """Everything Sandglass needs, in the order in which it is set up."""
+    return [*machine(), *packages(), python_packages(), *programs(), lab_kernel()]
+
+
+def report(findings: list[Finding]) -> bool:
+    """Print the table; true when nothing needed is missing."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for column in ("", "needed"):
+        table.add_column(column, no_wrap=True)
+    table.add_column("found", overflow="fold")
+    table.add_column("what to do", overflow="fold")
+    for finding in findings:
+        mark = "ok" if finding.found else "missing" if finding.needed else "-"
+        table.add_row(mark, finding.thing, finding.found, finding.remedy)
+    # a pipe has no width of its own: there, a row stays a line
+    Console(width=None if sys.stdout.isatty() else PIPE_WIDTH).print(table)
+    return all(finding.found or not finding.needed for finding in findings)
+
+
+def machine() -> Iterator[Finding]:
+    """The host itself; what it lacks, set-up cannot install.
+
+    The cache is written to only while there is no lab kernel.
+    """
+    kind = f"{platform.system()} {platform.machine()}"
+    yield Finding(
+        "Linux on x86-64",
+        f"{kind} {platform.release()}" if kind == "Linux x86_64" else "",
+        "" if kind == "Linux x86_64" else f"this is {kind}: the lab kernel needs an x86-64 host",
+    )
+    yield Finding("processors", str(len(os.sched_getaffinity(0))))
+    flags = Path("/proc/cpuinfo").read_text()
+    yield Finding("processor state with AMX", "yes" if "amx_tile" in flags else "no")
+    memory = available_memory_mb()
+    yield Finding(
+        f"{LAB_MEMORY_MB} MB of free memory",
+        f"{memory} MB" if memory >= LAB_MEMORY_MB else "",
+        "" if memory >= LAB_MEMORY_MB else f"only {memory} MB are free: end something else",
+    )
+    temporary = tempfile.gettempdir()
+    yield Finding(
+        "temporary directory, exec",
+        temporary if executable(Path(temporary)) else "",
+        "" if executable(Path(temporary)) else f"{temporary} is noexec: set TMPDIR",
+    )
+    yield Finding(
+        "ptrace of own processes",
+        "allowed" if ptrace_allowed() else "",
+        "" if ptrace_allowed() else "a seccomp profile, or kernel.yama.ptrace_scope=3, forbids it",
+    )
+    home = builds.directory()
+    existing = next(path for path in (home, *home.parents) if path.exists())
+    free = shutil.disk_usage(existing).free // 2**20
+    yield Finding(
+        "cache directory",
+        str(home) if os.access(existing, os.W_OK) else "",
+        ""
+        if free >= CACHE_FREE_MB
+        else f"{free} MB are free, a build of the kernel takes {CACHE_FREE_MB} MB",
+        needed=not lab_kernel().found,
+    )
+
+
+def packages() -> Iterator[Finding]:
+    """Debian packages of setup's lists, with what each is for where it is missing.
+
+    Those to build with are needed only while there is no lab kernel.
+    """
+    for listed in ("packages.txt", "packages-build.txt"):
+        text = (builds.ROOT / "setup" / listed).read_text()
+        wanted = dict(re.findall(r"^([a-z0-9][a-z0-9.+-]*)\s+(.*)$", text, re.M))
+        installed = installed_packages(list(wanted))
+        needed = listed == "packages.txt" or not lab_kernel().found
+        for name, purpose in wanted.items():
+            version = installed.get(name, "")
+            remedy = "" if version else f"sudo ./sandglass setup --system ({purpose})"
+            yield Finding(f"package {name}", version, remedy, needed)
+
+
+def installed_packages(names: list[str]) -> dict[str, str]:
+    """Versions of those packages that are installed; none on a system without dpkg."""
+    if not shutil.which("dpkg-query"):
+        return {}
+    layout = "-f=${db:Status-Status} ${Package} ${Version}\n"
+    command = ["dpkg-query", "-W", layout, *names]
+    answer = subprocess.run(command, capture_output=True, text=True, check=False).stdout
+    rows = (line.split() for line in answer.splitlines())
+    return {row[1]: row[2] for row in rows if row[:1] == ["installed"]}
+
+
+def python_packages() -> Finding:
+    """The Python environment against requirements.lock."""
+    differing = setup_lab.differing("requirements.lock")
+    if differing:
+        return Finding("Python packages as locked", "", f"differ: {' '.join(differing)}")
+    return Finding("Python packages as locked", f"yes, Python {platform.python_version()}")
+
+
+def programs() -> Iterator[Finding]:
+    """The host's netperf and nginx, or those that set-up unpacked."""
+    for name in builds.UNPACKED:
+        try:
+            path = builds.program(name)
+        except SandglassError as error:
+            yield Finding(name, "", error.hint or "")
+            continue
+        done = subprocess.run([path, "-V"], capture_output=True, text=True, check=False)
+        version = re.search(r"version:? (?:nginx/)?(\S+)", done.stdout + done.stderr)
+        yield Finding(name, version[1] if version else str(path))
+
+
+def lab_kernel() -> Finding:
+    """The lab kernel built from today's sources."""
+    try:
+        kernel = builds.lab_kernel()
+    except SandglassError as error:
+        return Finding("lab kernel", "", f"{error.hint}: {error.message}")
+    return Finding("lab kernel", f"{kernel.release}, build {kernel.build}")
+
+
+def available_memory_mb() -> int:
+    found = re.search(r"^MemAvailable:\s+(\d+) kB", Path("/proc/meminfo").read_text(), re.M)
+    return int(found[1]) // 1024 if found else 0
+
+
+def executable(directory: Path) -> bool:
+    """Whether a file there may be mapped as code, as the lab's memory is."""
+    with tempfile.TemporaryFile(dir=directory) as file:
+        file.truncate(mmap.PAGESIZE)
+        try:
+            access = mmap.PROT_READ | mmap.PROT_EXEC
+            mmap.mmap(file.fileno(), mmap.PAGESIZE, mmap.MAP_SHARED, access).close()
+        except PermissionError:
+            return False
+    return True
+
+
+def ptrace_allowed() -> bool:
+    """Whether a child may be traced, as the lab kernel traces its processes: tries it."""
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if ctypes.CDLL(None).ptrace(PTRACE_TRACEME, 0, 0, 0) == 0 else 1)
+    return os.waitpid(child, 0)[1] == 0

@@ -1,0 +1,1 @@
+"""Papers: their grids of runs, figures, verdicts and reports."""

@@ -1,0 +1,185 @@
+"""The steps between runs and report, as the rules of the Snakefile call them.
+
+    steps table abe fig03 quick     runs     -> fig03.csv, fig03.json
+    steps plot abe fig03            table    -> fig03.svg, fig03.png
+    steps judge abe fig03           table    -> fig03.verdicts.csv
+    steps collect abe               verdicts -> verdicts.csv
+    steps runs abe quick            runs     -> runs.csv
+    steps report abe [FIGURE]       all      -> report.html or FIGURE.html
+
+All read and write below results/ in the working directory.
+"""
+
+import dataclasses
+import importlib
+import json
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Annotated, Protocol, cast
+
+import polars as pl
+import polars.selectors as cs
+import typer
+from plotnine import ggplot
+
+from sandglass.errors import SandglassError, UsageError
+from sandglass.install import builds
+from sandglass.papers import grid, report, verdicts
+from sandglass.results import series, style
+from sandglass.results.series import Provenance, Run
+
+DIGITS = 10
+"""Significant digits of the floats in a table."""
+
+app = typer.Typer(add_completion=False, no_args_is_help=True, help=__doc__)
+
+Paper = Annotated[str, typer.Argument(help="A folder in pipelines/, such as abe.")]
+FigureName = Annotated[str, typer.Argument(help="A figure of the paper, such as fig03.")]
+
+
+class FigureModule(Protocol):
+    """What pipelines/PAPER/FIGURE.py holds."""
+
+    METRICS: Sequence[verdicts.Metric]
+
+    @staticmethod
+    def table(runs: Sequence[Run]) -> pl.DataFrame:
+        """The numbers behind the figure."""
+
+    @staticmethod
+    def plot(table: pl.DataFrame) -> ggplot:
+        """The figure, without title, caption and theme."""
+
+
+def module(paper: str, figure: str) -> FigureModule:
+    """The figure's own code. Raises UsageError when there is none."""
+    path = grid.PIPELINES / paper / f"{figure}.py"
+    if not path.is_file():
+        raise UsageError(f"{path} does not exist: {figure} has no table, plot and metrics")
+    # The pipelines belong to the checkout, not to the installed package.
+    if str(builds.ROOT) not in sys.path:
+        sys.path.insert(0, str(builds.ROOT))
+    return cast(FigureModule, importlib.import_module(f"pipelines.{paper}.{figure}"))
+
+
+def output(paper: str, name: str) -> Path:
+    """Where a result of the pipeline lies."""
+    return Path("results") / paper / name
+
+
+def _source(paper: str, figure: str) -> Provenance:
+    return Provenance(**json.loads(output(paper, f"{figure}.json").read_text()))
+
+
+def _table(paper: str, figure: str) -> pl.DataFrame:
+    return pl.read_csv(output(paper, f"{figure}.csv"), infer_schema_length=None)
+
+
+@app.command()
+def table(paper: Paper, figure: FigureName, profile: str) -> None:
+    """Make the table behind a figure from its runs, and note where they come from."""
+    points = grid.points(paper, figure, profile)
+    runs = [
+        series.load(point.directory(paper), {"experiment": point.experiment, **point.axes})
+        for point in points
+    ]
+    source = series.provenance(runs, paper, figure, profile)
+    rows = module(paper, figure).table(runs)
+    if rows.is_empty():
+        raise SandglassError(f"the table of {figure} is empty, though it has {len(runs)} runs")
+    output(paper, f"{figure}.json").write_text(
+        json.dumps(dataclasses.asdict(source), indent=2) + "\n"
+    )
+    rounded(rows).write_csv(output(paper, f"{figure}.csv"))
+
+
+def rounded(rows: pl.DataFrame) -> pl.DataFrame:
+    """A table that is the same on every machine, to the last digit that it shows.
+
+    In which order Polars adds floats depends on processors and load, and the sixteenth digit of a
+    sum on that order.
+    """
+    return rows.with_columns(cs.float().round_sig_figs(DIGITS))
+
+
+@app.command()
+def plot(paper: Paper, figure: FigureName) -> None:
+    """Draw a figure from its table."""
+    about = grid.figures(paper).figures[figure]
+    caption = style.caption(about.caption, about.setup.redesign, _source(paper, figure))
+    drawn = module(paper, figure).plot(_table(paper, figure))
+    style.save(style.finish(drawn, about.title, caption), output(paper, figure))
+
+
+@app.command()
+def judge(paper: Paper, figure: FigureName) -> None:
+    """Judge a figure's claims from its table."""
+    found = verdicts.judge(
+        verdicts.claims(paper, figure),
+        _table(paper, figure),
+        module(paper, figure).METRICS,
+        paper=grid.figures(paper).paper,
+        figure=figure,
+        profile=_source(paper, figure).profile,
+    )
+    verdicts.frame(found).write_csv(output(paper, f"{figure}.verdicts.csv"))
+
+
+def _verdicts(paper: str, figure: str) -> list[verdicts.Verdict]:
+    return verdicts.read(output(paper, f"{figure}.verdicts.csv"))
+
+
+@app.command()
+def collect(paper: Paper) -> None:
+    """Put the verdicts of all figures into one table."""
+    found = [v for figure in grid.figures(paper).figures for v in _verdicts(paper, figure)]
+    verdicts.frame(found).write_csv(output(paper, "verdicts.csv"))
+
+
+@app.command("runs")
+def list_runs(paper: Paper, profile: str) -> None:
+    """List all runs behind a paper's figures, with their digests and times."""
+    found = [
+        point
+        for figure in grid.figures(paper).figures
+        for point in grid.points(paper, figure, profile)
+    ]
+    series.listing(paper, found).write_csv(output(paper, "runs.csv"))
+
+
+@app.command("report")
+def write_report(
+    paper: Paper, figure: Annotated[str | None, typer.Argument(help="Only this figure.")] = None
+) -> None:
+    """Write the page with figures, set-up and verdicts."""
+    about = grid.figures(paper)
+    shown = [figure] if figure else list(about.figures)
+    sections = [
+        report.Section(
+            name=name,
+            about=about.figures[name],
+            image=output(paper, f"{name}.svg").read_bytes(),
+            source=_source(paper, name),
+            verdicts=_verdicts(paper, name),
+        )
+        for name in shown
+    ]
+    runs = None if figure else pl.read_csv(output(paper, "runs.csv"), infer_schema_length=None)
+    page = report.page(about, sections, runs)
+    output(paper, f"{figure or 'report'}.html").write_text(page)
+
+
+def main(run: Callable[[], object] = app) -> None:
+    """Run a step; a failure is one message, without a traceback."""
+    try:
+        run()
+    except SandglassError as error:
+        print(f"error: {error.message}", file=sys.stderr)
+        if error.hint:
+            print(f"hint: {error.hint}", file=sys.stderr)
+        sys.exit(error.exit_code)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,143 @@
+"""Runs drawn beside each other: what the bottleneck carried, and how long packets waited there."""
+
+from collections.abc import Sequence
+from itertools import starmap
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+from plotnine import (
+    aes,
+    expand_limits,
+    facet_wrap,
+    geom_line,
+    ggplot,
+    labs,
+    scale_color_manual,
+    scale_linetype_manual,
+)
+from rich.console import Console
+from rich.table import Table
+
+from sandglass.errors import UsageError
+from sandglass.results import series, show, style
+
+STEP_NS = 500_000_000
+QUANTILES = 200
+THROUGHPUT = "Throughput (Mb/s) against time (s)"
+WAIT = "Share of packets against queueing delay (ms)"
+
+
+def load(directories: Sequence[Path]) -> dict[str, series.Run]:
+    """Runs by the names that they have in the figure: backend, kernel, and seeds that differ.
+
+    Raises UsageError where there is no run, or two have the same name.
+    """
+    runs: dict[str, series.Run] = {}
+    for directory in directories:
+        document = show.read(directory)
+        name = f"{document['backend']}: Linux {document['kernel']['release']}"
+        if document["seed"] != 1:
+            name += f", seed {document['seed']}"
+        if name in runs:  # the same machine: their directories tell them apart
+            name += f", {directory.name}"
+        if name in runs:
+            raise UsageError(f"{directory} is given twice")
+        runs[name] = series.load(directory, {})
+    return runs
+
+
+def curves(name: str, run: series.Run) -> pl.DataFrame:
+    """Columns run, panel, x, y: throughput in steps of 500 ms, distribution of queueing delays.
+
+    Of the first bottleneck, in forward direction.
+    """
+    bottleneck = next(iter(run.document["bottlenecks"]))
+    duration_ns = round(run.document["virtual_s"] * 1e9)
+    packets = series.forward(run, bottleneck)
+    carried = series.bytes_departed(packets, STEP_NS, duration_ns).select(
+        panel=pl.lit(THROUGHPUT),
+        x=pl.col("time_ns") / 1e9,
+        y=pl.col("bytes").diff() * 8 / STEP_NS * 1e3,
+    )
+    waits = (
+        packets.filter(pl.col("dequeue_ns").is_between(0, duration_ns))
+        .select(pl.col("sojourn_ns") / 1e6)
+        .collect()
+        .to_series()
+    )
+    shares = [number / QUANTILES for number in range(QUANTILES + 1)]
+    waited = pl.DataFrame(
+        {
+            "panel": [WAIT] * len(shares),
+            "x": [waits.quantile(share) for share in shares],
+            "y": shares,
+        }
+    )
+    both = pl.concat([carried.drop_nulls(), waited], how="vertical_relaxed")
+    return both.select(pl.lit(name).alias("run"), "panel", "x", "y")
+
+
+def table(runs: dict[str, series.Run]) -> pl.DataFrame:
+    """A row per run: what is measured of its first bottleneck, columns as in run.json."""
+    rows: list[dict[str, Any]] = []
+    for name, run in runs.items():
+        bottleneck = next(iter(run.document["bottlenecks"].values()))
+        delays = bottleneck.get("queue_delay_ms") or {}
+        rows.append(
+            {
+                "run": name,
+                "backend": run.document["backend"],
+                "goodput_mbit": sum(flow["goodput_mbit"] or 0 for flow in run.document["flows"]),
+                "utilisation": bottleneck.get("utilisation"),
+                "packets": bottleneck.get("packets"),
+                "drops": bottleneck.get("drops"),
+                "marks": bottleneck.get("marks"),
+                **{f"delay_{key}_ms": delays.get(key) for key in ("mean", "median", "p99", "max")},
+            }
+        )
+    return pl.DataFrame(rows)
+
+
+def draw(runs: dict[str, series.Run]) -> ggplot:
+    """A line per run in two panels."""
+    order = pl.Enum(list(runs))
+    shown = pl.concat([curves(name, run) for name, run in runs.items()]).with_columns(
+        pl.col("run").cast(order), pl.col("panel").cast(pl.Enum([THROUGHPUT, WAIT]))
+    )
+    plot: ggplot = (
+        ggplot(shown, aes("x", "y", color="run", linetype="run"))
+        + facet_wrap("panel", scales="free", ncol=1)
+        + geom_line()
+        + expand_limits(y=0)
+        + scale_color_manual(style.PALETTE)
+        + scale_linetype_manual(style.LINES)
+        + labs(x="", y="", color="", linetype="")
+    )
+    titles = list(dict.fromkeys(run.document["title"] for run in runs.values()))
+    return style.finish(plot, " | ".join(titles), "\n".join(starmap(origin, runs.items())))
+
+
+def origin(name: str, run: series.Run) -> str:
+    """Where a run's numbers come from, in a line."""
+    digest = run.document["digest"]
+    kept = f"digest {digest[:16]}" if digest else "in real time, so without a digest"
+    return f"{name}: seed {run.document['seed']}, {kept}."
+
+
+def compare(directories: Sequence[Path], stem: Path) -> None:
+    """Print runs as a table, and write `stem`.csv, .svg and .png."""
+    runs = load(directories)
+    numbers = table(runs)
+    plot = draw(runs)
+    stem.parent.mkdir(parents=True, exist_ok=True)
+    numbers.write_csv(stem.with_name(f"{stem.name}.csv"))
+    style.save(plot, stem)
+    shown = Table(box=None, pad_edge=False, header_style="bold")
+    for column in ("", *numbers["run"]):
+        shown.add_column(column, justify="right" if column else "left")
+    for column in numbers.drop("run").iter_columns():
+        words = (f"{value:.4g}" if isinstance(value, float) else str(value) for value in column)
+        shown.add_row(column.name.replace("_", " "), *words)
+    Console().print(shown)
+    print(f"see {stem}.svg")

@@ -1,0 +1,360 @@
+"""Runs as data frames: fields of many run.json in one table, and exact series from the records.
+
+All times of the records are virtual nanoseconds since the start of the experiment.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from sandglass.errors import SandglassError
+from sandglass.experiment.units import parse_time
+from sandglass.papers.grid import Point, Value
+
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Run:
+    """A finished run: its directory, its values on the figure's axes, and its run.json."""
+
+    directory: Path
+    axes: Mapping[str, Value]
+    document: Mapping[str, Any]
+
+    def field(self, path: str) -> Any:
+        """A field of run.json by its dotted path, such as 'flows.0.goodput_mbit'.
+
+        Raises SandglassError when it is not there: a result that is missing is never a zero.
+        """
+        found: Any = self.document
+        for key in path.split("."):
+            try:
+                found = found[int(key) if isinstance(found, list) else key]
+            except (KeyError, IndexError, ValueError, TypeError) as error:
+                raise SandglassError(f"{self.directory}/run.json has no {path}") from error
+        return found
+
+    def records(self, name: str) -> pl.LazyFrame:
+        """One of the run's tables ('packets', 'acks', 'queues', 'flows'), read when collected.
+
+        Raises SandglassError when the run did not record it.
+        """
+        path = self.directory / f"{name}.parquet"
+        if not path.is_file():
+            raise SandglassError(
+                f"{path} is missing", f"the experiment has to record {name}: see its key 'record'"
+            )
+        return pl.scan_parquet(path, glob=False)  # a list in its name has brackets
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """Where a figure's numbers come from. Times in seconds; wall time is summed over the runs."""
+
+    paper: str
+    figure: str
+    profile: str
+    kernel_release: str
+    kernel_build: str
+    modules: dict[str, str]
+    """Builds of the out-of-tree modules by name."""
+    seeds: list[int]
+    runs: int
+    durations: list[str]
+    digest: str
+    virtual_s: float
+    wall_s: float
+
+    @property
+    def ratio(self) -> float:
+        """Simulated seconds per second of one core."""
+        return self.virtual_s / self.wall_s
+
+
+def load(directory: Path, axes: Mapping[str, Value]) -> Run:
+    """The run in `directory`. Raises SandglassError when there is none that can be read."""
+    path = directory / "run.json"
+    try:
+        document = json.loads(path.read_text())
+    except OSError as error:
+        raise SandglassError(f"{path}: {error.strerror}", "the run has to be done first") from error
+    except ValueError as error:
+        raise SandglassError(
+            f"{path} is not JSON: {error}", "delete the run, do it again"
+        ) from error
+    run = Run(directory, axes, document)
+    if run.field("format") != FORMAT:
+        raise SandglassError(f"{path} has format {run.field('format')}, not {FORMAT}")
+    return run
+
+
+def tidy(runs: Sequence[Run], fields: Mapping[str, str]) -> pl.DataFrame:
+    """One row per run: a column per axis, then one per entry of `fields` (column -> dotted path).
+
+    Raises SandglassError when there is no run, or one lacks a field.
+    """
+    if not runs:
+        raise SandglassError("there is no run to make a table of")
+    rows = [
+        {**run.axes, **{name: run.field(path) for name, path in fields.items()}} for run in runs
+    ]
+    return pl.DataFrame(rows, infer_schema_length=None)
+
+
+def listing(paper: str, points: Iterable[Point]) -> pl.DataFrame:
+    """One row per run of a paper, shared ones once: which, from what, and its main numbers.
+
+    Columns: experiment, settings, seed, kernel_release, kernel_build, modules (name and build),
+    digest, virtual_s, wall_s, goodput_mbit (of all flows), utilisation, delay_median_ms, drops,
+    marks (of the bottleneck, forward; null where a lab held many repetitions, whose first one's
+    goodput this is, and the delay also without a record of packets).
+    """
+    rows = []
+    for directory, point in sorted({point.directory(paper): point for point in points}.items()):
+        run = load(directory, {})
+        bottleneck = run.field("bottleneck") or {}
+        delay = bottleneck.get("queue_delay_ms") or {}
+        rows.append(
+            {
+                "experiment": point.experiment,
+                "settings": point.name,
+                "seed": run.field("seed"),
+                "kernel_release": run.field("kernel.release"),
+                "kernel_build": run.field("kernel.build"),
+                "modules": " ".join(f"{name}:{build}" for name, build in _modules(run).items()),
+                "digest": run.field("digest"),
+                "virtual_s": run.field("virtual_s"),
+                "wall_s": run.field("wall_s"),
+                "goodput_mbit": sum(flow.get("goodput_mbit") or 0 for flow in run.field("flows")),
+                "utilisation": bottleneck.get("utilisation"),
+                "delay_median_ms": delay.get("median"),
+                "drops": bottleneck.get("drops"),
+                "marks": bottleneck.get("marks"),
+            }
+        )
+    return pl.DataFrame(rows, infer_schema_length=None)
+
+
+def provenance(runs: Sequence[Run], paper: str, figure: str, profile: str) -> Provenance:
+    """What all runs of a figure have in common, and one digest over all of theirs.
+
+    Raises SandglassError when the runs come from different lab kernels or builds of a module.
+    """
+    modules: dict[str, str] = {}
+    for run in runs:
+        for name, build in _modules(run).items():
+            if modules.setdefault(name, build) != build:
+                raise SandglassError(
+                    f"the runs of {figure} come from several builds of the module {name}",
+                    "run the pipeline again: it repeats the runs of another build",
+                )
+    kernels = {(run.field("kernel.release"), run.field("kernel.build")) for run in runs}
+    if len(kernels) != 1:
+        raise SandglassError(
+            f"the runs of {figure} come from {len(kernels)} lab kernels, not from one",
+            "run the pipeline again: it repeats the runs of another kernel",
+        )
+    ((release, build),) = kernels
+    return Provenance(
+        paper=paper,
+        figure=figure,
+        profile=profile,
+        kernel_release=release,
+        kernel_build=build,
+        modules=dict(sorted(modules.items())),
+        seeds=sorted({run.field("seed") for run in runs}),
+        runs=len(runs),
+        durations=sorted({run.field("experiment.duration") for run in runs}, key=parse_time),
+        digest=combined_digest(run.field("digest") for run in runs),
+        virtual_s=sum(run.field("virtual_s") for run in runs),
+        wall_s=sum(run.field("wall_s") for run in runs),
+    )
+
+
+def _modules(run: Run) -> dict[str, str]:
+    return dict(run.field("kernel.modules"))
+
+
+def combined_digest(digests: Iterable[str]) -> str:
+    """SHA-256 over the runs' digests, whatever order the runs came in."""
+    return hashlib.sha256("\n".join(sorted(digests)).encode()).hexdigest()
+
+
+def forward(run: Run, bottleneck: str = "bottleneck") -> pl.LazyFrame:
+    """The packets that met the data's direction of a bottleneck."""
+    return run.records("packets").filter(
+        (pl.col("bottleneck") == bottleneck) & (pl.col("direction") == "forward")
+    )
+
+
+def backlog(packets: pl.LazyFrame) -> pl.DataFrame:
+    """The queue's length after each change: `time_ns`, `packets`, `bytes` (all i64).
+
+    A packet counts from its enqueueing to its dequeueing or drop; one that was refused on arrival
+    was never in the queue. Changes at the same nanosecond are one. Raises SandglassError when no
+    packet ever entered the queue.
+    """
+    left = pl.coalesce("dequeue_ns", "drop_ns")
+    entered = packets.select(
+        "enqueue_ns", left_ns=left, size_bytes=pl.col("size_bytes").cast(pl.Int64)
+    ).filter(pl.col("left_ns").is_null() | (pl.col("left_ns") > pl.col("enqueue_ns")))
+    arrivals = entered.select(
+        time_ns=pl.col("enqueue_ns"), packets=pl.lit(1, pl.Int64), bytes=pl.col("size_bytes")
+    )
+    departures = entered.filter(pl.col("left_ns").is_not_null()).select(
+        time_ns=pl.col("left_ns"), packets=pl.lit(-1, pl.Int64), bytes=-pl.col("size_bytes")
+    )
+    changes = (
+        pl.concat([arrivals, departures])
+        .group_by("time_ns")
+        .agg(pl.col("packets", "bytes").sum())
+        .sort("time_ns")
+        .with_columns(pl.col("packets", "bytes").cum_sum())
+        .collect()
+    )
+    if changes.is_empty():
+        raise SandglassError("no packet was ever queued: there is no queue to show over time")
+    return changes
+
+
+def binned(changes: pl.DataFrame, step_ns: int, duration_ns: int) -> pl.DataFrame:
+    """A step function over time in bins of `step_ns`, exact: nothing between two samples is lost.
+
+    Takes `time_ns` and `packets` as from `backlog` (0 before the first change); gives one row per
+    bin that starts before `duration_ns`: `start_ns`, and the least, time-weighted mean and largest
+    number of packets within the bin as `least`, `mean`, `largest`.
+    """
+    starts = pl.DataFrame({"time_ns": pl.int_range(0, duration_ns, step_ns, eager=True)})
+    before = pl.DataFrame(
+        {"time_ns": [-1], "packets": [0]}, changes.select("time_ns", "packets").schema
+    )
+    steps = pl.concat([before, changes.select("time_ns", "packets")])
+    carried = starts.join(changes.select("time_ns"), on="time_ns", how="anti").join_asof(
+        steps, on="time_ns", strategy="backward"
+    )
+    return (
+        pl.concat([steps, carried])
+        .sort("time_ns")
+        .filter((pl.col("time_ns") >= 0) & (pl.col("time_ns") < duration_ns))
+        .with_columns(start_ns=pl.col("time_ns") // step_ns * step_ns)
+        .with_columns(
+            held_ns=pl.min_horizontal(
+                pl.col("time_ns").shift(-1, fill_value=duration_ns),
+                pl.col("start_ns") + step_ns,
+            )
+            - pl.col("time_ns")
+        )
+        .group_by("start_ns", maintain_order=True)
+        .agg(
+            least=pl.col("packets").min(),
+            mean=(pl.col("packets") * pl.col("held_ns")).sum() / pl.col("held_ns").sum(),
+            largest=pl.col("packets").max(),
+        )
+    )
+
+
+def congestion_events(drops: pl.Series, gap: float) -> list[float]:
+    """When congestion events begin: a drop less than `gap` after another belongs to its event.
+
+    `drops` holds the times of drops, in the unit of `gap` and of the answer.
+    """
+    ordered = drops.sort()
+    begins = ordered.diff().is_null() | (ordered.diff() >= gap)
+    return ordered.filter(begins).to_list()
+
+
+def queue_samples(run: Run, bottleneck: str = "bottleneck") -> pl.DataFrame:
+    """The samples of a bottleneck's queue in the data's direction: see queues.parquet."""
+    chosen = (pl.col("bottleneck") == bottleneck) & (pl.col("direction") == "forward")
+    return run.records("queues").filter(chosen).collect()
+
+
+def increments(samples: pl.DataFrame, counters: Sequence[str]) -> pl.Series:
+    """The times (`time_ns`) of the samples at which the sum of some counters has grown."""
+    total = pl.sum_horizontal(pl.col(*counters).cast(pl.Int64))
+    return samples.filter(total.diff() > 0)["time_ns"]
+
+
+def sawteeth(samples: pl.DataFrame, events: Sequence[float]) -> pl.DataFrame:
+    """The saw-teeth between one congestion event and the next, from a queue's samples.
+
+    `events` are times of samples, in order. One row per tooth: `begin_ns`, `end_ns`, the
+    `sent_bytes` in between, and `largest_packets`, the longest queue that a sample saw.
+    """
+    begins = pl.Series("begin_ns", list(events), pl.Int64)
+    teeth = pl.DataFrame({"begin_ns": begins[:-1], "end_ns": begins[1:]})
+    largest = (
+        samples.sort("time_ns")
+        .join_asof(teeth.sort("begin_ns"), left_on="time_ns", right_on="begin_ns")
+        .filter(pl.col("time_ns") < pl.col("end_ns"))
+        .group_by("begin_ns")
+        .agg(largest_packets=pl.col("backlog_packets").max().cast(pl.Int64))
+    )
+    sent = samples.select("time_ns", pl.col("sent_bytes").cast(pl.Int64))
+    return (
+        teeth.join(sent.rename({"sent_bytes": "before"}), left_on="begin_ns", right_on="time_ns")
+        .join(sent.rename({"sent_bytes": "after"}), left_on="end_ns", right_on="time_ns")
+        .join(largest, on="begin_ns")
+        .select(
+            "begin_ns", "end_ns", "largest_packets", sent_bytes=pl.col("after") - pl.col("before")
+        )
+        .sort("begin_ns")
+    )
+
+
+def utilisation(teeth: pl.DataFrame, rate_bps: int, count: int) -> pl.Series:
+    """The link's utilisation over each `count` saw-teeth in turn; what is left over is left out."""
+    whole = teeth.head(teeth.height // count * count)
+    shares = (
+        whole.with_columns(turn=pl.int_range(pl.len()) // count)
+        .group_by("turn", maintain_order=True)
+        .agg(
+            share=pl.col("sent_bytes").sum()
+            * (8e9 / rate_bps)
+            / (pl.col("end_ns").last() - pl.col("begin_ns").first())
+        )
+    )
+    return shares["share"]
+
+
+def bytes_departed(packets: pl.LazyFrame, step_ns: int, duration_ns: int) -> pl.DataFrame:
+    """What has left the queue: `time_ns`, each multiple of the step up to the end, and `bytes`."""
+    ends = pl.LazyFrame({"time_ns": pl.int_range(step_ns, duration_ns + 1, step_ns, eager=True)})
+    sent = (
+        packets.filter(pl.col("dequeue_ns") >= 0)
+        .group_by(time_ns=(pl.col("dequeue_ns") // step_ns + 1) * step_ns)
+        .agg(bytes=pl.col("size_bytes").sum().cast(pl.Int64))
+    )
+    return (
+        ends.join(sent, on="time_ns", how="left")
+        .sort("time_ns")
+        .select("time_ns", pl.col("bytes").fill_null(0).cum_sum())
+        .collect()
+    )
+
+
+def back_offs(acks: pl.LazyFrame) -> pl.DataFrame:
+    """When a sender reduced its window: `time_ns`, and `ssthresh_packets`, what it reduced it to.
+
+    Reno and CUBIC set the slow-start threshold at a reduction and at no other time. A reduction to
+    the very same threshold does not show.
+    """
+    return (
+        acks.sort("time_ns")
+        .select("time_ns", "ssthresh_packets")
+        .filter(pl.col("ssthresh_packets").is_not_null())
+        .filter(pl.col("ssthresh_packets").diff().ne(0).fill_null(True))
+        .collect()
+    )
+
+
+def first_in_a_row(events: pl.DataFrame, gap_ns: int) -> pl.DataFrame:
+    """The events (`time_ns`, in order) before the first pause of `gap_ns` or more."""
+    pauses = (events["time_ns"].diff() >= gap_ns).fill_null(False)
+    return events.filter(pauses.cum_sum() == 0)

@@ -1,0 +1,87 @@
+"""The house style of all figures, saved so that the same input gives the same bytes."""
+
+import io
+import textwrap
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+from plotnine import (
+    element_blank,
+    element_line,
+    element_rect,
+    element_text,
+    ggplot,
+    labs,
+    theme,
+    theme_bw,
+)
+
+from sandglass.results.series import Provenance
+
+# Okabe and Ito's colours, which the common kinds of colour blindness keep apart; yellow, too pale
+# on white, comes last.
+PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000", "#F0E442")
+SHAPES = ("o", "s", "^", "D", "v", "P", "X", "*")
+LINES = ("solid", "dashed", "dashdot", "dotted")
+
+WIDTH_IN = 7.2
+HEIGHT_IN = 4.2
+DPI = 160
+CAPTION_COLUMNS = 108
+
+# Text as outlines in matplotlib's own font: nothing depends on the fonts of the machine.
+FONT = "DejaVu Sans"
+RC: Any = {"svg.hashsalt": "sandglass", "svg.fonttype": "path", "font.family": FONT}
+
+
+def house() -> theme:
+    """White ground, light grid, legend on top, small caption."""
+    return theme_bw(base_size=10, base_family=FONT) + theme(
+        figure_size=(WIDTH_IN, HEIGHT_IN),
+        dpi=DPI,
+        panel_grid_minor=element_blank(),
+        panel_grid_major=element_line(color="#DDDDDD", size=0.4),
+        strip_background=element_rect(fill="#EEEEEE", color="#888888"),
+        legend_position="top",
+        legend_title=element_text(size=9),
+        plot_title=element_text(size=11, ha="left"),
+        plot_caption=element_text(size=7, ha="left", color="#444444"),
+    )
+
+
+def caption(text: str, redesign: list[str], source: Provenance) -> str:
+    """Set-up and origin below a figure: what it shows, what is ours, seed, kernel and digest."""
+    seeds = source.seeds
+    shown = str(seeds[0]) if len(seeds) == 1 else f"{seeds[0]}..{seeds[-1]} ({len(seeds)} seeds)"
+    ours = f" Re-design: {'; '.join(redesign)}." if redesign else ""
+    origin = (
+        f"Profile {source.profile}, {source.runs} runs of {' and '.join(source.durations)}, "
+        f"seed {shown}, "
+        f"Linux {source.kernel_release} (lab build {source.kernel_build}), "
+        f"digest {source.digest[:16]}."
+    )
+    return "\n".join([textwrap.fill(text + ours, CAPTION_COLUMNS), origin])
+
+
+def finish(plot: ggplot, title: str, text: str) -> ggplot:
+    """The plot in the house style, with its title and caption."""
+    return plot + labs(title=title, caption=text) + house()
+
+
+def save(plot: ggplot, stem: Path) -> None:
+    """Write `stem`.svg and `stem`.png: no dates and no random ids, so equal input, equal bytes.
+
+    Both are drawn before either is written: an error leaves no half figure.
+    """
+    drawn = {suffix: _draw(plot, suffix) for suffix in ("svg", "png")}
+    for suffix, content in drawn.items():
+        stem.with_name(f"{stem.name}.{suffix}").write_bytes(content)
+
+
+def _draw(plot: ggplot, suffix: str) -> bytes:
+    buffer = io.BytesIO()
+    metadata = {"svg": {"Date": None}, "png": {"Software": None}}
+    with mpl.rc_context(RC):
+        plot.save(buffer, format=suffix, dpi=DPI, verbose=False, metadata=metadata[suffix])
+    return buffer.getvalue()

@@ -1,0 +1,1 @@
+"""One run: from an experiment to its directory, in the lab or on this machine's own kernel."""

@@ -1,0 +1,209 @@
+"""Finished runs, kept for other checkouts and users.
+
+A run is a function of its experiment, its seed and the lab build. So it has a key, a hash over all
+that, and what the lab left of it is kept under this key: one tar file, with checksums in it. A file
+appears whole or not at all, under one name, once; whoever reads one notices when it is damaged.
+"""
+
+import contextlib
+import hashlib
+import io
+import json
+import os
+import re
+import subprocess
+import tarfile
+import tempfile
+import time
+from collections.abc import Iterable
+from pathlib import Path
+from typing import IO
+
+from sandglass.errors import UsageError
+from sandglass.experiment import units
+from sandglass.experiment.experiment import Experiment
+from sandglass.install import builds
+from sandglass.run.plan import Plan
+from sandglass.terminal import complain
+
+DEFAULT_LIMIT = "10GB"
+SUMS = "SHA256SUMS"
+PARTIAL = ".partial"
+PARTIAL_LASTS_NS = 24 * 3600 * 10**9
+"""What a killed writer has left is removed when it is this old."""
+
+
+def directory() -> Path:
+    """Where runs are kept: $SANDGLASS_RUNS, else runs in the cache."""
+    if chosen := os.environ.get("SANDGLASS_RUNS"):
+        return Path(chosen).absolute()
+    return builds.directory() / "runs"
+
+
+def limit() -> int:
+    """How many bytes of runs are kept: $SANDGLASS_RUNS_LIMIT, such as 50GB; of 0, none.
+
+    Raises UsageError when it is not a size.
+    """
+    text = os.environ.get("SANDGLASS_RUNS_LIMIT") or DEFAULT_LIMIT
+    try:
+        return 0 if text == "0" else units.parse_size(text)
+    except ValueError as error:
+        raise UsageError(f"SANDGLASS_RUNS_LIMIT: {error}") from None
+
+
+def key(experiment: Experiment, plan: Plan) -> str:
+    """What names a run in the lab: 64 hex digits over everything that decides what it leaves.
+
+    Raises SandglassError when set-up has not built the lab kernel.
+    """
+    topology = builds.ROOT / plan["topology"]["path"]
+    decides = {
+        "experiment": experiment.filled(),
+        "plan": plan | {"topology": plan["topology"] | {"path": _sum(topology.read_bytes())}},
+        "lab": [builds.lab_build(), builds.lab_kernel().info],
+        "modules": named_modules(plan),
+        "programs": _programs(),
+        "python": _sum((builds.ROOT / "requirements.lock").read_bytes()),
+    }
+    return _sum(json.dumps(decides, sort_keys=True).encode())
+
+
+def named_modules(plan: Plan) -> dict[str, str]:
+    """The out-of-tree modules that a plan names, each with its build."""
+    text = json.dumps(plan)
+    return {
+        name: builds.fingerprint(sources)
+        for name, sources in builds.modules().items()
+        if builds.module_pattern(sources).search(text)
+    }
+
+
+def _programs() -> str:
+    """What tells the versions of the host's programs and libraries that run in the lab."""
+    python = Path("/usr/bin/python3").resolve().name
+    listed = (builds.ROOT / "setup" / "packages.txt").read_text()
+    packages = re.findall(r"^[a-z0-9][a-z0-9.+-]*", listed, re.M)
+    packages += ["libc6", f"{python}-minimal", f"lib{python}-stdlib"]
+    installed = subprocess.run(
+        ["dpkg-query", "--show", "--showformat", "${Package} ${Version}\n", *packages],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,  # it names those that are not packages here
+        check=False,
+    ).stdout
+    unpacked = (builds.program(name).read_bytes() for name in builds.UNPACKED)
+    return _sum(b"".join([installed, *unpacked]))
+
+
+def _sum(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def take(name: str, target: Path) -> bool:
+    """Lay the run of this key into the directory `target`; false when there is none.
+
+    A damaged one is thrown away, with a word about it, and there is none then.
+    """
+    entry = directory() / f"{name}.tar"
+    try:
+        with entry.open("rb") as file:
+            found = _unpacked(file)
+    except FileNotFoundError:
+        return False
+    except (tarfile.TarError, ValueError, OSError) as error:
+        complain(f"the kept run {entry} is thrown away: {error}")
+        _remove(entry)
+        return False
+    for file_name, content in found.items():
+        (target / file_name).write_bytes(content)
+    with contextlib.suppress(OSError):  # another user's, which stays as old as it is
+        os.utime(entry)
+    return True
+
+
+def _unpacked(file: IO[bytes]) -> dict[str, bytes]:
+    """The files of a kept run by their names; raises ValueError or TarError unless it is whole."""
+    found = {}
+    with tarfile.open(fileobj=file, mode="r:") as tar:
+        for member in tar:
+            content = tar.extractfile(member)
+            if content is None or Path(member.name).name != member.name:
+                raise ValueError(f"{member.name} is no file of a run")
+            found[member.name] = content.read()
+    sums = found.pop(SUMS, b"").decode(errors="replace")
+    if not found or sums != _sums(found):
+        raise ValueError("its files are not those of its checksums")
+    return found
+
+
+def _sums(files: dict[str, bytes]) -> str:
+    """As sha256sum writes and checks them."""
+    return "".join(f"{_sum(content)}  {name}\n" for name, content in sorted(files.items()))
+
+
+def keep(name: str, files: Iterable[Path]) -> None:
+    """Keep these files as the run of this key, unless there is one; of two at once, the first is.
+
+    What has not been asked for the longest goes when all is more than the limit. A run that cannot
+    be kept, for want of room or a right, is only said to be so: it is finished all the same.
+    """
+    home = directory()
+    entry = home / f"{name}.tar"
+    try:
+        home.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=home, prefix=".", suffix=PARTIAL) as partial:
+            _pack({path.name: path.read_bytes() for path in files}, partial)
+            partial.flush()
+            os.fchmod(partial.fileno(), 0o644)  # for other users
+            with contextlib.suppress(FileExistsError):
+                os.link(partial.name, entry)  # a rename would replace the first
+        trim(limit())
+    except OSError as error:
+        complain(f"this run is not kept for others in {home}: {error.strerror or error}")
+
+
+def _pack(files: dict[str, bytes], file: IO[bytes]) -> None:
+    with tarfile.open(fileobj=file, mode="w:") as tar:
+        for name, content in {SUMS: _sums(files).encode(), **files}.items():
+            member = tarfile.TarInfo(name)
+            member.size = len(content)
+            tar.addfile(member, io.BytesIO(content))
+
+
+def sizes() -> list[int]:
+    """Bytes of each kept run."""
+    return [size for _, size, _ in _found("*.tar")]
+
+
+def trim(most: int) -> None:
+    """Throw away the runs that have not been asked for the longest, until `most` bytes are left."""
+    for modified_ns, _, left in _found(f"*{PARTIAL}"):
+        if modified_ns < time.time_ns() - PARTIAL_LASTS_NS:
+            _remove(left)
+    kept = _found("*.tar")
+    total = sum(size for _, size, _ in kept)
+    for _, size, entry in kept:
+        if total <= most:
+            return
+        _remove(entry)
+        total -= size
+
+
+def empty() -> None:
+    """Throw all kept runs away."""
+    trim(0)
+
+
+def _found(pattern: str) -> list[tuple[int, int, Path]]:
+    """When modified (ns), bytes and path of what is kept, the oldest first."""
+    found = []
+    for path in directory().glob(pattern):
+        with contextlib.suppress(FileNotFoundError):  # others throw away, too
+            status = path.stat()
+            found.append((status.st_mtime_ns, status.st_size, path))
+    return sorted(found)
+
+
+def _remove(path: Path) -> None:
+    with contextlib.suppress(OSError):  # another has done so, or may it alone
+        path.unlink()

@@ -1,0 +1,344 @@
+"""The lab: a User-Mode-Linux process in virtual time that runs one plan.
+
+It needs no privilege. The guest sees the host's files read-only, except for the
+run's directory. Everything the process needs from the host is given up when it
+ends, however it ends: its memory is an unlinked file, and the stubs that run
+the guest's programs die with it.
+"""
+
+import contextlib
+import ctypes
+import fcntl
+import json
+import os
+import queue
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, fields
+from pathlib import Path
+
+from sandglass.errors import SandglassError
+from sandglass.install import builds
+from sandglass.run.plan import Plan
+
+# Time and date when a lab boots: any, but always the same.
+BOOT_TIME_NS = 1_700_000_000 * 10**9
+VIRTUAL_TIME = ("time-travel=inf-cpu", f"time-travel-start={BOOT_TIME_NS}")
+WATCHDOG_S = 300
+"""A lab that says nothing for this long, in real time, is taken to hang ($SANDGLASS_WATCHDOG)."""
+PDEATHSIG = 1  # PR_SET_PDEATHSIG of <linux/prctl.h>
+FIRST_DOOR = 30  # the first of the file descriptors that a lab inherits
+CODE = "/run/sandglass/code"
+RUN = "/run/sandglass/run"
+LAB = "/run/sandglass/lab"
+_libc = ctypes.CDLL(None)
+
+Progress = Callable[[float, float], None]
+
+
+def memory_directory() -> str:
+    """Where the lab's memory file goes: a mount in memory if possible, and never a noexec one.
+
+    Raises SandglassError when no directory will do.
+    """
+    places = [os.environ.get("TMPDIR"), "/dev/shm", "/tmp", "/var/tmp", str(builds.directory())]
+    for place in places:
+        usable = place and Path(place).is_dir() and os.access(place, os.W_OK)
+        if place and usable and not os.statvfs(place).f_flag & os.ST_NOEXEC:
+            return place
+    raise SandglassError(
+        "no directory for the lab's memory: all of /dev/shm, /tmp and /var/tmp are noexec",
+        "Set TMPDIR to a directory that allows execution.",
+    )
+
+
+@contextlib.contextmanager
+def own_processor() -> Iterator[int]:
+    """A processor that no other lab uses; waits until there is one.
+
+    A lab hands over between its kernel and its programs thousands of times a
+    second. Across processors that costs more than the work itself.
+    """
+    directory = Path("/tmp/sandglass-processors")  # of all users, whatever their TMPDIR
+    with contextlib.suppress(FileExistsError):
+        directory.mkdir()
+        directory.chmod(0o1777)
+    while True:
+        for number in sorted(os.sched_getaffinity(0), reverse=True):
+            path = directory / str(number)
+            descriptor = _open_shared(path)
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                os.close(descriptor)
+                continue
+            try:
+                yield number
+                return
+            finally:
+                os.close(descriptor)
+        time.sleep(0.02)
+
+
+def _open_shared(path: Path) -> int:
+    """Open a lock file that other users' labs may have created."""
+    try:
+        return os.open(path, os.O_RDONLY)
+    except FileNotFoundError:
+        return os.open(path, os.O_RDONLY | os.O_CREAT, 0o644)
+
+
+@dataclass(frozen=True)
+class _Doors:
+    """Directories of the host that a lab opens, under the same names in every lab.
+
+    The kernel stirs its command line into its random numbers, so that no path
+    may stand there. The process inherits each directory as a file descriptor
+    instead, and knows it as a path below /proc/self/fd.
+    """
+
+    run: Path
+    kernel: Path
+    guest: Path
+    code: Path
+    programs: Path
+
+    def path(self, name: str) -> str:
+        return f"/proc/self/fd/{FIRST_DOOR + [f.name for f in fields(self)].index(name)}"
+
+    def open(self) -> None:
+        """Open them all; called in the process that becomes the lab."""
+        for number, field in enumerate(fields(self), FIRST_DOOR):
+            descriptor = os.open(getattr(self, field.name), os.O_PATH | os.O_DIRECTORY)
+            os.dup2(descriptor, number)
+            os.close(descriptor)
+
+
+def _doors(kernel: builds.LabKernel, directory: Path) -> _Doors:
+    programs = builds.directory() / "programs"
+    programs.mkdir(exist_ok=True)
+    return _Doors(
+        run=directory,
+        kernel=kernel.linux.parent,
+        guest=kernel.init.parent,
+        code=builds.ROOT,
+        programs=programs,
+    )
+
+
+def _start(
+    directory: Path,
+    arguments: list[str],
+    processor: int,
+    pipe: int | None,
+    *,
+    memory_mb: int,
+    seed: int,
+) -> "subprocess.Popen[bytes]":
+    kernel = builds.lab_kernel()
+    doors = _doors(kernel, directory)
+    command = [
+        "linux",
+        f"mem={memory_mb}M",
+        "root=/dev/root",
+        "rootfstype=hostfs",
+        "rootflags=/",
+        "ro",
+        f"init={doors.path('guest')}/init",
+        f"rng-seed={seed}",
+        "norandmaps",
+        "quiet",
+        "con=null",
+        "con0=fd:0,fd:1",
+        "ssl=null",
+        *_seccomp(),
+        f"uml_dir={doors.path('run')}/",
+        f"SANDGLASS_CODE={doors.path('code')}",
+        f"SANDGLASS_LAB={doors.path('guest')}",
+        f"SANDGLASS_PROGRAMS={doors.path('programs')}",
+        f"SANDGLASS_RUN={doors.path('run')}",
+        *arguments,
+    ]
+
+    parent = os.getpid()
+
+    def in_child() -> None:
+        _libc.prctl(PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != parent:  # it died before it could be told
+            os._exit(1)
+        os.sched_setaffinity(0, {processor})
+        doors.open()
+
+    return subprocess.Popen(
+        command,
+        executable=kernel.linux,
+        env={"TMPDIR": memory_directory(), "PATH": os.defpath, "HOME": "/"},
+        preexec_fn=in_child,  # noqa: PLW1509 it takes no lock, and no thread of ours runs yet
+        close_fds=False,  # Python's are closed on exec anyway, the doors must stay
+        stdin=pipe,
+        stdout=pipe,
+        stderr=subprocess.STDOUT if pipe else None,
+    )
+
+
+def _seccomp() -> list[str]:
+    """Let programs stop at a seccomp filter, where the kernel can, which is faster than ptrace."""
+    series = [int(number) for number in builds.series().split(".")]
+    return ["seccomp=auto"] if series >= [6, 16] else []
+
+
+def _python(path: str, *arguments: str) -> list[str]:
+    return ["--", "/usr/bin/python3", "-SBsE", f"{CODE}/{path}", RUN, *arguments]
+
+
+def _agent(*arguments: str) -> list[str]:
+    return _python("src/sandglass/agent", *arguments)
+
+
+def run(plan: Plan, directory: Path, progress: Progress | None = None) -> None:
+    """Boot a lab that carries out the plan in `directory`, which holds plan.json.
+
+    The console goes to console.log there.
+
+    Raises SandglassError with the guest's own words, or when the lab hangs or dies.
+    """
+    watchdog_s = float(os.environ.get("SANDGLASS_WATCHDOG", WATCHDOG_S))
+    arguments = [*VIRTUAL_TIME, *_agent("run", "lab", LAB)]
+    console = directory / "console.log"
+    with own_processor() as processor, console.open("wb") as log:
+        # A pipe as input too: the console wants something that can be waited for.
+        process = _start(
+            directory,
+            arguments,
+            processor,
+            subprocess.PIPE,
+            memory_mb=plan["memory_mb"],
+            seed=plan["seed"],
+        )
+        said: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        assert process.stdout
+        reader = threading.Thread(target=_read, args=(process.stdout, said), daemon=True)
+        reader.start()
+        failure: dict[str, str | None] | None = None
+        done = False
+        try:
+            while (line := said.get(timeout=watchdog_s)) is not None:
+                message = _message(line)
+                if message is None:
+                    log.write(line)
+                elif message["kind"] == "progress" and progress:
+                    progress(float(message["virtual_s"] or 0), plan["duration_ns"] / 1e9)
+                elif message["kind"] == "error":
+                    failure = message
+                elif message["kind"] == "done":
+                    done = True
+            status = process.wait()
+        except queue.Empty:
+            raise SandglassError(
+                f"the lab has said nothing for {watchdog_s:.0f} s and was ended",
+                "A program in it may wait in a busy loop, which stops virtual time.",
+            ) from None
+        finally:
+            _end(process)
+    if failure:
+        raise SandglassError(str(failure["message"]), failure["hint"])
+    if status or not done:
+        raise SandglassError(
+            f"the lab ended with status {status} before the run was complete", _tail(console)
+        )
+
+
+def run_program(
+    path: str,
+    directory: Path,
+    *,
+    memory_mb: int = 256,
+    seed: int = 1,
+    clock: tuple[str, ...] = VIRTUAL_TIME,
+) -> None:
+    """Boot a lab that runs one Python program of this checkout instead of an experiment.
+
+    `clock` is what the kernel is told of time; without a word it keeps the host's, in real time.
+
+    The program's argument is the guest's name for `directory`, the only place it can write to.
+    Its console goes to console.log there.
+
+    Raises SandglassError with the end of the console when it fails or hangs.
+    """
+    console = directory / "console.log"
+    arguments = [*clock, *_python(path)]
+    with own_processor() as processor:
+        process = _start(
+            directory, arguments, processor, subprocess.PIPE, memory_mb=memory_mb, seed=seed
+        )
+        try:
+            said, _ = process.communicate(timeout=WATCHDOG_S)
+        except subprocess.TimeoutExpired:
+            raise SandglassError(f"{path} has not ended within {WATCHDOG_S} s") from None
+        finally:
+            _end(process)
+    console.write_bytes(said)
+    if process.returncode:
+        raise SandglassError(f"{path} ended with status {process.returncode}", _tail(console))
+
+
+def _read(stream: object, said: "queue.SimpleQueue[bytes | None]") -> None:
+    for line in stream:  # type: ignore[attr-defined]
+        said.put(line)
+    said.put(None)
+
+
+def _message(line: bytes) -> dict[str, str | None] | None:
+    """What the agent tells on the console: a line that starts with @ and holds JSON."""
+    if not line.startswith(b"@"):
+        return None
+    try:
+        message = json.loads(line[1:])
+    except ValueError:
+        return None
+    return message if isinstance(message, dict) and "kind" in message else None
+
+
+def _end(process: "subprocess.Popen[bytes]") -> None:
+    if process.poll() is None:
+        process.kill()
+        process.wait()
+    for stream in (process.stdin, process.stdout):
+        if stream:
+            with contextlib.suppress(BrokenPipeError):
+                stream.close()
+
+
+def _tail(console: Path, lines: int = 5) -> str:
+    return "\n".join(console.read_text(errors="replace").splitlines()[-lines:])
+
+
+def shell(plan: Plan, directory: Path) -> int:
+    """Mininet's prompt on the network of a plan, in real time; returns the guest's status.
+
+    Commands may also come from a pipe or a file; the prompt ends with them.
+    """
+    typed = sys.stdin is not None and sys.stdin.isatty()
+    if not typed:
+        commands = sys.stdin.read() if sys.stdin else ""
+        (directory / "commands").write_text(commands)
+    with own_processor() as processor:
+        process = _start(
+            directory,
+            _agent("shell", "lab", LAB),
+            processor,
+            None if typed else subprocess.PIPE,
+            memory_mb=plan["memory_mb"],
+            seed=plan["seed"],
+        )
+        try:
+            for line in process.stdout or ():
+                sys.stdout.buffer.write(line)
+                sys.stdout.buffer.flush()
+            return process.wait()
+        finally:
+            _end(process)

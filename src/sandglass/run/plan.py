@@ -1,0 +1,275 @@
+"""From an experiment to the plan that the guest carries out: plain numbers, nothing left open."""
+
+from typing import Any
+
+from sandglass.experiment import qdiscs
+from sandglass.experiment.experiment import (
+    Bottleneck,
+    Experiment,
+    Flow,
+    HostSettings,
+    Media,
+    Queue,
+    RandomSize,
+    TcpFlow,
+    Udp,
+    planned_size,
+)
+from sandglass.experiment.qdiscs import Link
+from sandglass.experiment.topology import TopologyFacts
+
+ETHERNET_HEADER = 14  # the shaper counts it, but neither preamble nor checksum
+RECORD_BYTES = 64  # the recorder's entry for a packet or an ACK
+LEAST_BUFFER = 16 * 10**6
+LARGEST_BUFFER = 2**31 - 1  # tcp_rmem and tcp_wmem are ints
+MIB = 2**20
+STREAMS = ("packets", "acks", "queues")
+"""What the recorder knows."""
+
+Plan = dict[str, Any]
+
+
+def resolve(experiment: Experiment, facts: TopologyFacts) -> Plan:
+    """The plan for the guest: rates in bit/s, times in ns, sizes in bytes, queues in tc's words.
+
+    A pure function: the same experiment and facts give the same plan, keys in the same order.
+    """
+    packet_bytes = _full_packet(experiment)
+    bottlenecks = {
+        name: experiment.bottleneck.overridden(experiment.bottlenecks.get(name))
+        for name in facts.bottlenecks
+    }
+    flows = _flows(experiment)
+    path_bytes = _path_bytes(experiment, bottlenecks, packet_bytes)
+    return {
+        "title": experiment.title,
+        "seed": experiment.seed,
+        "repeat": experiment.repeat,
+        "duration_ns": experiment.duration,
+        "topology": {
+            "name": facts.name,
+            "path": facts.path,
+            "params": {key: facts.params[key] for key in sorted(facts.params)},
+        },
+        "rtt_spread_ns": experiment.rtt_spread,
+        "hosts": _hosts(experiment, facts, path_bytes),
+        "bottlenecks": {
+            name: {
+                "forward": _link(bottleneck.rate, bottleneck.queue, experiment.rtt, packet_bytes),
+                "reverse": _link(
+                    reverse_rate(bottleneck),
+                    bottleneck.reverse.queue or bottleneck.queue,
+                    experiment.rtt,
+                    packet_bytes,
+                ),
+                "schedule": _schedule(
+                    bottleneck,
+                    # The round trip is the whole path's: one bottleneck's schedule changes it.
+                    _halves_over_time(experiment, facts) if name == facts.bottlenecks[0] else [],
+                ),
+            }
+            for name, bottleneck in bottlenecks.items()
+        },
+        "flows": flows,
+        "record": streams(experiment.record),
+        "memory_mb": _memory_mb(experiment, facts, bottlenecks, path_bytes, packet_bytes),
+    }
+
+
+def streams(record: list[str]) -> list[str]:
+    """What the recorder has to record for the tables in `record`."""
+    needed = {"acks" if name == "goodput" else name for name in record}
+    return [name for name in STREAMS if name in needed]
+
+
+def reverse_rate(bottleneck: Bottleneck) -> int:
+    """In bit/s: as forward unless the file says otherwise."""
+    return bottleneck.rate if bottleneck.reverse.rate is None else bottleneck.reverse.rate
+
+
+def half_rtts(
+    hosts: list[str], partner: dict[str, str], base_ns: int, own_ns: dict[str, int]
+) -> dict[str, int]:
+    """The one-way delay in ns on the way to each host, so that partners' add up to their RTT.
+
+    A host without an RTT of its own has its partner's, else `base_ns`. Of an odd number of ns the
+    partner that comes second in `hosts` has the larger half.
+    """
+    halves: dict[str, int] = {}
+    for host in hosts:
+        other = partner.get(host, host)
+        rtt = own_ns.get(host, own_ns.get(other, base_ns))
+        halves[host] = rtt - rtt // 2 if other in halves else rtt // 2
+    return halves
+
+
+def _full_packet(experiment: Experiment) -> int:
+    """Bytes on the wire of the largest full packet that a flow sends."""
+    mtus = [
+        min(_settings(experiment, flow.src).mtu, _settings(experiment, flow.dst).mtu)
+        for flow in experiment.flows
+    ]
+    return max(mtus) + ETHERNET_HEADER
+
+
+def _settings(experiment: Experiment, host: str) -> HostSettings:
+    return experiment.hosts.get(host) or HostSettings()
+
+
+def _hosts(experiment: Experiment, facts: TopologyFacts, path_bytes: int) -> dict[str, Any]:
+    own = {name: host.rtt for name, host in experiment.hosts.items() if host.rtt is not None}
+    halves = half_rtts(facts.hosts, facts.partner, experiment.rtt, own)
+    asks = {flow.opener for flow in experiment.flows if isinstance(flow, TcpFlow) and flow.ecn}
+    # Linux caps a connection's window by its buffers. A window grows to twice path and queue
+    # before slow start notices a loss, and a packet occupies up to four times its size in a
+    # buffer (truesize): 8 * (BDP + queue) leaves the window to the congestion control alone.
+    largest = min(max(8 * path_bytes, LEAST_BUFFER), LARGEST_BUFFER)
+    buffers = {
+        "net.ipv4.tcp_rmem": f"4096 131072 {largest}",
+        "net.ipv4.tcp_wmem": f"4096 16384 {largest}",
+    }
+    plans: dict[str, Any] = {}
+    for name in facts.hosts:
+        host = _settings(experiment, name)
+        sysctls = buffers | host.sysctls
+        plans[name] = {
+            "half_rtt_ns": halves[name],
+            "mtu": host.mtu,
+            "access_rate_bps": host.access_rate,
+            "initcwnd": host.initcwnd,
+            "delayed_ack": host.delayed_ack,
+            "pacing": host.pacing,
+            "ecn": name in asks,
+            "sysctls": {key: sysctls[key] for key in sorted(sysctls)},
+        }
+    return plans
+
+
+def _link(rate_bps: int, queue: Queue, rtt_ns: int, packet_bytes: int) -> dict[str, Any]:
+    link = Link(rate_bps, rtt_ns, packet_bytes)
+    unit = qdiscs.limit_unit(queue.kind)
+    limit = None if queue.limit is None else qdiscs.count(queue.limit, unit, link)
+    options = [] if limit is None else ["limit", str(limit)]
+    options += qdiscs.tc_words(queue.kind, queue.options, link)
+    return {
+        "rate_bps": rate_bps,
+        "queue": {"kind": queue.kind, "limit": limit, "limit_unit": unit, "options": options},
+    }
+
+
+def _schedule(bottleneck: Bottleneck, halves: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Changes of the rates, each with both rates as they then are, and of the round trip."""
+    forward, reverse = bottleneck.rate, reverse_rate(bottleneck)
+    changes = []
+    for change in bottleneck.schedule:
+        if change.rate is None and change.reverse is None:
+            continue
+        if change.rate is not None:
+            forward = change.rate
+            reverse = forward if bottleneck.reverse.rate is None else reverse
+        if change.reverse is not None:
+            reverse = change.reverse.rate
+        changes.append(
+            {"at_ns": change.at, "forward_rate_bps": forward, "reverse_rate_bps": reverse}
+        )
+    return sorted(changes + halves, key=lambda change: change["at_ns"])
+
+
+def _halves_over_time(experiment: Experiment, facts: TopologyFacts) -> list[dict[str, Any]]:
+    """The changes of the base round trip, for the hosts that have none of their own."""
+    own = {name for name, host in experiment.hosts.items() if host.rtt is not None}
+    kept = own | {facts.partner[name] for name in own if name in facts.partner}
+    changes = []
+    for change in experiment.bottleneck.schedule:
+        if change.rtt is not None:
+            halves = half_rtts(facts.hosts, facts.partner, change.rtt, {})
+            moved = {name: half for name, half in halves.items() if name not in kept}
+            changes.append({"at_ns": change.at, "half_rtt_ns": moved})
+    return changes
+
+
+def _flows(experiment: Experiment) -> list[dict[str, Any]]:
+    each = [
+        (flow, size) for flow in experiment.flows for _ in range(flow.count) for size in flow.sizes
+    ]
+    return [
+        _flow(number, flow, size, experiment.duration)
+        for number, (flow, size) in enumerate(each, start=1)
+    ]
+
+
+def _flow(number: int, flow: Flow, size: int | RandomSize | None, end: int) -> dict[str, Any]:
+    lasts = flow.duration
+    if lasts is None and not flow.bounded:
+        lasts = end - flow.start
+    return {
+        "id": number,
+        "workload": flow.workload,
+        "src": flow.src,
+        "dst": flow.dst,
+        "cc": flow.cc if isinstance(flow, TcpFlow) else None,
+        "ecn": flow.ecn if isinstance(flow, TcpFlow | Udp) else False,
+        "start_ns": flow.start,
+        "start_within_ns": flow.start_within,
+        "duration_ns": lasts,
+        "size_bytes": size and planned_size(size),
+        "options": flow.options,
+    }
+
+
+def _fastest(bottleneck: Bottleneck) -> int:
+    """The highest rate of either direction at any time, in bit/s."""
+    rates = [bottleneck.rate, reverse_rate(bottleneck)]
+    for change in bottleneck.schedule:
+        rates += [change.rate or 0, change.reverse.rate if change.reverse else 0]
+    return max(rates)
+
+
+def _path_bytes(
+    experiment: Experiment, bottlenecks: dict[str, Bottleneck], packet_bytes: int
+) -> int:
+    """The most that one flow may have in flight: the largest BDP and the longest queue."""
+    rtts = [experiment.rtt, *(host.rtt or 0 for host in experiment.hosts.values())]
+    rtts += [change.rtt or 0 for change in experiment.bottleneck.schedule]
+    longest_rtt = max(rtts) + experiment.rtt_spread
+    most = 0
+    for bottleneck in bottlenecks.values():
+        rate = _fastest(bottleneck)
+        queues = (bottleneck.queue, bottleneck.reverse.queue or bottleneck.queue)
+        longest = max(_queue_bytes(queue, rate, experiment.rtt, packet_bytes) for queue in queues)
+        most = max(most, -(-rate * longest_rtt // (8 * 10**9)) + longest)
+    return most
+
+
+def _queue_bytes(queue: Queue, rate_bps: int, rtt_ns: int, packet_bytes: int) -> int:
+    if queue.limit is None:  # a thousand packets is the default of most kinds
+        return 1000 * packet_bytes
+    link = Link(rate_bps, rtt_ns, packet_bytes)
+    unit = qdiscs.limit_unit(queue.kind)
+    length = qdiscs.count(queue.limit, unit, link)
+    return length if unit == "bytes" else length * packet_bytes
+
+
+def _memory_mb(
+    experiment: Experiment,
+    facts: TopologyFacts,
+    bottlenecks: dict[str, Bottleneck],
+    path_bytes: int,
+    packet_bytes: int,
+) -> int:
+    """Memory of the lab in MiB: what it needs by itself, its hosts, socket buffers and records.
+
+    Records are those of links that are always full, with an ACK for every packet; both are
+    recorded where they cross the bottleneck, and the ACK once more by the sender's TCP.
+    """
+    bits = sum(_fastest(each) for each in bottlenecks.values()) * experiment.duration // 10**9
+    packets = bits // 8 // packet_bytes
+    for flow in experiment.flows:
+        if isinstance(flow, Udp | Media):
+            lasts = flow.duration or experiment.duration - flow.start
+            packets += flow.count * flow.packets(lasts)
+    recorded = streams(experiment.record)
+    entries = packets * (2 * ("packets" in recorded) + ("acks" in recorded))
+    flows = sum(flow.count * len(flow.sizes) for flow in experiment.flows)
+    needed = entries * RECORD_BYTES + 4 * path_bytes * len(bottlenecks)
+    return max(512, 256 + 8 * len(facts.hosts) + 4 * flows + -(-needed // MIB))

@@ -1,0 +1,326 @@
+"""One run from an experiment to its directory of results.
+
+A run is built up in a directory beside its final place and renamed when it is
+complete: a directory with a run.json is a whole run, whatever was interrupted.
+"""
+
+import contextlib
+import fcntl
+import glob
+import gzip
+import hashlib
+import json
+import re
+import secrets
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sandglass import __version__
+from sandglass.errors import SandglassError, UsageError
+from sandglass.experiment import topology
+from sandglass.experiment.experiment import Experiment
+from sandglass.install import builds
+from sandglass.run import kept, lab
+from sandglass.run.plan import Plan, resolve
+from sandglass.terminal import complain
+
+if TYPE_CHECKING:
+    from sandglass.run.records import Records
+
+FORMAT = 1
+RUNS = builds.ROOT / "results" / "runs"
+PARTIAL = "partial"
+LOCK = ".lock"
+FAILED = ".failed"
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """A finished run."""
+
+    path: Path
+    content: dict[str, Any]
+    """run.json."""
+    cached: bool
+    """Whether it was done before and is a copy."""
+
+
+def run(
+    experiment: Experiment,
+    source: Path | None,
+    out: Path | None = None,
+    *,
+    backend: str = "lab",
+    cached: bool = False,
+    progress: Callable[[float, float], None] | None = None,
+) -> RunResult:
+    """Run an experiment and return its results, which are in `out` then.
+
+    Args:
+        source: the experiment's file; a copy is kept with the results.
+        out: where the results go, by default below results/runs. What an
+            earlier run left there is replaced.
+        cached: take a run in the lab that is kept (run_cache) instead of another; keep this one.
+        progress: called with virtual seconds done and in all.
+
+    Raises:
+        UsageError: `out` is something else than a run.
+        SandglassError: the run failed; plan and console are kept in `out`.failed.
+    """
+    started = time.monotonic()
+    warnings: list[str] = []
+
+    def warn(message: str) -> None:
+        warnings.append(message)
+        complain(f"warning: {message}")
+
+    plan = resolve(experiment, experiment.facts)
+    out = (out or default_directory(experiment, source, plan)).absolute()
+    _check_replaceable(out)
+    try:
+        with _building(out) as partial:
+            _prepare(experiment, source, plan, partial)
+            key = kept.key(experiment, plan) if cached and kept.limit() else None
+            found = key is not None and kept.take(key, partial)
+            if not found:
+                given = set(partial.iterdir())
+                if backend == "lab":
+                    lab.run(plan, partial, progress)
+                else:
+                    from sandglass.run import host
+
+                    host.run(plan, partial, progress, warn)
+                content = _evaluate(experiment, plan, partial, backend)
+                content["warnings"] = warnings
+                content["wall_s"] = round(time.monotonic() - started, 3)
+                (partial / "run.json").write_text(json.dumps(content, indent=1) + "\n")
+                if key is not None:
+                    kept.keep(key, set(partial.iterdir()) - given)
+            content = json.loads((partial / "run.json").read_text())
+            _put_in_place(partial, out)
+    except OSError as error:
+        raise SandglassError(f"cannot write results to {out}: {error.strerror or error}") from None
+    return RunResult(out, content, found)
+
+
+def default_directory(experiment: Experiment, source: Path | None, plan: Plan) -> Path:
+    """Below results/runs, named after the experiment's file and what it asks for."""
+    stem = source.stem if source else re.sub(r"\W+", "-", experiment.title.lower())
+    asked = hashlib.sha256(json.dumps(plan, sort_keys=True).encode()).hexdigest()
+    return RUNS / f"{stem}-{asked[:8]}"
+
+
+def shell(target: str, settings: Iterable[str]) -> int:
+    """Mininet's prompt on a topology or on the network of an experiment; returns its status."""
+    from sandglass.experiment import reading
+
+    if target.endswith((".yaml", ".yml")):
+        experiment = reading.load(target, settings)
+    else:
+        experiment = _example(target, settings)
+    plan = resolve(experiment, experiment.facts)
+    with tempfile.TemporaryDirectory(prefix="sandglass-shell-") as directory:
+        _prepare(experiment, None, plan, Path(directory))
+        return lab.shell(plan, Path(directory))
+
+
+def _example(target: str, settings: Iterable[str]) -> Experiment:
+    """An experiment to try a topology with: 10 Mb/s, 20 ms, CoDel."""
+    from sandglass.experiment import reading
+
+    facts = topology.facts(target, {})
+    first, second = facts.hosts[0], facts.partner.get(facts.hosts[0], facts.hosts[1])
+    text = {
+        "title": facts.name,
+        "topology": str(topology.find(target)),
+        "rtt": "20ms",
+        "bottleneck": {"rate": "10mbit", "queue": {"kind": "codel"}},
+        "flows": [{"workload": "ping", "from": first, "to": second}],
+        "duration": "10s",
+    }
+    with tempfile.NamedTemporaryFile("w", suffix=".yaml", prefix="sandglass-shell-") as file:
+        json.dump(text, file)  # JSON is YAML
+        file.flush()
+        return reading.load(file.name, settings)
+
+
+def _prepare(experiment: Experiment, source: Path | None, plan: Plan, directory: Path) -> None:
+    """Put what the agent reads into the run's directory."""
+    (directory / "plan.json").write_text(json.dumps(plan, indent=1) + "\n")
+    file = builds.ROOT / plan["topology"]["path"]
+    shutil.copyfile(file, directory / "topology.py")
+    if source:
+        shutil.copyfile(source, directory / "experiment.yaml")
+
+
+def _check_replaceable(out: Path) -> None:
+    if (
+        out.exists()
+        and not (out / "run.json").is_file()
+        and (not out.is_dir() or any(out.iterdir()))
+    ):
+        raise UsageError(
+            f"{out} is there already and is no run", "Choose another directory with --out."
+        )
+
+
+@contextlib.contextmanager
+def _building(out: Path) -> Iterator[Path]:
+    """A new directory beside `out` to build up a run in; it goes whatever happens.
+
+    A file beside it is locked all the while, by which other processes, of whatever container or
+    node, know that somebody is at work there. It is there before the directory is.
+
+    Raises SandglassError as the block does, after what tells of the failure was put aside.
+    """
+    out.parent.mkdir(parents=True, exist_ok=True)
+    _clear_interrupted(out)
+    partial = out.parent / f".{out.name}.{PARTIAL}-{secrets.token_hex(4)}"
+    lock = Path(f"{partial}{LOCK}")
+    with lock.open("w") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        try:
+            partial.mkdir()
+            yield partial
+        except SandglassError as error:
+            raise _kept(error, partial, out) from None
+        finally:
+            shutil.rmtree(partial, ignore_errors=True)
+            # Gone already where another process came between its opening and its locking.
+            lock.unlink(missing_ok=True)
+
+
+def _clear_interrupted(out: Path) -> None:
+    """Remove what killed runs left for this place."""
+    for lock in out.parent.glob(f".{glob.escape(out.name)}.{PARTIAL}-*{LOCK}"):
+        with contextlib.suppress(OSError), lock.open("r+") as held:
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)  # fails while somebody is at work
+            for left in lock.parent.glob(f"{glob.escape(lock.stem)}*"):
+                shutil.rmtree(left, ignore_errors=True)
+            lock.unlink()
+    shutil.rmtree(str(out) + FAILED, ignore_errors=True)
+
+
+def _put_in_place(partial: Path, out: Path) -> None:
+    if out.exists():
+        replaced = partial.with_name(partial.name + "-replaced")
+        out.rename(replaced)
+        partial.rename(out)
+        shutil.rmtree(replaced)
+    else:
+        partial.rename(out)
+
+
+def _kept(error: SandglassError, partial: Path, out: Path) -> SandglassError:
+    """Move what tells of a failure out of the way; returns the error with the place it is in."""
+    failed = Path(str(out) + FAILED)
+    shutil.rmtree(failed, ignore_errors=True)
+    failed.mkdir()
+    for name in ("console.log", "plan.json", "experiment.yaml", "topology.py"):
+        if (partial / name).exists():
+            (partial / name).rename(failed / name)
+    hints = [error.hint.replace(str(partial), str(failed))] if error.hint else []
+    if (failed / "console.log").exists():
+        hints.append(f"Its console: {failed}/console.log")
+    message = error.message.replace(str(partial), str(failed))
+    return type(error)(message, "\n".join(hints) or None)
+
+
+def _evaluate(experiment: Experiment, plan: Plan, directory: Path, backend: str) -> dict[str, Any]:
+    """Turn what the agent left in `directory` into tables; returns run.json but for wall_s."""
+    # Late: half of the start-up time, and the lab is already running without them.
+    from sandglass.run import playout, records, summary
+
+    observed = json.loads((directory / "observed.json").read_text())
+    names = records.names_of(plan, observed)
+    digest = hashlib.sha256()
+    digest.update(json.dumps([observed["flows"], observed["rtt_ns"]], sort_keys=True).encode())
+    for path in sorted([*directory.glob("*.records"), *directory.glob("*.csv")]):
+        digest.update(f"{path.name} {path.stat().st_size}\n".encode() + path.read_bytes())
+    for path in sorted(directory.glob("*.flent.gz")):
+        measured = json.loads(gzip.decompress(path.read_bytes()))
+        kept = {key: measured[key] for key in ("x_values", "results")}
+        digest.update(json.dumps(kept, sort_keys=True).encode())
+
+    met = None
+    for name, (stream, dtype, table) in records.TABLES.items():
+        if name in experiment.record:
+            raw = records.read(directory / f"{stream}.records", dtype)
+            if name == "packets":
+                met = raw
+            table(raw, names).write_parquet(directory / f"{name}.parquet", compression="lz4")
+    for path in directory.glob("*.records"):
+        path.unlink()
+    flows = [
+        summary.flows(plan, repetition, plan["seed"] + number)
+        for number, repetition in enumerate(observed["flows"])
+    ]
+    if plan["repeat"] == 1:
+        for number, numbers in playout.evaluate(plan, directory).items():
+            flows[0][number - 1]["media"] = numbers
+    summary.flow_table([flow for each in flows for flow in each]).write_parquet(
+        directory / "flows.parquet"
+    )
+    for kind, parts in summary.part_tables(plan, observed["flows"]).items():
+        parts.write_parquet(directory / f"{kind}.parquet")
+
+    bottlenecks = _bottlenecks(plan, observed, met)
+    (directory / "observed.json").unlink()
+    content: dict[str, Any] = {
+        "format": FORMAT,
+        "title": experiment.title,
+        "experiment": experiment.filled(),
+        "seed": experiment.seed,
+        "backend": backend,
+        "clock": "virtual" if backend == "lab" else "real",
+        "kernel": {"release": observed["kernel"]},
+        "tools": {"sandglass": __version__, **observed["tools"]},
+        "observed": {
+            "rtt_ms": {pair: ns / 1e6 for pair, ns in observed["rtt_ns"].items()},
+            "qdiscs": observed["qdiscs"],
+            "hosts": observed["hosts"],
+        },
+        "flows": flows[0],
+        "bottleneck": bottlenecks.get(experiment.facts.bottlenecks[0]),
+        "bottlenecks": bottlenecks,
+        "virtual_s": _virtual_s(plan, observed),
+        # in real time no run is equal to another
+        "digest": digest.hexdigest() if backend == "lab" else None,
+    }
+    if backend == "lab":
+        kernel = builds.lab_kernel()
+        content["kernel"]["build"] = kernel.build
+        content["kernel"]["modules"] = {
+            name: kernel.module_builds[name] for name in observed["modules"]
+        }
+    return content
+
+
+def _bottlenecks(plan: Plan, observed: dict[str, Any], met: "Records | None") -> dict[str, Any]:
+    """What each bottleneck did, from the packets that its queues met, or else their counters."""
+    from sandglass.run import summary
+
+    found: dict[str, dict[str, Any]] = {}
+    for number, watch in enumerate(observed["watches"] if observed["qdiscs"] else ()):
+        planned, end = plan["bottlenecks"][watch["bottleneck"]], plan["duration_ns"]
+        if met is None:
+            numbers = summary.from_counters(observed["qdiscs"], planned, watch, end)
+        else:
+            numbers = summary.bottleneck(met, number, planned, watch["direction"], end)
+        if watch["direction"] == "forward":
+            found.setdefault(watch["bottleneck"], {}).update(numbers)
+        else:
+            found.setdefault(watch["bottleneck"], {})["reverse"] = numbers
+    return found
+
+
+def _virtual_s(plan: Plan, observed: dict[str, Any]) -> float:
+    """How long the experiment lasted; of repetitions, each to the end of its last flow."""
+    if plan["repeat"] == 1:
+        return float(plan["duration_ns"] / 1e9)
+    return float(sum(max(flow["end_ns"] for flow in each) for each in observed["flows"]) / 1e9)

@@ -1,0 +1,219 @@
+"""Numbers of a run, computed from its records."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from sandglass.run.records import OUTCOMES, QUEUED, SENT, Records
+
+CE = 3  # ECN field "congestion experienced", RFC 3168
+QUANTILES = {"median": 50, "p90": 90, "p95": 95, "p99": 99, "max": 100}
+
+
+def capacity_bits(
+    rate_bps: int, schedule: Sequence[Mapping[str, Any]], key: str, end: int
+) -> float:
+    """Bits that a link can send from time zero to `end` (ns) when its rate changes as scheduled."""
+    bits, at = 0.0, 0
+    for step in schedule:
+        if key in step and step["at_ns"] < end:
+            bits += rate_bps * (step["at_ns"] - at) / 1e9
+            rate_bps, at = step[key], step["at_ns"]
+    return bits + rate_bps * (end - at) / 1e9
+
+
+def quantiles_ms(times_ns: npt.NDArray[np.int64]) -> dict[str, float | None]:
+    """Mean and quantiles of times, in ms; all None where there are none."""
+    if not len(times_ns):
+        return dict.fromkeys(["mean", *QUANTILES])
+    values = np.percentile(times_ns, list(QUANTILES.values())) / 1e6
+    return {
+        "mean": float(times_ns.mean() / 1e6),
+        **dict(zip(QUANTILES, map(float, values), strict=True)),
+    }
+
+
+def bottleneck(
+    records: Records, watch: int, planned: Mapping[str, Any], direction: str, duration_ns: int
+) -> dict[str, Any]:
+    """One direction of a bottleneck.
+
+    Utilisation counts the bytes whose transmission started within the run,
+    Ethernet header included, as the shaper does. Packets are those that
+    arrived; marks are those that left with CE and came without.
+    """
+    mine = records[records["watch"] == watch]
+    within = (mine["enqueue_ns"] >= 0) & (mine["enqueue_ns"] <= duration_ns)
+    sent = mine[(mine["outcome"] == SENT) & (mine["leave_ns"] >= 0)]
+    sent = sent[sent["leave_ns"] <= duration_ns]
+    capacity = capacity_bits(
+        planned[direction]["rate_bps"], planned["schedule"], f"{direction}_rate_bps", duration_ns
+    )
+    dropped = mine["outcome"][within]
+    reasons = {
+        name: int((dropped == number).sum())
+        for number, name in enumerate(OUTCOMES)
+        if number not in (SENT, QUEUED)
+    }
+    return {
+        "utilisation": float(sent["size_bytes"].sum(dtype=np.int64) * 8 / capacity),
+        "queue_delay_ms": quantiles_ms(sent["leave_ns"] - sent["enqueue_ns"]),
+        "packets": int(within.sum()),
+        "drops": sum(reasons.values()),
+        "drops_by_reason": reasons,
+        "marks": int(((sent["ecn_out"] == CE) & (sent["ecn_in"] != CE)).sum()),
+    }
+
+
+def from_counters(
+    qdiscs: Mapping[str, Any], planned: Mapping[str, Any], device: Mapping[str, str], end: int
+) -> dict[str, Any]:
+    """A bottleneck whose packets were not recorded: what the qdisc's own counters tell."""
+    queue = next(
+        q for q in qdiscs[device["node"]] if q["dev"] == device["device"] and q["handle"] == "10:"
+    )
+    direction = device["direction"]
+    capacity = capacity_bits(
+        planned[direction]["rate_bps"], planned["schedule"], f"{direction}_rate_bps", end
+    )
+    return {
+        "utilisation": queue["bytes"] * 8 / capacity,
+        "queue_delay_ms": None,
+        "packets": queue["packets"] + queue["drops"],
+        "drops": queue["drops"],
+        "drops_by_reason": None,
+        "marks": queue.get("ecn_mark"),
+    }
+
+
+def flows(
+    plan: Mapping[str, Any], found: Sequence[Mapping[str, Any]], seed: int
+) -> list[dict[str, Any]]:
+    """What became of each flow in the run with `seed`.
+
+    Goodput counts the bytes the receiver got, over the flow's time.
+    """
+    table = []
+    for flow, result in zip(plan["flows"], found, strict=True):
+        seconds = (result["end_ns"] - result["start_ns"]) / 1e9
+        received = result["bytes"]
+        times = {
+            f"{name}_s": None if result.get(f"{name}_ns") is None else result[f"{name}_ns"] / 1e9
+            for name in ("fct", "plt", "ttfb")
+        }
+        table.append(
+            {
+                "id": flow["id"],
+                "seed": seed,
+                "workload": flow["workload"],
+                "from": flow["src"],
+                "to": flow["dst"],
+                "cc": result.get("cc"),
+                "ecn": result.get("ecn"),
+                "start_s": result["start_ns"] / 1e9,
+                "end_s": result["end_ns"] / 1e9,
+                "bytes": received,
+                "goodput_mbit": None if received is None else received * 8 / seconds / 1e6,
+                **times,
+                "retransmits": result.get("retransmits"),
+                "rtos": result.get("rtos"),
+                "delivered_ce": result.get("delivered_ce"),
+            }
+            | {
+                key: result[key]
+                for key in ("data", "datagrams_sent", "datagrams_received", "echoes", "answers")
+                if key in result
+            }
+        )
+    return table
+
+
+def flow_table(rows: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
+    """flows.parquet: one row per flow and repetition."""
+    return pl.DataFrame(
+        [
+            {
+                "flow": row["id"],
+                "seed": row["seed"],
+                "workload": row["workload"],
+                "src": row["from"],
+                "dst": row["to"],
+                **{
+                    key: row[key]
+                    for key in (
+                        "cc",
+                        "ecn",
+                        "start_s",
+                        "end_s",
+                        "bytes",
+                        "fct_s",
+                        "plt_s",
+                        "ttfb_s",
+                        "goodput_mbit",
+                        "retransmits",
+                        "rtos",
+                        "delivered_ce",
+                    )
+                },
+            }
+            for row in rows
+        ],
+        schema={
+            "flow": pl.UInt16,
+            "seed": pl.UInt64,
+            "workload": pl.String,
+            "src": pl.String,
+            "dst": pl.String,
+            "cc": pl.String,
+            "ecn": pl.Boolean,
+            "start_s": pl.Float64,
+            "end_s": pl.Float64,
+            "bytes": pl.Int64,
+            "fct_s": pl.Float64,
+            "plt_s": pl.Float64,
+            "ttfb_s": pl.Float64,
+            "goodput_mbit": pl.Float64,
+            "retransmits": pl.Int64,
+            "rtos": pl.Int64,
+            "delivered_ce": pl.Int64,
+        },
+    )
+
+
+PARTS = {
+    "objects": {
+        "object": pl.UInt16,
+        "connection": pl.UInt8,
+        "bytes": pl.Int64,
+        "start_ns": pl.Int64,
+        "first_byte_ns": pl.Int64,
+        "end_ns": pl.Int64,
+    },
+    "rounds": {
+        "round": pl.UInt16,
+        "start_ns": pl.Int64,
+        "end_ns": pl.Int64,
+        "fct_ns": pl.Int64,
+    },
+}
+"""What a flow may consist of, by the keys of its result, and the columns that tell of a part."""
+
+
+def part_tables(
+    plan: Mapping[str, Any], observed: Sequence[Sequence[Mapping[str, Any]]]
+) -> dict[str, pl.DataFrame]:
+    """Tables of the parts of flows that have any, by their kind: one row per part."""
+    tables = {}
+    for kind, columns in PARTS.items():
+        rows = [
+            {"flow": flow["id"], "seed": plan["seed"] + number, **part}
+            for number, found in enumerate(observed)
+            for flow, result in zip(plan["flows"], found, strict=True)
+            for part in result.get(kind, ())
+        ]
+        if rows:
+            tables[kind] = pl.DataFrame(rows, {"flow": pl.UInt16, "seed": pl.UInt64, **columns})
+    return tables
