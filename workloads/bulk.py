@@ -18,12 +18,17 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from sandglass.agent import tcp
+from sandglass.agent.declare import SENT, SIZES, SOME_SIZES, Option
 from sandglass.agent.failure import RunError
+from sandglass.agent.plan import end_ns
 
 if TYPE_CHECKING:
-    from sandglass.agent import Flow
     from sandglass.agent.clock import Clock
-    from sandglass.agent.testbed import Lab
+    from sandglass.agent.plan import Flow, Result
+    from sandglass.agent.testbed import Testbed
+
+TCP = True
+OPTIONS = {"size": Option(SIZES, SENT, None, SOME_SIZES)}
 
 FIRST_PORT = 5000
 MEGABYTE = 1 << 20
@@ -32,50 +37,46 @@ NOTSENT = 131072  # bytes written and not yet sent, at most
 TCP_NOTSENT_LOWAT = 25  # <linux/tcp.h>
 
 
-def check(flow: Flow, lab: Lab) -> None:
-    """Nothing to find out before the start: sockets need no program."""
-
-
-def run(flow: Flow, lab: Lab) -> dict[str, Any]:
+def run(flow: Flow, testbed: Testbed) -> Result:
     """Run one flow; returns its result.
 
     Keys: start_ns, end_ns, bytes (received), fct_ns (of a flow with a size),
     cc, ecn (negotiated), retransmits, rtos, delivered_ce, mss.
     """
     port = FIRST_PORT + flow["id"]
-    sender, listener = endpoints(flow, lab, port)
-    receiver = Receiver(listener, flow["size_bytes"], lab.clock)
+    sender, listener = endpoints(flow, testbed, port)
+    receiver = Receiver(listener, flow["size_bytes"], testbed.clock)
     receiver.start()
-    lab.sleep_until_start(flow)
-    sender.connect((lab.network.address(flow["dst"]), port))
+    testbed.sleep_until_start(flow)
+    sender.connect((testbed.network.address(flow["dst"]), port))
     if flow["size_bytes"]:
         send(sender, flow["size_bytes"])
         sender.recv(1)  # the receiver closes when it has everything
-        received, end_ns = flow["size_bytes"], receiver.done_ns
+        received, ended_ns = flow["size_bytes"], receiver.done_ns
         if receiver.received != flow["size_bytes"]:
             raise RunError(f"received {receiver.received} of {flow['size_bytes']} bytes")
     else:
-        end_ns = flow["start_ns"] + flow["duration_ns"]
+        ended_ns = end_ns(flow)
         threading.Thread(target=send, args=(sender, None), daemon=True).start()
-        lab.clock.sleep_until(end_ns)
+        testbed.clock.sleep_until(ended_ns)
         received = tcp.info(receiver.connection)["bytes_received"] if receiver.connection else 0
     result = {
         "start_ns": flow["start_ns"],
-        "end_ns": end_ns,
+        "end_ns": ended_ns,
         "bytes": received,
-        "fct_ns": end_ns - flow["start_ns"] if flow["size_bytes"] else None,
+        "fct_ns": ended_ns - flow["start_ns"] if flow["size_bytes"] else None,
         **state_of(sender, port),
     }
-    lab.sleep_past_end(flow, end_ns)
+    testbed.sleep_past_end(flow, ended_ns)
     sender.shutdown(socket.SHUT_RDWR)
     return result
 
 
-def endpoints(flow: Flow, lab: Lab, port: int) -> tuple[socket.socket, socket.socket]:
+def endpoints(flow: Flow, testbed: Testbed, port: int) -> tuple[socket.socket, socket.socket]:
     """The sender's socket, to be connected, and the receiver's that listens on `port`."""
     listener = tcp.open_socket(flow["dst"])
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    listener.bind((lab.network.address(flow["dst"]), port))
+    listener.bind((testbed.network.address(flow["dst"]), port))
     listener.listen(1)
     sender = tcp.open_socket(flow["src"])
     if flow["cc"]:

@@ -10,19 +10,37 @@ import os
 import shutil
 import subprocess
 import tempfile
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sandglass.agent import kernel, programs
+from sandglass.agent.declare import Argument, Column
 from sandglass.agent.failure import RunError
+from sandglass.agent.plan import end_ns
 
 if TYPE_CHECKING:
-    from sandglass.agent import Flow
-    from sandglass.agent.testbed import Lab
+    from collections.abc import Iterator
 
+    from sandglass.agent.plan import Flow, Options, Result
+    from sandglass.agent.testbed import Testbed
+
+TCP = True
+ARGUMENT = Argument("test", "rrul")
+COLUMNS = {"data": Column("String", "", "name of its data file")}
 PROGRAMS = ("flent", "netperf", "netserver", "ping")
 
+SECOND_NS = 1_000_000_000
 
-def check(flow: Flow, lab: Lab) -> None:
+
+def problems(options: Options, lasts_ns: int) -> Iterator[tuple[str, str]]:
+    """A time that flent can be told."""
+    from sandglass.experiment import units
+
+    if lasts_ns % SECOND_NS:
+        lasts = units.format_time(lasts_ns)
+        yield "duration", f"{lasts} is not whole seconds: flent counts those"
+
+
+def check(flow: Flow, testbed: Testbed) -> None:
     """Are the programs there, and does flent know the test?
 
     Raises:
@@ -36,16 +54,16 @@ def check(flow: Flow, lab: Lab) -> None:
         raise RunError(f"flent has no test {test}", f"It has: {', '.join(sorted(names))}")
 
 
-def run(flow: Flow, lab: Lab) -> dict[str, Any]:
+def run(flow: Flow, testbed: Testbed) -> Result:
     """Run one test; returns its result. Keys: start_ns, end_ns, bytes (None), data."""
     test = flow["workload"].partition(":")[2]
     data = f"flent-{flow['id']}.flent.gz"
-    seconds = flow["duration_ns"] // 1_000_000_000
+    seconds = (end_ns(flow) - flow["start_ns"]) // SECOND_NS
     with kernel.namespace(flow["dst"]):
         server = subprocess.Popen(
             ["netserver", "-D", "-4"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )
-    lab.sleep_until_start(flow)
+    testbed.sleep_until_start(flow)
     environment = {**os.environ, "HOME": "/tmp", "TZ": "UTC"}
     made = tempfile.mkdtemp()
     with kernel.namespace(flow["src"]):
@@ -53,22 +71,22 @@ def run(flow: Flow, lab: Lab) -> dict[str, Any]:
             [
                 "flent",
                 test,
-                f"--host={lab.network.address(flow['dst'])}",
+                f"--host={testbed.network.address(flow['dst'])}",
                 f"--length={seconds}",
                 "--ipv4",
                 f"--data-dir={made}",
-                f"--title-extra={lab.plan['title']}",
+                f"--title-extra={testbed.plan['title']}",
             ],
             capture_output=True,
             text=True,
             env=environment,
             check=False,
         )
-    end_ns = lab.clock.now_ns()
+    ended_ns = testbed.clock.now_ns()
     server.terminate()
     files = [name for name in os.listdir(made) if name.endswith(".flent.gz")]
     if done.returncode or not files:
         said = (done.stderr or done.stdout).strip().splitlines()
         raise RunError(f"flent {test} failed: {' '.join(said[-3:]) or done.returncode}")
-    shutil.copyfile(os.path.join(made, files[0]), os.path.join(lab.directory, data))
-    return {"start_ns": flow["start_ns"], "end_ns": end_ns, "bytes": None, "data": data}
+    shutil.copyfile(os.path.join(made, files[0]), os.path.join(testbed.directory, data))
+    return {"start_ns": flow["start_ns"], "end_ns": ended_ns, "bytes": None, "data": data}

@@ -10,22 +10,35 @@ from __future__ import annotations
 
 import os
 import subprocess
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sandglass.agent import kernel, nginx, programs, tcp
+from sandglass.agent.declare import SIZES, SOME_SIZES, Column, Option
 from sandglass.agent.failure import RunError
+from sandglass.agent.plan import size_bytes
 
 if TYPE_CHECKING:
-    from sandglass.agent import Flow
-    from sandglass.agent.testbed import Lab
+    from sandglass.agent.plan import Flow, Result
+    from sandglass.agent.testbed import Testbed
 
+TCP = True
+OPENER = "to"
+OTHER_END_CHOOSES = False  # curl takes the congestion control that its host has
+OPTIONS = {
+    "size": Option(
+        SIZES,
+        "Size of the file; a list gives a flow for each of its sizes.",
+        examples=SOME_SIZES,
+    )
+}
+COLUMNS = {"ttfb_s": Column("Float64", "s", "curl's time to the first byte, to 1 us")}
 PROGRAMS = ("nginx", "curl")
 FIRST_PORT = 8000
 FILE = "file"
 MEASURED = ("http_code", "local_port", "size_download", "time_starttransfer")
 
 
-def check(flow: Flow, lab: Lab) -> None:
+def check(flow: Flow, testbed: Testbed) -> None:
     """Are the programs there?
 
     Raises:
@@ -34,19 +47,19 @@ def check(flow: Flow, lab: Lab) -> None:
     programs.require(PROGRAMS, "http")
 
 
-def run(flow: Flow, lab: Lab) -> dict[str, Any]:
+def run(flow: Flow, testbed: Testbed) -> Result:
     """Run one flow; returns its result.
 
     Keys: start_ns, end_ns (when curl ended), bytes (of the file), fct_ns, ttfb_ns (curl's time
     from its start to the first byte of the answer, to the microsecond), and of the server's
     socket cc, ecn (negotiated), retransmits, rtos, delivered_ce, mss.
     """
-    address, port = lab.network.address(flow["src"]), FIRST_PORT + flow["id"]
-    with nginx.serving(flow, {FILE: flow["size_bytes"]}, address, port) as server:
+    address, port = testbed.network.address(flow["src"]), FIRST_PORT + flow["id"]
+    with nginx.serving(flow, {FILE: size_bytes(flow)}, address, port) as server:
         client = start_client(flow)
-        lab.sleep_until_start(flow)
+        testbed.sleep_until_start(flow)
         said, complaint = client.communicate(f"url = http://{address}:{port}/{FILE}\n")
-        end_ns = lab.clock.now_ns()
+        end_ns = testbed.clock.now_ns()
         if client.returncode:
             raise RunError(f"curl failed: {complaint.strip()}")
         measured = dict(zip(MEASURED, said.split(), strict=True))
@@ -61,7 +74,7 @@ def run(flow: Flow, lab: Lab) -> dict[str, Any]:
             nginx.wait_for_end(connection)
             state = tcp.info(connection)
             cc = tcp.congestion_control(connection)
-            lab.sleep_past_end(flow, end_ns)
+            testbed.sleep_past_end(flow, end_ns)
     return {
         "start_ns": flow["start_ns"],
         "end_ns": end_ns,

@@ -11,28 +11,82 @@ from __future__ import annotations
 import re
 import select
 import socket
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sandglass.agent import nginx, programs, tcp
+from sandglass.agent.declare import OBJECTS, SIZE, Column, Option
 from sandglass.agent.failure import RunError
 
 if TYPE_CHECKING:
-    from sandglass.agent import Flow
-    from sandglass.agent.clock import Clock
-    from sandglass.agent.testbed import Lab
+    from collections.abc import Callable, Iterator
 
+    from sandglass.agent.clock import Clock
+    from sandglass.agent.plan import Flow, Options, Result, Size
+    from sandglass.agent.testbed import Testbed
+
+TCP = True
+OPENER = "to"
+ENDS_BY_ITSELF = True
+OPTIONS = {
+    "html": Option(SIZE, "Size of the HTML.", examples=("30kB",)),
+    "objects": Option(
+        OBJECTS,
+        "Sizes of the objects that the HTML names, in its order: a list, or how many and of which "
+        "size.",
+        examples=(["10kB", "100kB"], {"count": 40, "size": "12kB"}),
+    ),
+}
+COLUMNS = {
+    "plt_s": Column("Float64", "s", "page load time, from the start to the last byte of all"),
+    "ttfb_s": Column("Float64", "s", "to the first byte of the HTML"),
+}
+PARTS = {
+    "objects": {
+        "object": Column("UInt16", "", "number of the object; 0: the HTML"),
+        "connection": Column("UInt8", "", "over which it came, from 1"),
+        "bytes": Column("Int64", "bytes", "its size, without the answer's header"),
+        "start_ns": Column(
+            "Int64", "ns", "when the client asked for it, or opened a connection to do so"
+        ),
+        "first_byte_ns": Column("Int64", "ns", "when the answer began to arrive"),
+        "end_ns": Column("Int64", "ns", "when its last byte was read"),
+    }
+}
 PROGRAMS = ("nginx",)
 FIRST_PORT = 8000
 CONNECTIONS = 6  # to one server: what browsers settled on for HTTP/1.1
 HTML = "index.html"
 HEAD = "<!DOCTYPE html><title>A page</title>\n"
+HEAD_BYTES, LINE_BYTES = 100, 20  # of HTML: its head, and the name of an object
 IMAGE = re.compile(rb'<img src="/([^"]+)">')
 HEADER_END = b"\r\n\r\n"
 FOUND = re.compile(rb"HTTP/1\.1 200 .*\r\nContent-Length: (\d+)\r\n", re.DOTALL)
 READ = 1 << 20
 
 
-def check(flow: Flow, lab: Lab) -> None:
+def problems(options: Options, lasts_ns: int) -> Iterator[tuple[str, str]]:
+    """Room in the HTML for the names of all objects."""
+    from sandglass.experiment import units
+
+    objects = len(options["objects"])
+    least = HEAD_BYTES + LINE_BYTES * objects
+    if options["html"] < least:
+        yield (
+            "html",
+            f"{units.format_size(options['html'])} is too small to name "
+            f"{objects} objects: write {units.format_size(least)} or more",
+        )
+
+
+def drawn(options: Options, draw: Callable[[str, Size], int]) -> Options:
+    """Each object's size."""
+    objects = enumerate(options["objects"], start=1)
+    return options | {
+        "objects": [draw(f"size of object {number}", each) for number, each in objects]
+    }
+
+
+def check(flow: Flow, testbed: Testbed) -> None:
     """Is nginx there?
 
     Raises:
@@ -41,20 +95,20 @@ def check(flow: Flow, lab: Lab) -> None:
     programs.require(PROGRAMS, "page")
 
 
-def run(flow: Flow, lab: Lab) -> dict[str, Any]:
+def run(flow: Flow, testbed: Testbed) -> Result:
     """Load one page; returns what was measured.
 
     Keys: start_ns, end_ns, bytes (of HTML and objects), plt_ns (page load time, from the start to
     the last byte of all), ttfb_ns (to the first byte of the HTML's answer), objects (see Client),
     and of the server's sockets cc, ecn (negotiated by all), retransmits, rtos, delivered_ce (sums).
     """
-    address, port = lab.network.address(flow["src"]), FIRST_PORT + flow["id"]
+    address, port = testbed.network.address(flow["src"]), FIRST_PORT + flow["id"]
     sizes = flow["options"]["objects"]
     files: dict[str, int | bytes] = {HTML: html(flow["options"]["html"], len(sizes))}
     files |= {str(number): size for number, size in enumerate(sizes, start=1)}
     with nginx.serving(flow, files, address, port) as server:
-        client = Client(flow, address, port, lab.clock)
-        lab.sleep_until_start(flow)
+        client = Client(flow, address, port, testbed.clock)
+        testbed.sleep_until_start(flow)
         client.load()
         end_ns = client.fetched[-1]["end_ns"]
         with nginx.connections_of(server) as connections:
@@ -63,7 +117,7 @@ def run(flow: Flow, lab: Lab) -> dict[str, Any]:
                 nginx.wait_for_end(connection)
             states = [tcp.info(connection) for connection in connections]
             cc = tcp.congestion_control(connections[0])
-            lab.sleep_past_end(flow, end_ns)
+            testbed.sleep_past_end(flow, end_ns)
     objects = sorted(client.fetched, key=lambda fetched: fetched["object"])
     return {
         "start_ns": flow["start_ns"],

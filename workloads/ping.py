@@ -1,44 +1,52 @@
 """Round-trip times: one ICMP echo per interval.
 
-Option: interval (ns). Leaves rtt-ID.csv; an echo that got no answer within 10 s
-has an empty round-trip time.
+An echo that got no answer within 10 s has no round-trip time.
 """
 
 from __future__ import annotations
 
 import csv
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sandglass.agent import self_check
+from sandglass.agent.declare import DURATION, Column, Option
+from sandglass.agent.plan import end_ns
 
 if TYPE_CHECKING:
-    from sandglass.agent import Flow
-    from sandglass.agent.testbed import Lab
+    from sandglass.agent.plan import Flow, Result
+    from sandglass.agent.testbed import Testbed
 
 ANSWER_S = 10
+OPTIONS = {"interval": Option(DURATION, "Time between two requests.", "1s", ("200ms",))}
+COLUMNS = {
+    "echoes": Column("Int64", "packets", "sent"),
+    "answers": Column("Int64", "packets", "received"),
+}
+LEAVES = "rtt"
+TABLES = {
+    "rtt": {
+        "sent_ns": Column("Int64", "ns", "when the echo was due"),
+        "rtt_ns": Column("Int64", "ns", "its round-trip time; null: no answer within 10 s"),
+    }
+}
 
 
-def check(flow: Flow, lab: Lab) -> None:
-    """Nothing to find out before the start: sockets need no program."""
-
-
-def run(flow: Flow, lab: Lab) -> dict[str, Any]:
+def run(flow: Flow, testbed: Testbed) -> Result:
     """Run one flow; returns its result. Keys: start_ns, end_ns, bytes, echoes, answers."""
-    end_ns = flow["start_ns"] + flow["duration_ns"]
     rows = []
     at_ns = flow["start_ns"]
-    lab.sleep_until_start(flow)
-    while at_ns < end_ns:
-        lab.clock.sleep_until(at_ns)
-        rows.append((at_ns, self_check.ping(lab.network, flow["src"], flow["dst"], ANSWER_S)))
+    testbed.sleep_until_start(flow)
+    while at_ns < end_ns(flow):
+        testbed.clock.sleep_until(at_ns)
+        rows.append((at_ns, self_check.ping(testbed.network, flow["src"], flow["dst"], ANSWER_S)))
         at_ns += flow["options"]["interval"]
-    with open(f"{lab.directory}/rtt-{flow['id']}.csv", "w", newline="") as file:
+    with open(f"{testbed.directory}/rtt-{flow['id']}.csv", "w", newline="") as file:
         table = csv.writer(file)
         table.writerow(["sent_ns", "rtt_ns"])
         table.writerows((at_ns, "" if rtt is None else rtt) for at_ns, rtt in rows)
     return {
         "start_ns": flow["start_ns"],
-        "end_ns": end_ns,
+        "end_ns": end_ns(flow),
         "bytes": None,
         "echoes": len(rows),
         "answers": sum(rtt is not None for _, rtt in rows),

@@ -1,48 +1,69 @@
 """One connection that sends, falls silent, and sends again: how TCP restarts after idle time.
 
-Options: rounds, pause (ns, from the last byte of a round at the receiver to the first of the next
-at the sender). A round is a bulk transfer of the flow's size; the first one opens the connection.
+A round is a bulk transfer of the flow's size; the first one opens the connection.
 """
 
 from __future__ import annotations
 
 import socket
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from sandglass.agent.declare import DURATION, SIZES, SOME_SIZES, WHOLE, Column, Option
 from sandglass.agent.failure import RunError
+from sandglass.agent.plan import size_bytes
 from workloads import bulk
-from workloads.bulk import check
 
 if TYPE_CHECKING:
-    from sandglass.agent import Flow
-    from sandglass.agent.testbed import Lab
+    from sandglass.agent.plan import Flow, Result
+    from sandglass.agent.testbed import Testbed
 
-__all__ = ["check", "run"]
+TCP = True
+OPTIONS = {
+    "size": Option(
+        SIZES,
+        "How much it sends in each round; a list gives a flow for each of its sizes.",
+        examples=SOME_SIZES,
+    ),
+    "rounds": Option(WHOLE, "How often it sends.", examples=(3,), least=2, most=1000),
+    "pause": Option(
+        DURATION,
+        "Time from the end of a round at the receiver to the start of the next.",
+        examples=("1s",),
+    ),
+}
+PARTS = {
+    "rounds": {
+        "round": Column("UInt16", "", "number, from 1; the first one opens the connection"),
+        "start_ns": Column("Int64", "ns", "when the sender began"),
+        "end_ns": Column("Int64", "ns", "when the receiver had read the round's last byte"),
+        "fct_ns": Column("Int64", "ns", "from `start_ns` to `end_ns`"),
+    }
+}
 
 
-def run(flow: Flow, lab: Lab) -> dict[str, Any]:
+def run(flow: Flow, testbed: Testbed) -> Result:
     """Run one flow; returns its result.
 
     Keys: start_ns, end_ns (of the last round), bytes (of all), rounds (of each: round, start_ns,
     end_ns, fct_ns), and of the sender's socket cc, ecn, retransmits, rtos, delivered_ce, mss.
     """
-    size, options = flow["size_bytes"], flow["options"]
+    size, options = size_bytes(flow), flow["options"]
     port = bulk.FIRST_PORT + flow["id"]
-    sender, listener = bulk.endpoints(flow, lab, port)
-    lab.sleep_until_start(flow)
-    sender.connect((lab.network.address(flow["dst"]), port))
+    sender, listener = bulk.endpoints(flow, testbed, port)
+    testbed.sleep_until_start(flow)
+    sender.connect((testbed.network.address(flow["dst"]), port))
     rounds = []
     start_ns = flow["start_ns"]
     for number in range(1, options["rounds"] + 1):
-        lab.clock.sleep_until(start_ns)
+        testbed.clock.sleep_until(start_ns)
         threading.Thread(target=bulk.send, args=(sender, size), daemon=True).start()
         if number == 1:
             connection, _ = listener.accept()  # half a round trip later than connect()
         received = bulk.read(connection, size)
         if received != size:
             raise RunError(f"received {received} of {size} bytes")
-        end_ns = lab.clock.now_ns()
+        end_ns = testbed.clock.now_ns()
         rounds.append(
             {
                 "round": number,
@@ -61,6 +82,6 @@ def run(flow: Flow, lab: Lab) -> dict[str, Any]:
         "rounds": rounds,
         **bulk.state_of(sender, port),
     }
-    lab.sleep_past_end(flow, end_ns)
+    testbed.sleep_past_end(flow, end_ns)
     sender.shutdown(socket.SHUT_RDWR)
     return result

@@ -1,8 +1,6 @@
 """Constant bit rate over UDP, each datagram sent at its exact time.
 
-Options: rate (bit/s of UDP payload), packet_size (bytes of UDP payload), burst
-(datagrams sent back to back). Leaves datagrams-ID.csv with, for every
-datagram, when it was due and when it reached the receiver's network card.
+For every datagram it leaves when it was due and when it reached the receiver's network card.
 """
 
 from __future__ import annotations
@@ -11,15 +9,43 @@ import csv
 import socket
 import struct
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sandglass.agent import kernel, self_check, tcp
+from sandglass.agent.declare import FLAG, RATE, WHOLE, Column, Option
+from sandglass.agent.plan import end_ns
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from sandglass.agent import Flow
-    from sandglass.agent.testbed import Lab
+    from sandglass.agent.plan import Flow, Options, Result
+    from sandglass.agent.testbed import Testbed
+
+LARGEST = 65507  # bytes of payload in an IPv4 packet
+OPTIONS = {
+    "rate": Option(RATE, "Sending rate; counts the UDP payload alone.", examples=("5mbit",)),
+    "packet_size": Option(
+        WHOLE, "UDP payload of a packet, in bytes.", 1472, (172,), least=16, most=LARGEST
+    ),
+    "burst": Option(
+        WHOLE, "Packets sent back to back; the mean rate stays.", 1, (10,), least=1, most=10000
+    ),
+    "ecn": Option(FLAG, "Whether the packets say that they can be marked, ECT(0).", False, (True,)),
+}
+COLUMNS = {
+    "datagrams_sent": Column("Int64", "packets", "sent"),
+    "datagrams_received": Column("Int64", "packets", "received until 2 s after its end"),
+}
+LEAVES = "datagrams"
+TABLES = {
+    "datagrams": {
+        "sequence": Column("Int64", "", "number, from 0"),
+        "due_ns": Column("Int64", "ns", "when it was to be sent; it is, within 2 us"),
+        "received_ns": Column(
+            "Int64", "ns", "when it reached the receiver's network card; null: never"
+        ),
+    }
+}
 
 FIRST_PORT = 6000
 SO_RCVBUFFORCE = 33  # <asm-generic/socket.h>
@@ -28,21 +54,23 @@ GRACE_NS = 2 * SECOND_NS  # wait for what is still under way
 RECEIVE_BUFFER = 64 << 20
 
 
-def check(flow: Flow, lab: Lab) -> None:
-    """Nothing to find out before the start: sockets need no program."""
+def packets(options: Options, time_ns: int) -> int:
+    """How many it sends in so long a time, but for the last."""
+    sent: int = options["rate"] * time_ns // SECOND_NS // 8 // options["packet_size"]
+    return sent
 
 
-def run(flow: Flow, lab: Lab) -> dict[str, Any]:
+def run(flow: Flow, testbed: Testbed) -> Result:
     """Run one flow; returns the result of stream()."""
     options = flow["options"]
     size, burst, rate = options["packet_size"], options["burst"], options["rate"]
     # Not a sum of rounded gaps: the rate holds over any length of time.
-    return stream(flow, lab, size, burst, lambda sent: sent * size * 8 * SECOND_NS // rate)
+    return stream(flow, testbed, size, burst, lambda sent: sent * size * 8 * SECOND_NS // rate)
 
 
 def stream(
-    flow: Flow, lab: Lab, size: int, burst: int, due_after: Callable[[int], int]
-) -> dict[str, Any]:
+    flow: Flow, testbed: Testbed, size: int, burst: int, due_after: Callable[[int], int]
+) -> Result:
     """Send datagrams of `size` bytes, `burst` at a time, when they are due; returns the result.
 
     `due_after` tells how long after the start, in ns, the next burst follows so many datagrams.
@@ -54,36 +82,36 @@ def stream(
     receiver = tcp.open_socket(flow["dst"], socket.SOCK_DGRAM)
     receiver.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, RECEIVE_BUFFER)
     receiver.setsockopt(socket.SOL_SOCKET, self_check.SO_TIMESTAMPNS, 1)
-    receiver.bind((lab.network.address(flow["dst"]), port))
-    offset = kernel.monotonic_to_realtime_ns() + lab.clock.zero_ns
+    receiver.bind((testbed.network.address(flow["dst"]), port))
+    offset = kernel.monotonic_to_realtime_ns() + testbed.clock.zero_ns
     arrivals: dict[int, int] = {}
     threading.Thread(target=receive, args=(receiver, arrivals, offset), daemon=True).start()
 
     sender = tcp.open_socket(flow["src"], socket.SOCK_DGRAM)
     if flow["ecn"]:
         sender.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, 2)  # ECT(0), RFC 3168
-    sender.connect((lab.network.address(flow["dst"]), port))
-    end_ns = flow["start_ns"] + flow["duration_ns"]
+    sender.connect((testbed.network.address(flow["dst"]), port))
+    ended_ns = end_ns(flow)
     due: list[int] = []
-    lab.sleep_until_start(flow)
+    testbed.sleep_until_start(flow)
     while True:
         at_ns = flow["start_ns"] + due_after(len(due))
-        if at_ns >= end_ns:
+        if at_ns >= ended_ns:
             break
-        lab.clock.sleep_until(at_ns)
+        testbed.clock.sleep_until(at_ns)
         for _ in range(burst):
             sender.send(struct.pack("!Q", len(due)).ljust(size, b"\0"))
             due.append(at_ns)
-    lab.clock.sleep_until(end_ns)
-    received = sum(size for at_ns in list(arrivals.values()) if at_ns <= end_ns)
-    lab.clock.sleep_until(end_ns + GRACE_NS)
-    with open(f"{lab.directory}/datagrams-{flow['id']}.csv", "w", newline="") as file:
+    testbed.clock.sleep_until(ended_ns)
+    received = sum(size for at_ns in list(arrivals.values()) if at_ns <= ended_ns)
+    testbed.clock.sleep_until(ended_ns + GRACE_NS)
+    with open(f"{testbed.directory}/datagrams-{flow['id']}.csv", "w", newline="") as file:
         table = csv.writer(file)
         table.writerow(["sequence", "due_ns", "received_ns"])
         table.writerows([n, at_ns, arrivals.get(n, "")] for n, at_ns in enumerate(due))
     return {
         "start_ns": flow["start_ns"],
-        "end_ns": end_ns,
+        "end_ns": ended_ns,
         "bytes": received,
         "datagrams_sent": len(due),
         "datagrams_received": len(arrivals),

@@ -81,7 +81,7 @@ class Run:
 
     def datagrams(self, number: int = 1) -> pl.DataFrame:
         """What the udp workload left of one flow."""
-        return pl.read_csv(self.path / f"datagrams-{number}.csv")
+        return self.table("datagrams").filter(pl.col("flow") == number).drop("flow")
 
 
 def run(

@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from sandglass.experiment.experiment import RECORDS
+from sandglass.experiment.values import RECORDS
 from sandglass.install.builds import ROOT
 from tests.lab.experiments import Lab, Mapped, Run, bulk, dumbbell, flow
 
@@ -82,7 +82,11 @@ def flent(lab: Lab) -> Run:
 
 
 @pytest.mark.parametrize(
-    "table", ["packets", "acks", "goodput", "flows", "media", "objects", "rounds"]
+    "table",
+    [
+        *["packets", "acks", "goodput", "flows", "media", "objects", "rounds"],
+        *["datagrams", "rtt"],
+    ],
 )
 def test_columns_of_tables(rich: Run, table: str) -> None:
     assert documented(f"{table}.parquet") == found(rich.table(table))
@@ -97,11 +101,6 @@ def test_columns_of_queues(lab: Lab, kind: str) -> None:
 def test_columns_of_a_queue_without_counters_of_its_own(lab: Lab) -> None:
     run = lab(dumbbell(bulk(), queue={"kind": "pfifo"}, duration="1s", record=["queues"]))
     assert documented("queues.parquet") == found(run.table("queues"))
-
-
-@pytest.mark.parametrize(("file", "section"), [("datagrams-3", "datagrams-N"), ("rtt-4", "rtt-N")])
-def test_columns_of_lists(rich: Run, file: str, section: str) -> None:
-    assert documented(f"{section}.csv") == found(pl.read_csv(rich.path / f"{file}.csv"))
 
 
 def test_files(rich: Run, flent: Run) -> None:

@@ -151,7 +151,7 @@ def test_a_ping_sees_rate_and_round_trip(lab: Lab) -> None:
             schedule=[{"at": "2050ms", "rtt": "80ms"}],
         )
     )
-    answers = pl.read_csv(run.path / "rtt-1.csv")
+    answers = run.table("rtt")
     assert answers["sent_ns"].to_list() == list(range(0, 4000 * MS, 100 * MS))
     serialisation = 2 * 98 * 8 / 10e6 * 1e9
     base = pl.when(pl.col("sent_ns") < 2050 * MS).then(40 * MS).otherwise(80 * MS)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sandglass.run import playout as media
+from workloads import media
 
 INTERVAL = 20_000_000
 # Delays in ns, None of a lost packet.
@@ -27,7 +27,7 @@ def flow(delays: list[int | None], playout: int) -> pl.DataFrame:
         {"sequence": range(len(delays)), "due_ns": due, "received_ns": received},
         schema={"sequence": pl.Int64, "due_ns": pl.Int64, "received_ns": pl.Int64},
     )
-    return media.packets(left, playout)
+    return media.played(left, playout)
 
 
 @given(delays)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from sandglass.experiment import qdiscs, reading
 from sandglass.experiment.qdiscs import Link
 from sandglass.run import plan
+from workloads import media
 
 BASE = """\
 topology: dumbbell
@@ -22,7 +23,7 @@ duration: 90s
 """
 
 
-def planned(**changes: Any) -> dict[str, Any]:
+def planned(**changes: Any) -> Any:
     data = yaml.safe_load(BASE)
     for key, value in changes.items():
         data[key] = yaml.safe_load(value)
@@ -87,6 +88,7 @@ def test_the_whole_plan() -> None:
                 "options": {},
             }
         ],
+        "workloads": {"bulk": "workloads/bulk.py"},
         "record": ["packets", "acks", "queues"],
         "memory_mb": 512,
     }
@@ -286,8 +288,8 @@ def test_a_media_packet_holds_an_interval_of_audio_and_a_header() -> None:
         "rate": 16_000,
         "interval": 20_000_000,
         "playout_delay": 150_000_000,
-        "packet_size": 40 + 12,
     }
+    assert media.packet_size(flow["options"]) == 40 + 12
 
 
 def test_the_users_sysctls_win() -> None:

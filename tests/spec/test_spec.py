@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from sandglass.errors import UsageError
 from sandglass.experiment import reading, topology, units
-from sandglass.experiment.experiment import BUILT_IN, Bulk, Experiment, Ping, Udp
+from sandglass.experiment.experiment import Experiment
 from sandglass.run import plan
 
 ROOT = Path(__file__).parents[2]
@@ -61,8 +61,13 @@ def test_the_issues_example_loads_as_it_stands(tmp_path: Path) -> None:
     assert experiment.bottleneck.rate == 20_000_000
     assert experiment.bottleneck.queue.options == {"ecn": True}
     [flow] = experiment.flows
-    assert isinstance(flow, Bulk)
-    assert (flow.src, flow.dst, flow.cc, flow.ecn) == ("s1", "d1", "cubic", True)
+    assert flow.kind.name == "bulk"
+    assert (flow.src, flow.dst, flow.congestion_control, flow.asks_for_ecn) == (
+        "s1",
+        "d1",
+        "cubic",
+        True,
+    )
     assert flow.duration == experiment.duration == 90 * 10**9
     assert experiment.parameters == {"pairs": 1}
     assert sorted(experiment.facts.hosts) == ["d1", "s1"]
@@ -126,32 +131,78 @@ def test_workloads_have_their_own_keys(tmp_path: Path) -> None:
         "{workload: 'flent:tcp_upload', from: s1, to: d1, cc: reno, count: 2}]",
     )
     udp, ping, flent = reading.load(written(tmp_path, text)).flows
-    assert isinstance(udp, Udp)
     assert udp.options == {"rate": 5_000_000, "packet_size": 1472, "burst": 3}
-    assert udp.ecn
-    assert isinstance(ping, Ping)
+    assert udp.asks_for_ecn
     assert ping.options == {"interval": 10**9}
     assert (flent.workload, flent.options, flent.count) == ("flent:tcp_upload", {}, 2)
 
 
-def test_each_model_has_its_workload() -> None:
-    files = {path.stem for path in (ROOT / "workloads").glob("[!_]*.py")}
-    assert files >= {*BUILT_IN, "flent"}
+MINE = """\
+from sandglass.agent.declare import DURATION, SENT, SIZES, WHOLE, Option
+OPTIONS = {
+    "size": Option(SIZES, SENT, None),
+    "pages": Option(WHOLE, "How many.", 2, least=1),
+    "pause": Option(DURATION, "Between two.", "20ms"),
+}
+def problems(options, lasts_ns):
+    if options["pages"] * options["pause"] > lasts_ns:
+        yield "pages", "are too many"
+def run(flow, testbed):
+    pass
+"""
 
 
-def test_a_workload_of_ones_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "workloads").mkdir()
-    (tmp_path / "workloads" / "mine.py").touch()
-    (tmp_path / "workloads" / "_shared.py").touch()
-    monkeypatch.setattr(reading, "ROOT", tmp_path)
-    text = LEAST.replace("bulk, ", "mine, pages: 3, size: 1MB, ")
+def test_a_workload_of_ones_own(tmp_path: Path) -> None:
+    """Its file declares its keys, with units and defaults, and judges them."""
+    (tmp_path / "mine.py").write_text(MINE)
+    text = LEAST.replace("bulk, ", "mine.py, pages: 3, size: 1MB, ")
     experiment = reading.load(written(tmp_path, text))
-    [flow] = plan.resolve(experiment, experiment.facts)["flows"]
-    assert (flow["size_bytes"], flow["options"]) == (1_000_000, {"pages": 3})
-    with pytest.raises(UsageError, match=r"flows\[0\].pages: a list is not a value"):
-        reading.load(written(tmp_path, text.replace("pages: 3", "pages: [3]")))
-    with pytest.raises(UsageError, match="unknown workload '_shared'"):
-        reading.load(written(tmp_path, text.replace("mine", "_shared")))
+    resolved = plan.resolve(experiment, experiment.facts)
+    [flow] = resolved["flows"]
+    assert (flow["size_bytes"], flow["options"]) == (10**6, {"pages": 3, "pause": 20_000_000})
+    assert resolved["workloads"] == {"mine.py": "workload-mine.py"}
+    for wrong, said in {
+        "pages: [3]": r"flows\[0\].pages: a list is not a whole number",
+        "pages: 0": "pages: 0 is too small: write 1 or more",
+        "pages: 1000": "pages: are too many",
+        "page: 3": "page: unknown key, did you mean 'pages'",
+        "cc: reno": "cc: unknown key",
+    }.items():
+        with pytest.raises(UsageError, match=said):
+            reading.load(written(tmp_path, text.replace("pages: 3", wrong)))
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("def run(", "cannot be loaded: SyntaxError"),
+        ("import absent", "cannot be loaded: ModuleNotFoundError"),
+        ("", "defines no run"),
+        (MINE.replace("pages", "start"), "OPTIONS: start cannot be a key of its own"),
+        (MINE.replace("Option(WHOLE", "Option('integer'"), "there is no kind integer"),
+    ],
+)
+def test_a_file_that_is_no_workload(tmp_path: Path, content: str, said: str) -> None:
+    (tmp_path / "mine.py").write_text(
+        content.replace("import DURATION, SENT, SIZES, 'integer',", "import DURATION, SENT, SIZES,")
+    )
+    with pytest.raises(UsageError, match=said):
+        reading.load(written(tmp_path, LEAST.replace("bulk", "mine.py")))
+    with pytest.raises(UsageError, match=r"no workload file yours\.py"):
+        reading.load(written(tmp_path, LEAST.replace("bulk", "yours.py")))
+
+
+def test_two_workloads_of_one_name_are_refused(tmp_path: Path) -> None:
+    for folder in ("one", "two"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "mine.py").write_text(MINE)
+    flow = "{workload: one/mine.py, from: s1, to: d1}"
+    text = LEAST.replace(
+        "{workload: bulk, from: s1, to: d1}", f"{flow}, {flow.replace('one', 'two')}"
+    )
+    experiment = reading.load(written(tmp_path, text))
+    with pytest.raises(UsageError, match="two workloads of one name"):
+        plan.resolve(experiment, experiment.facts)
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
@@ -373,5 +424,5 @@ def test_sizes_reach_the_flow(unit: str, number: int) -> None:
     data = yaml.safe_load(LEAST)
     data["flows"][0]["size"] = f"{number}{unit}"
     [flow] = reading.parse(data, Path("any.yaml")).flows
-    assert isinstance(flow, Bulk)
-    assert flow.size == number * units.SIZES[unit]
+    assert flow.kind.name == "bulk"
+    assert flow.sizes == [number * units.SIZES[unit]]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import importlib.util
 import json
 import os
 import platform
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from types import ModuleType
 
-    from sandglass.agent import Plan
+    from sandglass.agent.plan import Plan
 
 # Time zero of an experiment, on the lab's clock. Late enough for Open vSwitch
 # and for any network to be built, and the same for all: what happens before
@@ -112,6 +113,21 @@ def whole_second_after(monotonic_ns: int) -> int:
     return -(-monotonic_ns // SECOND_NS) * SECOND_NS
 
 
+def load_workload(file: str, directory: str) -> ModuleType:
+    """A workload: one of the checkout's, or a user's own, which lies in the run's directory."""
+    folder, _, name = file.rpartition("/")
+    if folder:
+        return importlib.import_module(f"{folder}.{name.removesuffix('.py')}")
+    spec = importlib.util.spec_from_file_location(
+        name.removesuffix(".py"), os.path.join(directory, name)
+    )
+    assert spec  # the path ends in .py
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
 def run(plan: Plan, directory: str, backend: str, module_base: str | None) -> dict[str, Any]:
     """Run a plan to its end and return what was observed.
 
@@ -121,8 +137,7 @@ def run(plan: Plan, directory: str, backend: str, module_base: str | None) -> di
     # Before the network: whether Python finds them compiled already must not
     # show in the phase of a switch's timers.
     workloads = {
-        name: importlib.import_module(f"workloads.{name}")
-        for name in sorted({flow["workload"].partition(":")[0] for flow in plan["flows"]})
+        called: load_workload(file, directory) for called, file in sorted(plan["workloads"].items())
     }
     added = modules.load(plan, module_base)
     if not exact:
@@ -146,7 +161,8 @@ def run(plan: Plan, directory: str, backend: str, module_base: str | None) -> di
     clock = Clock(zero)
     first = Repetition(plan, network, clock, plan["seed"], directory, workloads)
     for thread in first.threads:
-        thread.workload.check(thread.flow, thread.lab)
+        if hasattr(thread.workload, "check"):
+            thread.workload.check(thread.flow, thread.testbed)
     change_links(network, clock)
     sessions = {where: Tc(where) for where in network.renewal(plan["seed"])}
     if time.monotonic_ns() > zero - LEAD_NS:

@@ -17,7 +17,10 @@ Pure functions from numbers to lines of `tc -batch`.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sandglass.agent.plan import Queue
 
 ETHERNET_HEADER = 14  # bytes; qdiscs count it, see qdisc_pkt_len() in the kernel
 # Never the reason for a loss: everything a path can hold is shorter.
@@ -33,7 +36,7 @@ def shaper_class(rate_bps: int, mtu: int) -> str:
     return f"htb rate {rate_bps}bit ceil {rate_bps}bit {BUCKET} quantum {mtu + ETHERNET_HEADER}"
 
 
-def bottleneck(device: str, rate_bps: int, queue: dict[str, Any], mtu: int) -> list[str]:
+def bottleneck(device: str, rate_bps: int, queue: Queue, mtu: int) -> list[str]:
     """Lines that put shaper and queue on `device`; `queue` as in the plan."""
     options = " ".join(queue["options"])
     return [
@@ -44,7 +47,7 @@ def bottleneck(device: str, rate_bps: int, queue: dict[str, Any], mtu: int) -> l
     ]
 
 
-def renewed_queue(device: str, queue: dict[str, Any]) -> list[str]:
+def renewed_queue(device: str, queue: Queue) -> list[str]:
     """Lines that put a new, empty queue in the place of a bottleneck's."""
     options = " ".join(queue["options"])
     place = f"dev {device} parent {SHAPED_CLASS} handle {QUEUE}"

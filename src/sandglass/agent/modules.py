@@ -9,7 +9,7 @@ from sandglass.agent import kernel
 from sandglass.agent.failure import RunError
 
 if TYPE_CHECKING:
-    from sandglass.agent import Plan
+    from sandglass.agent.plan import Plan
 
 CC_SYSCTL = "net.ipv4.tcp_congestion_control"
 ALLOWED_SYSCTL = "net.ipv4.tcp_allowed_congestion_control"
@@ -56,7 +56,7 @@ def load(plan: Plan, base: str | None) -> list[str]:
         # The host's own settings for its modules, such as a blacklist, are not the lab's.
         place = ["-C", "/dev/null", "-d", base] if base else []
         kernel.run(["modprobe", *place, "-a", *dict.fromkeys(wanted)])
-    if defaults := {host["sysctls"].get(CC_SYSCTL) for host in plan["hosts"].values()} - {None}:
+    if defaults := {cc for where, cc in congestion_controls(plan) if where.startswith("host ")}:
         # Without this, a namespace may not make it its default.
         allowed = kernel.read_sysctl(ALLOWED_SYSCTL, None).split()
         kernel.write_sysctl(ALLOWED_SYSCTL, " ".join([*allowed, *sorted(defaults)]), None)

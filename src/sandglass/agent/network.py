@@ -12,13 +12,14 @@ from mininet.log import setLogLevel
 from sandglass.agent import draws, kernel, links, openvswitch
 from sandglass.agent.failure import RunError
 from sandglass.agent.nodes import LazyMininet
+from sandglass.agent.plan import DIRECTIONS
 
 if TYPE_CHECKING:
     from mininet.link import Intf
     from mininet.node import Node, Switch
     from mininet.topo import Topo
 
-    from sandglass.agent import Plan
+    from sandglass.agent.plan import Direction, Plan, Step
 
 
 class Bottleneck(NamedTuple):
@@ -130,8 +131,9 @@ class Network:
             other = link.intf2 if link.intf1 is interface else link.intf1
             name = interface.params.get("bottleneck")
             if name:
-                direction = "forward" if other is self.bottlenecks[name].forward else "reverse"
-                rates.append(self.plan["bottlenecks"][name][direction]["rate_bps"])
+                planned = self.plan["bottlenecks"][name]
+                forward = other is self.bottlenecks[name].forward
+                rates.append(planned["forward" if forward else "reverse"]["rate_bps"])
             elif other.node not in seen and (
                 other.node in self.net.switches
                 or (node in self.net.switches and "routes" in other.node.params)
@@ -240,12 +242,15 @@ class Network:
         ip: str = self.access[host].own.ip
         return ip
 
-    def change(self, name: str, step: dict[str, Any]) -> None:
+    def change(self, name: str, step: Step) -> None:
         """Apply one step of a bottleneck's schedule."""
         bottleneck = self.bottlenecks[name]
         planned = self.plan["bottlenecks"][name]
-        for direction in ("forward", "reverse"):
-            rate = step.get(f"{direction}_rate_bps")
+        rates: dict[Direction, int | None] = {
+            "forward": step.get("forward_rate_bps"),
+            "reverse": step.get("reverse_rate_bps"),
+        }
+        for direction, rate in rates.items():
             if rate:
                 interface = getattr(bottleneck, direction)
                 planned[direction]["rate_bps"] = rate
@@ -268,7 +273,7 @@ class Network:
         lines: dict[str | None, list[str]] = {}
         for name, bottleneck in self.bottlenecks.items():
             planned = self.plan["bottlenecks"][name]
-            for direction in ("forward", "reverse"):
+            for direction in DIRECTIONS:
                 interface = getattr(bottleneck, direction)
                 lines.setdefault(interface.node.namespace, []).extend(
                     links.renewed_queue(interface.name, planned[direction]["queue"])

@@ -25,7 +25,7 @@ from sandglass.agent.failure import RunError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from sandglass.agent import Flow
+    from sandglass.agent.plan import Flow
 
 POLL_S = 1e-3  # between two looks at whether nginx listens
 # The time-outs are longer than any transfer. nginx makes all of the directories for temporary

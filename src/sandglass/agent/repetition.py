@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 from sandglass.agent import draws, kernel
 from sandglass.agent.failure import RunError
-from sandglass.agent.testbed import Lab
+from sandglass.agent.testbed import Testbed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from types import ModuleType
 
-    from sandglass.agent import Flow, Plan
     from sandglass.agent.clock import Clock
     from sandglass.agent.network import Network
+    from sandglass.agent.plan import Flow, Plan, PlannedFlow
 
 SECOND_NS = 1_000_000_000
 LEAD_NS = 2 * SECOND_NS  # before time zero; from here on a repetition has the network for itself
@@ -40,17 +40,17 @@ def time_is_up(number: int, frame: object) -> None:
 
 
 class FlowThread(threading.Thread):
-    """One flow: its workload's run(flow, lab), the result or the error it ended with."""
+    """One flow: its workload's run(flow, testbed), the result or the error it ended with."""
 
-    def __init__(self, flow: Flow, lab: Lab, workload: ModuleType) -> None:
+    def __init__(self, flow: Flow, testbed: Testbed, workload: ModuleType) -> None:
         super().__init__(name=f"flow{flow['id']}", daemon=True)
-        self.flow, self.lab, self.workload = flow, lab, workload
+        self.flow, self.testbed, self.workload = flow, testbed, workload
         self.result: dict[str, Any] = {}
         self.error: RunError | None = None
 
     def run(self) -> None:
         try:
-            self.result = self.workload.run(self.flow, self.lab)
+            self.result = self.workload.run(self.flow, self.testbed)
         except RunError as error:
             self.error = RunError(f"flow {self.flow['id']}: {error}", error.hint)
         except Exception as error:
@@ -110,11 +110,12 @@ class Repetition:
     ) -> None:
         self.network, self.clock, self.seed = network, clock, seed
         self.duration_ns = plan["duration_ns"]
-        flows = [drawn(flow, seed, plan["duration_ns"]) for flow in plan["flows"]]
-        lab = Lab({**plan, "flows": flows}, network, clock, directory)
-        self.threads = [
-            FlowThread(flow, lab, workloads[flow["workload"].partition(":")[0]]) for flow in flows
+        flows = [
+            drawn(flow, workloads[flow["workload"]], seed, plan["duration_ns"])
+            for flow in plan["flows"]
         ]
+        testbed = Testbed(plan, flows, network, clock, directory)
+        self.threads = [FlowThread(flow, testbed, workloads[flow["workload"]]) for flow in flows]
 
     def prepare(self, sessions: dict[str | None, Tc]) -> None:
         """Start the flows' threads, and bring queues and random numbers into their first state.
@@ -157,24 +158,28 @@ class Repetition:
         return [thread.result for thread in self.threads]
 
 
-def drawn(flow: Flow, seed: int, end_ns: int) -> Flow:
+def drawn(flow: PlannedFlow, workload: ModuleType, seed: int, end_ns: int) -> Flow:
     """A flow with what it draws; one that lasts to the end of the experiment still does."""
     delay = draws.uniform(seed, f"start of flow {flow['id']}", flow["start_within_ns"])
     start_ns = flow["start_ns"] + delay
     duration_ns = flow["duration_ns"] and min(flow["duration_ns"], end_ns - start_ns)
     of_flow = f"of flow {flow['id']}"
-    size = flow["size_bytes"] and draws.size(seed, f"size {of_flow}", flow["size_bytes"])
+    planned = flow["size_bytes"]
+    size = None if planned is None else draws.size(seed, f"size {of_flow}", planned)
     options = flow["options"]
-    if flow["workload"] == "page":
-        options = options | {
-            "objects": [
-                draws.size(seed, f"size of object {number} {of_flow}", each)
-                for number, each in enumerate(options["objects"], start=1)
-            ]
-        }
+    if hasattr(workload, "drawn"):
+        options = workload.drawn(
+            options, lambda what, each: draws.size(seed, f"{what} {of_flow}", each)
+        )
     return {
-        **flow,
+        "id": flow["id"],
+        "workload": flow["workload"],
+        "src": flow["src"],
+        "dst": flow["dst"],
+        "cc": flow["cc"],
+        "ecn": flow["ecn"],
         "start_ns": start_ns,
+        "start_within_ns": flow["start_within_ns"],
         "duration_ns": duration_ns,
         "size_bytes": size,
         "options": options,

@@ -9,8 +9,9 @@ import struct
 import time
 from typing import TYPE_CHECKING
 
-from sandglass.agent import base_rtt_ns, kernel, links, tcp
+from sandglass.agent import kernel, links, tcp
 from sandglass.agent.failure import RunError
+from sandglass.agent.plan import base_rtt_ns
 
 if TYPE_CHECKING:
     from sandglass.agent.network import Network

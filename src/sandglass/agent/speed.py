@@ -7,15 +7,21 @@ import threading
 import time
 from typing import TYPE_CHECKING, NamedTuple
 
-from sandglass.agent import base_rtt_ns, kernel, links, tcp
+from sandglass.agent import kernel, links, tcp
+from sandglass.agent.plan import base_rtt_ns
 
 if TYPE_CHECKING:
-    from sandglass.agent import Plan
+    from sandglass.agent.plan import Plan, Queue
 
 MTU = 1500
 SEGMENT_SHARE = (MTU - 52) / (MTU + links.ETHERNET_HEADER)
 """Of what a shaper counts, the part that TCP hands on: without IP, TCP and its timestamps."""
-QUEUE = {"kind": "pfifo", "options": ["limit", "1000"]}
+QUEUE: Queue = {
+    "kind": "pfifo",
+    "limit": 1000,
+    "limit_unit": "packets",
+    "options": ["limit", "1000"],
+}
 DELAY_NS = 1_000_000
 PORT = 5001
 MEASURED_S = 1.0

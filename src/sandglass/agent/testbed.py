@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from sandglass.agent import Flow, Plan
     from sandglass.agent.clock import Clock
     from sandglass.agent.network import Network
+    from sandglass.agent.plan import Flow, Plan
 
 TIE_NS = 10_000
 
 
-class Lab:
+class Testbed:
     """What a workload may use.
 
     Attributes:
@@ -22,14 +22,16 @@ class Lab:
         directory: where a workload may leave files.
     """
 
-    def __init__(self, plan: Plan, network: Network, clock: Clock, directory: str) -> None:
+    def __init__(
+        self, plan: Plan, flows: list[Flow], network: Network, clock: Clock, directory: str
+    ) -> None:
         self.plan = plan
         self.network = network
         self.clock = clock
         self.directory = directory
         self._order: dict[int, int] = {}
-        for flow in plan["flows"]:
-            earlier = [f for f in plan["flows"] if f["start_ns"] == flow["start_ns"]]
+        for flow in flows:
+            earlier = [f for f in flows if f["start_ns"] == flow["start_ns"]]
             self._order[flow["id"]] = earlier.index(flow)
 
     def sleep_until_start(self, flow: Flow) -> None:

@@ -5,21 +5,14 @@ from typing import Any
 
 from sandglass.errors import nearest
 from sandglass.experiment import units
-from sandglass.experiment.experiment import (
-    DCTCPS,
-    Bottleneck,
-    BottleneckOverride,
-    Flent,
-    Flow,
-    HostSettings,
-    Http,
-    Queue,
-    TcpFlow,
-)
+from sandglass.experiment.bottleneck import Bottleneck, BottleneckOverride
+from sandglass.experiment.flow import Flow, TcpFlow
+from sandglass.experiment.host_settings import HostSettings
 from sandglass.experiment.problems import KeyPath, Problem, where
+from sandglass.experiment.queue import Queue
 from sandglass.experiment.topology import TopologyFacts
+from sandglass.experiment.values import DCTCPS
 
-SECOND = 10**9
 TCP_CC = "net.ipv4.tcp_congestion_control"
 TCP_ECN = "net.ipv4.tcp_ecn"
 TCP_ECN_ASKS = ("1", "3", "4")  # values that request ECN: ip-sysctl.rst
@@ -60,9 +53,10 @@ def _check_times(flows: list[Flow | None], end: int | None) -> Iterable[Problem]
                 f"the flow would run until {over}, but the experiment ends at {whole}: "
                 "shorten the one or lengthen the other",
             )
-        elif isinstance(flow, Flent) and (flow.duration or end - flow.start) % SECOND:
-            lasts = units.format_time(flow.duration or end - flow.start)
-            yield ("flows", index, "duration"), f"{lasts} is not whole seconds: flent counts those"
+        else:
+            lasts_ns = flow.duration or end - flow.start
+            for key, text in flow.kind.problems(flow.options, lasts_ns):
+                yield ("flows", index, key), text
 
 
 def _check_repeat(flows: list[Flow | None], parts: Mapping[str, Any]) -> Iterable[Problem]:
@@ -128,16 +122,18 @@ def _check_ecn(
 def _check_dctcp(
     flows: list[Flow | None], hosts: Mapping[str, HostSettings | None]
 ) -> Iterable[Problem]:
-    """DCTCP is a protocol of both ends, and curl takes what its host has."""
+    """DCTCP is a protocol of both ends, and a client such as curl takes what its host has."""
     for index, flow in enumerate(flows):
-        if not isinstance(flow, Http) or flow.cc not in DCTCPS:
+        if flow is None or flow.kind.other_end_chooses:
+            continue
+        if (cc := flow.congestion_control) not in DCTCPS:
             continue
         settings = hosts.get(flow.dst, HostSettings())
         if settings is not None and settings.sysctls.get(TCP_CC) not in DCTCPS:
             yield (
                 ("flows", index, "cc"),
-                f"is {flow.cc}, which the client needs too, and curl cannot choose: "
-                f"write {where(('hosts', flow.dst, 'sysctls'))}: {{{TCP_CC}: {flow.cc}}}",
+                f"is {cc}, which the other end needs too, and cannot choose: "
+                f"write {where(('hosts', flow.dst, 'sysctls'))}: {{{TCP_CC}: {cc}}}",
             )
 
 

@@ -8,22 +8,17 @@ import json
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Union
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import TypeAdapter, ValidationError, create_model
 
 from sandglass.errors import UsageError, nearest
-from sandglass.experiment import document, topology, units
+from sandglass.experiment import document, topology, units, workload
 from sandglass.experiment.agreement import disagreements
-from sandglass.experiment.experiment import (
-    BUILT_IN,
-    BottleneckOverride,
-    Custom,
-    Experiment,
-    Flow,
-    HostSettings,
-    flow_kind,
-)
+from sandglass.experiment.bottleneck import BottleneckOverride
+from sandglass.experiment.experiment import Experiment
+from sandglass.experiment.flow import Elsewhere, Flow, model
+from sandglass.experiment.host_settings import HostSettings
 from sandglass.experiment.problems import (
     EMPTY,
     KeyPath,
@@ -34,8 +29,6 @@ from sandglass.experiment.problems import (
 )
 from sandglass.experiment.topology import TopologyFacts
 from sandglass.install.builds import ROOT
-
-__all__ = ["Experiment", "load", "parse", "schema", "workloads"]
 
 # Parameters of the topologies that come with Sandglass, as the schema describes them.
 PARAMETERS: dict[str, Any] = {
@@ -89,20 +82,27 @@ def parse(data: dict[str, Any], source: Path, changed: Iterable[KeyPath] = ()) -
     """
     data = {"title": source.stem} | data
     problems: list[Problem] = []
-    parts = {key: _read_part(key, data, problems) for key in Experiment.model_fields}
+    parts = {key: _read_part(key, data, source, problems) for key in Experiment.model_fields}
     facts = _topology(parts["topology"], data, source, problems)
     problems += disagreements(parts, facts)
     if problems or facts is None:
         changed = list(changed)
         raise UsageError("\n".join(_line(source, problem, changed) for problem in problems))
-    experiment = Experiment.model_validate(data)
+    experiment = Experiment.model_validate(data | {"flows": parts["flows"]})
     experiment._facts = facts
     return experiment
 
 
 def schema() -> dict[str, Any]:
     """The JSON Schema of the experiment file, with a description of every key."""
-    described: dict[str, Any] = _tidy(Experiment.model_json_schema(by_alias=True))
+    kinds = [model(workload.ours(name)) for name in workload.names()]
+    field = Experiment.model_fields["flows"]
+    any_flow = list[Union[*kinds, Elsewhere]]  # type: ignore[valid-type]
+    whole = create_model(
+        "Experiment", __base__=Experiment, __doc__=Experiment.__doc__, flows=(any_flow, field)
+    )
+    described: dict[str, Any] = _tidy(whole.model_json_schema(by_alias=True))
+    described["$defs"]["Elsewhere"]["additionalProperties"] = True
     described["properties"] |= PARAMETERS
     described["required"].remove("title")
     del described["additionalProperties"]
@@ -134,13 +134,7 @@ def _tidy(schema: Any) -> Any:
     return kept
 
 
-def workloads() -> set[str]:
-    """The workloads by name, without flent's tests: the files in workloads/."""
-    files = (ROOT / "workloads").glob("[!_]*.py")
-    return {*BUILT_IN, *(path.stem for path in files)} - {"flent"}
-
-
-def _read_part(key: str, data: Mapping[str, Any], problems: list[Problem]) -> Any:
+def _read_part(key: str, data: Mapping[str, Any], source: Path, problems: list[Problem]) -> Any:
     """The value of a top-level key, or None when it cannot be read, which goes to `problems`.
 
     In a list or mapping of parts, those that cannot be read are None.
@@ -156,30 +150,28 @@ def _read_part(key: str, data: Mapping[str, Any], problems: list[Problem]) -> An
         problems.append(((key,), EMPTY))
         return None
     if key == "flows" and isinstance(value, list) and value:
-        return [_read_flow(flow, (key, index), problems) for index, flow in enumerate(value)]
+        return [
+            _read_flow(flow, (key, index), source, problems) for index, flow in enumerate(value)
+        ]
     if key in ("hosts", "bottlenecks") and isinstance(value, dict):
         part = HostSettings if key == "hosts" else BottleneckOverride
         return {name: _read(part, each, (key, name), problems) for name, each in value.items()}
     return _read(Annotated[field.annotation, field], value, (key,), problems)
 
 
-def _read_flow(value: Any, at: KeyPath, problems: list[Problem]) -> Flow | None:
-    known = workloads()
-    accepted = f"Use one of {', '.join(sorted(known))} or flent:<test>"
+def _read_flow(value: Any, at: KeyPath, source: Path, problems: list[Problem]) -> Flow | None:
     if not isinstance(value, dict):
         text = f"{units.shown(value)} is not a flow: write {{workload: bulk, from: s1, to: d1}}"
         problems.append((at, text))
         return None
-    name = value.get("workload")
-    if name is None:
-        problems.append(((*at, "workload"), f"is missing. {accepted}"))
+    called = value.get("workload")
+    if called is None:
+        problems.append(((*at, "workload"), f"is missing. {workload.accepted()}"))
         return None
-    kind = flow_kind(name)
-    if kind is Custom and str(name) not in known:
-        near = nearest(str(name), known)
-        problems.append(
-            ((*at, "workload"), f"unknown workload '{units.shown(name)}'{near} {accepted}")
-        )
+    try:
+        kind = model(workload.find(str(called), source.parent))
+    except ValueError as error:
+        problems.append(((*at, "workload"), str(error)))
         return None
     flow: Flow | None = _read(kind, value, at, problems)
     return flow

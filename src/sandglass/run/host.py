@@ -13,12 +13,12 @@ import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from sandglass.agent.plan import Plan
 from sandglass.errors import SandglassError
 from sandglass.experiment import qdiscs
-from sandglass.experiment.experiment import CONGESTION_CONTROLS
+from sandglass.experiment.values import CONGESTION_CONTROLS
 from sandglass.install import builds
 from sandglass.run import keeper
-from sandglass.run.plan import Plan
 
 AGENT = builds.ROOT / "src" / "sandglass" / "agent"
 KEEPER = builds.ROOT / "src" / "sandglass" / "run" / "keeper.py"

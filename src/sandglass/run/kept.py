@@ -19,11 +19,11 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import IO
 
+from sandglass.agent.plan import Plan
 from sandglass.errors import UsageError
 from sandglass.experiment import units
 from sandglass.experiment.experiment import Experiment
 from sandglass.install import builds
-from sandglass.run.plan import Plan
 from sandglass.terminal import complain
 
 DEFAULT_LIMIT = "10GB"
@@ -58,9 +58,14 @@ def key(experiment: Experiment, plan: Plan) -> str:
     Raises SandglassError when set-up has not built the lab kernel.
     """
     topology = builds.ROOT / plan["topology"]["path"]
+    sums = {flow.workload: _sum(flow.kind.path.read_bytes()) for flow in experiment.flows}
     decides = {
         "experiment": experiment.filled(),
-        "plan": plan | {"topology": plan["topology"] | {"path": _sum(topology.read_bytes())}},
+        "plan": plan
+        | {
+            "topology": plan["topology"] | {"path": _sum(topology.read_bytes())},
+            "workloads": sums,
+        },
         "lab": [builds.lab_build(), builds.lab_kernel().info],
         "modules": named_modules(plan),
         "programs": _programs(),

@@ -21,9 +21,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields
 from pathlib import Path
 
+from sandglass.agent.plan import Plan
 from sandglass.errors import SandglassError
 from sandglass.install import builds
-from sandglass.run.plan import Plan
 
 # Time and date when a lab boots: any, but always the same.
 BOOT_TIME_NS = 1_700_000_000 * 10**9

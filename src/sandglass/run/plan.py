@@ -1,21 +1,16 @@
 """From an experiment to the plan that the guest carries out: plain numbers, nothing left open."""
 
-from typing import Any
-
+from sandglass.agent import plan
+from sandglass.agent.plan import Plan
+from sandglass.errors import UsageError
 from sandglass.experiment import qdiscs
-from sandglass.experiment.experiment import (
-    Bottleneck,
-    Experiment,
-    Flow,
-    HostSettings,
-    Media,
-    Queue,
-    RandomSize,
-    TcpFlow,
-    Udp,
-    planned_size,
-)
+from sandglass.experiment.bottleneck import Bottleneck
+from sandglass.experiment.experiment import Experiment
+from sandglass.experiment.flow import Flow
+from sandglass.experiment.host_settings import HostSettings
 from sandglass.experiment.qdiscs import Link
+from sandglass.experiment.queue import Queue
+from sandglass.experiment.sizes import RandomSize, planned
 from sandglass.experiment.topology import TopologyFacts
 
 ETHERNET_HEADER = 14  # the shaper counts it, but neither preamble nor checksum
@@ -25,8 +20,6 @@ LARGEST_BUFFER = 2**31 - 1  # tcp_rmem and tcp_wmem are ints
 MIB = 2**20
 STREAMS = ("packets", "acks", "queues")
 """What the recorder knows."""
-
-Plan = dict[str, Any]
 
 
 def resolve(experiment: Experiment, facts: TopologyFacts) -> Plan:
@@ -70,6 +63,7 @@ def resolve(experiment: Experiment, facts: TopologyFacts) -> Plan:
             }
             for name, bottleneck in bottlenecks.items()
         },
+        "workloads": _workloads(experiment),
         "flows": flows,
         "record": streams(experiment.record),
         "memory_mb": _memory_mb(experiment, facts, bottlenecks, path_bytes, packet_bytes),
@@ -116,10 +110,10 @@ def _settings(experiment: Experiment, host: str) -> HostSettings:
     return experiment.hosts.get(host) or HostSettings()
 
 
-def _hosts(experiment: Experiment, facts: TopologyFacts, path_bytes: int) -> dict[str, Any]:
+def _hosts(experiment: Experiment, facts: TopologyFacts, path_bytes: int) -> dict[str, plan.Host]:
     own = {name: host.rtt for name, host in experiment.hosts.items() if host.rtt is not None}
     halves = half_rtts(facts.hosts, facts.partner, experiment.rtt, own)
-    asks = {flow.opener for flow in experiment.flows if isinstance(flow, TcpFlow) and flow.ecn}
+    asks = {flow.opener for flow in experiment.flows if flow.kind.tcp and flow.asks_for_ecn}
     # Linux caps a connection's window by its buffers. A window grows to twice path and queue
     # before slow start notices a loss, and a packet occupies up to four times its size in a
     # buffer (truesize): 8 * (BDP + queue) leaves the window to the congestion control alone.
@@ -128,7 +122,7 @@ def _hosts(experiment: Experiment, facts: TopologyFacts, path_bytes: int) -> dic
         "net.ipv4.tcp_rmem": f"4096 131072 {largest}",
         "net.ipv4.tcp_wmem": f"4096 16384 {largest}",
     }
-    plans: dict[str, Any] = {}
+    plans: dict[str, plan.Host] = {}
     for name in facts.hosts:
         host = _settings(experiment, name)
         sysctls = buffers | host.sysctls
@@ -145,7 +139,7 @@ def _hosts(experiment: Experiment, facts: TopologyFacts, path_bytes: int) -> dic
     return plans
 
 
-def _link(rate_bps: int, queue: Queue, rtt_ns: int, packet_bytes: int) -> dict[str, Any]:
+def _link(rate_bps: int, queue: Queue, rtt_ns: int, packet_bytes: int) -> plan.Link:
     link = Link(rate_bps, rtt_ns, packet_bytes)
     unit = qdiscs.limit_unit(queue.kind)
     limit = None if queue.limit is None else qdiscs.count(queue.limit, unit, link)
@@ -157,10 +151,10 @@ def _link(rate_bps: int, queue: Queue, rtt_ns: int, packet_bytes: int) -> dict[s
     }
 
 
-def _schedule(bottleneck: Bottleneck, halves: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _schedule(bottleneck: Bottleneck, halves: list[plan.Step]) -> list[plan.Step]:
     """Changes of the rates, each with both rates as they then are, and of the round trip."""
     forward, reverse = bottleneck.rate, reverse_rate(bottleneck)
-    changes = []
+    changes: list[plan.Step] = []
     for change in bottleneck.schedule:
         if change.rate is None and change.reverse is None:
             continue
@@ -175,11 +169,11 @@ def _schedule(bottleneck: Bottleneck, halves: list[dict[str, Any]]) -> list[dict
     return sorted(changes + halves, key=lambda change: change["at_ns"])
 
 
-def _halves_over_time(experiment: Experiment, facts: TopologyFacts) -> list[dict[str, Any]]:
+def _halves_over_time(experiment: Experiment, facts: TopologyFacts) -> list[plan.Step]:
     """The changes of the base round trip, for the hosts that have none of their own."""
     own = {name for name, host in experiment.hosts.items() if host.rtt is not None}
     kept = own | {facts.partner[name] for name in own if name in facts.partner}
-    changes = []
+    changes: list[plan.Step] = []
     for change in experiment.bottleneck.schedule:
         if change.rtt is not None:
             halves = half_rtts(facts.hosts, facts.partner, change.rtt, {})
@@ -188,7 +182,7 @@ def _halves_over_time(experiment: Experiment, facts: TopologyFacts) -> list[dict
     return changes
 
 
-def _flows(experiment: Experiment) -> list[dict[str, Any]]:
+def _flows(experiment: Experiment) -> list[plan.PlannedFlow]:
     each = [
         (flow, size) for flow in experiment.flows for _ in range(flow.count) for size in flow.sizes
     ]
@@ -198,7 +192,7 @@ def _flows(experiment: Experiment) -> list[dict[str, Any]]:
     ]
 
 
-def _flow(number: int, flow: Flow, size: int | RandomSize | None, end: int) -> dict[str, Any]:
+def _flow(number: int, flow: Flow, size: int | RandomSize | None, end: int) -> plan.PlannedFlow:
     lasts = flow.duration
     if lasts is None and not flow.bounded:
         lasts = end - flow.start
@@ -207,14 +201,29 @@ def _flow(number: int, flow: Flow, size: int | RandomSize | None, end: int) -> d
         "workload": flow.workload,
         "src": flow.src,
         "dst": flow.dst,
-        "cc": flow.cc if isinstance(flow, TcpFlow) else None,
-        "ecn": flow.ecn if isinstance(flow, TcpFlow | Udp) else False,
+        "cc": flow.congestion_control,
+        "ecn": flow.asks_for_ecn,
         "start_ns": flow.start,
         "start_within_ns": flow.start_within,
         "duration_ns": lasts,
-        "size_bytes": size and planned_size(size),
+        "size_bytes": None if size is None else planned(size),
         "options": flow.options,
     }
+
+
+def _workloads(experiment: Experiment) -> dict[str, str]:
+    """Each workload's file as the guest finds it.
+
+    Raises UsageError when two files of the user's are called the same.
+    """
+    kinds = {flow.workload: flow.kind for flow in experiment.flows}
+    paths = {kind.file: kind.path for kind in kinds.values()}
+    for called, kind in kinds.items():
+        if paths[kind.file] != kind.path:
+            raise UsageError(
+                f"{called} and {paths[kind.file]} are two workloads of one name", "Rename one."
+            )
+    return {called: kind.file for called, kind in kinds.items()}
 
 
 def _fastest(bottleneck: Bottleneck) -> int:
@@ -265,9 +274,8 @@ def _memory_mb(
     bits = sum(_fastest(each) for each in bottlenecks.values()) * experiment.duration // 10**9
     packets = bits // 8 // packet_bytes
     for flow in experiment.flows:
-        if isinstance(flow, Udp | Media):
-            lasts = flow.duration or experiment.duration - flow.start
-            packets += flow.count * flow.packets(lasts)
+        lasts = flow.duration or experiment.duration - flow.start
+        packets += flow.count * flow.kind.packets(flow.options, lasts)
     recorded = streams(experiment.record)
     entries = packets * (2 * ("packets" in recorded) + ("acks" in recorded))
     flows = sum(flow.count * len(flow.sizes) for flow in experiment.flows)

@@ -21,12 +21,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sandglass import __version__
+from sandglass.agent.plan import Plan
 from sandglass.errors import SandglassError, UsageError
 from sandglass.experiment import topology
 from sandglass.experiment.experiment import Experiment
 from sandglass.install import builds
 from sandglass.run import kept, lab
-from sandglass.run.plan import Plan, resolve
+from sandglass.run.plan import resolve
 from sandglass.terminal import complain
 
 if TYPE_CHECKING:
@@ -37,6 +38,8 @@ RUNS = builds.ROOT / "results" / "runs"
 PARTIAL = "partial"
 LOCK = ".lock"
 FAILED = ".failed"
+TELLING = ("console.log", "plan.json", "experiment.yaml", "topology.py")
+"""What is kept of a run that failed, with the workloads that lie beside them."""
 
 
 @dataclass(frozen=True)
@@ -154,6 +157,9 @@ def _prepare(experiment: Experiment, source: Path | None, plan: Plan, directory:
     (directory / "plan.json").write_text(json.dumps(plan, indent=1) + "\n")
     file = builds.ROOT / plan["topology"]["path"]
     shutil.copyfile(file, directory / "topology.py")
+    for flow in experiment.flows:
+        if not flow.kind.ours:
+            shutil.copyfile(flow.kind.path, directory / flow.kind.file)
     if source:
         shutil.copyfile(source, directory / "experiment.yaml")
 
@@ -221,7 +227,7 @@ def _kept(error: SandglassError, partial: Path, out: Path) -> SandglassError:
     failed = Path(str(out) + FAILED)
     shutil.rmtree(failed, ignore_errors=True)
     failed.mkdir()
-    for name in ("console.log", "plan.json", "experiment.yaml", "topology.py"):
+    for name in (*TELLING, *(path.name for path in partial.glob("workload-*.py"))):
         if (partial / name).exists():
             (partial / name).rename(failed / name)
     hints = [error.hint.replace(str(partial), str(failed))] if error.hint else []
@@ -234,7 +240,7 @@ def _kept(error: SandglassError, partial: Path, out: Path) -> SandglassError:
 def _evaluate(experiment: Experiment, plan: Plan, directory: Path, backend: str) -> dict[str, Any]:
     """Turn what the agent left in `directory` into tables; returns run.json but for wall_s."""
     # Late: half of the start-up time, and the lab is already running without them.
-    from sandglass.run import playout, records, summary
+    from sandglass.run import left, records, summary
 
     observed = json.loads((directory / "observed.json").read_text())
     names = records.names_of(plan, observed)
@@ -256,18 +262,22 @@ def _evaluate(experiment: Experiment, plan: Plan, directory: Path, backend: str)
             table(raw, names).write_parquet(directory / f"{name}.parquet", compression="lz4")
     for path in directory.glob("*.records"):
         path.unlink()
+    kinds = [flow.kind for flow in experiment.flows]
+    columns = summary.columns(kinds)
     flows = [
-        summary.flows(plan, repetition, plan["seed"] + number)
+        summary.flows(plan, repetition, plan["seed"] + number, columns)
         for number, repetition in enumerate(observed["flows"])
     ]
-    if plan["repeat"] == 1:
-        for number, numbers in playout.evaluate(plan, directory).items():
-            flows[0][number - 1]["media"] = numbers
-    summary.flow_table([flow for each in flows for flow in each]).write_parquet(
+    summary.flow_table([flow for each in flows for flow in each], columns).write_parquet(
         directory / "flows.parquet"
     )
-    for kind, parts in summary.part_tables(plan, observed["flows"]).items():
-        parts.write_parquet(directory / f"{kind}.parquet")
+    tables = summary.part_tables(plan, observed["flows"], kinds)
+    if plan["repeat"] == 1:
+        tables |= left.tables(
+            plan, flows[0], {flow.workload: flow.kind for flow in experiment.flows}, directory
+        )
+    for name, rows in tables.items():
+        rows.write_parquet(directory / f"{name}.parquet")
 
     bottlenecks = _bottlenecks(plan, observed, met)
     (directory / "observed.json").unlink()

@@ -1,12 +1,16 @@
 """Numbers of a run, computed from its records."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from sandglass.agent.declare import Column
+from sandglass.agent.plan import Plan, Result
+from sandglass.experiment.workload import Workload
+from sandglass.run import left
 from sandglass.run.records import OUTCOMES, QUEUED, SENT, Records
 
 CE = 3  # ECN field "congestion experienced", RFC 3168
@@ -89,10 +93,45 @@ def from_counters(
     }
 
 
+BASE: dict[str, type[pl.DataType]] = {
+    "flow": pl.UInt16,
+    "seed": pl.UInt64,
+    "workload": pl.String,
+    "src": pl.String,
+    "dst": pl.String,
+    "cc": pl.String,
+    "ecn": pl.Boolean,
+    "start_s": pl.Float64,
+    "end_s": pl.Float64,
+    "bytes": pl.Int64,
+    "fct_s": pl.Float64,
+    "goodput_mbit": pl.Float64,
+    "retransmits": pl.Int64,
+    "rtos": pl.Int64,
+    "delivered_ce": pl.Int64,
+}
+"""Columns of flows.parquet that every run has."""
+RENAMED = {"flow": "id", "src": "from", "dst": "to"}
+"""What run.json calls them."""
+
+
+def columns(kinds: Iterable[Workload]) -> dict[str, Column]:
+    """What the workloads of a run add to what is told of each flow."""
+    return {name: column for kind in kinds for name, column in kind.columns.items()}
+
+
+def _told(result: Result, name: str) -> Any:
+    """A number of a flow's result; a time there is in ns."""
+    if name in result or not name.endswith("_s"):
+        return result.get(name)
+    ns = result.get(name.removesuffix("_s") + "_ns")
+    return None if ns is None else ns / 1e9
+
+
 def flows(
-    plan: Mapping[str, Any], found: Sequence[Mapping[str, Any]], seed: int
+    plan: Plan, found: Sequence[Result], seed: int, own: Mapping[str, Column]
 ) -> list[dict[str, Any]]:
-    """What became of each flow in the run with `seed`.
+    """What became of each flow in the run with `seed`; `own` is what its workloads add.
 
     Goodput counts the bytes the receiver got, over the flow's time.
     """
@@ -100,10 +139,6 @@ def flows(
     for flow, result in zip(plan["flows"], found, strict=True):
         seconds = (result["end_ns"] - result["start_ns"]) / 1e9
         received = result["bytes"]
-        times = {
-            f"{name}_s": None if result.get(f"{name}_ns") is None else result[f"{name}_ns"] / 1e9
-            for name in ("fct", "plt", "ttfb")
-        }
         table.append(
             {
                 "id": flow["id"],
@@ -117,103 +152,36 @@ def flows(
                 "end_s": result["end_ns"] / 1e9,
                 "bytes": received,
                 "goodput_mbit": None if received is None else received * 8 / seconds / 1e6,
-                **times,
+                "fct_s": _told(result, "fct_s"),
                 "retransmits": result.get("retransmits"),
                 "rtos": result.get("rtos"),
                 "delivered_ce": result.get("delivered_ce"),
             }
-            | {
-                key: result[key]
-                for key in ("data", "datagrams_sent", "datagrams_received", "echoes", "answers")
-                if key in result
-            }
+            | {name: _told(result, name) for name in own}
         )
     return table
 
 
-def flow_table(rows: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
+def flow_table(rows: Sequence[Mapping[str, Any]], own: Mapping[str, Column]) -> pl.DataFrame:
     """flows.parquet: one row per flow and repetition."""
+    schema = BASE | left.schema(own)
     return pl.DataFrame(
-        [
-            {
-                "flow": row["id"],
-                "seed": row["seed"],
-                "workload": row["workload"],
-                "src": row["from"],
-                "dst": row["to"],
-                **{
-                    key: row[key]
-                    for key in (
-                        "cc",
-                        "ecn",
-                        "start_s",
-                        "end_s",
-                        "bytes",
-                        "fct_s",
-                        "plt_s",
-                        "ttfb_s",
-                        "goodput_mbit",
-                        "retransmits",
-                        "rtos",
-                        "delivered_ce",
-                    )
-                },
-            }
-            for row in rows
-        ],
-        schema={
-            "flow": pl.UInt16,
-            "seed": pl.UInt64,
-            "workload": pl.String,
-            "src": pl.String,
-            "dst": pl.String,
-            "cc": pl.String,
-            "ecn": pl.Boolean,
-            "start_s": pl.Float64,
-            "end_s": pl.Float64,
-            "bytes": pl.Int64,
-            "fct_s": pl.Float64,
-            "plt_s": pl.Float64,
-            "ttfb_s": pl.Float64,
-            "goodput_mbit": pl.Float64,
-            "retransmits": pl.Int64,
-            "rtos": pl.Int64,
-            "delivered_ce": pl.Int64,
-        },
+        [{name: row[RENAMED.get(name, name)] for name in schema} for row in rows], schema=schema
     )
 
 
-PARTS = {
-    "objects": {
-        "object": pl.UInt16,
-        "connection": pl.UInt8,
-        "bytes": pl.Int64,
-        "start_ns": pl.Int64,
-        "first_byte_ns": pl.Int64,
-        "end_ns": pl.Int64,
-    },
-    "rounds": {
-        "round": pl.UInt16,
-        "start_ns": pl.Int64,
-        "end_ns": pl.Int64,
-        "fct_ns": pl.Int64,
-    },
-}
-"""What a flow may consist of, by the keys of its result, and the columns that tell of a part."""
-
-
 def part_tables(
-    plan: Mapping[str, Any], observed: Sequence[Sequence[Mapping[str, Any]]]
+    plan: Plan, observed: Sequence[Sequence[Result]], kinds: Iterable[Workload]
 ) -> dict[str, pl.DataFrame]:
-    """Tables of the parts of flows that have any, by their kind: one row per part."""
+    """Tables of the parts of flows that have any, by the key of their results: a row per part."""
     tables = {}
-    for kind, columns in PARTS.items():
+    for name, own in {name: own for kind in kinds for name, own in kind.parts.items()}.items():
         rows = [
             {"flow": flow["id"], "seed": plan["seed"] + number, **part}
             for number, found in enumerate(observed)
             for flow, result in zip(plan["flows"], found, strict=True)
-            for part in result.get(kind, ())
+            for part in result.get(name, ())
         ]
-        if rows:
-            tables[kind] = pl.DataFrame(rows, {"flow": pl.UInt16, "seed": pl.UInt64, **columns})
+        schema = {name: BASE[name] for name in ("flow", "seed")} | left.schema(own)
+        tables[name] = pl.DataFrame(rows, schema)
     return tables

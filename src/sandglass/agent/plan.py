@@ -1,0 +1,171 @@
+"""The plan of a run, as it passes from host to guest in plan.json.
+
+Plain numbers, nothing left open: rates in bit/s, times in ns, sizes in bytes, queues in tc's words.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NotRequired, TypedDict
+
+
+class Topology(TypedDict):
+    """Which network is built. The file itself lies beside plan.json as topology.py."""
+
+    name: str
+    path: str
+    """Below the checkout, or absolute."""
+    params: dict[str, Any]
+
+
+class Host(TypedDict):
+    """What one host has."""
+
+    half_rtt_ns: int
+    """The one-way delay on the way to it."""
+    mtu: int
+    access_rate_bps: int | None
+    """None: unlimited."""
+    initcwnd: int | None
+    """Packets; None: the kernel's."""
+    delayed_ack: bool
+    pacing: bool
+    ecn: bool
+    """Whether it asks for ECN."""
+    sysctls: dict[str, str]
+
+
+class Queue(TypedDict):
+    """A qdisc."""
+
+    kind: str
+    limit: int | None
+    """In `limit_unit`; None: the kernel's."""
+    limit_unit: str
+    """packets or bytes."""
+    options: list[str]
+    """tc's words, the limit among them."""
+
+
+class Link(TypedDict):
+    """One direction of a bottleneck."""
+
+    rate_bps: int
+    queue: Queue
+
+
+class Step(TypedDict):
+    """A change of a bottleneck or, of the whole path, its round trip."""
+
+    at_ns: int
+    forward_rate_bps: NotRequired[int]
+    reverse_rate_bps: NotRequired[int]
+    half_rtt_ns: NotRequired[dict[str, int]]
+    """By host, of those that change."""
+
+
+Direction = Literal["forward", "reverse"]
+DIRECTIONS: tuple[Direction, Direction] = ("forward", "reverse")
+
+
+class Bottleneck(TypedDict):
+    """A slow link between two routers."""
+
+    forward: Link
+    reverse: Link
+    schedule: list[Step]
+    """In order of time."""
+
+
+class Lognormal(TypedDict):
+    """Sizes in bytes; `sigma` is the standard deviation of their natural logarithm."""
+
+    median: int
+    sigma: float
+    least: int
+    most: int
+
+
+class RandomSize(TypedDict):
+    """A size that the seed decides."""
+
+    lognormal: Lognormal
+
+
+Size = int | RandomSize
+Options = dict[str, Any]
+"""What a workload's file declares as OPTIONS, in base units."""
+
+
+class FlowBase(TypedDict):
+    """What a flow has, drawn or not."""
+
+    id: int
+    """From 1."""
+    workload: str
+    """As in the experiment."""
+    src: str
+    dst: str
+    cc: str | None
+    ecn: bool
+    start_ns: int
+    start_within_ns: int
+    duration_ns: int | None
+    """None: it ends by itself."""
+    options: Options
+
+
+class PlannedFlow(FlowBase):
+    """A flow before the seed has decided its start and its size."""
+
+    size_bytes: Size | None
+
+
+class Flow(FlowBase):
+    """A flow as a workload is given it."""
+
+    size_bytes: int | None
+
+
+class Plan(TypedDict):
+    """Everything that the guest does."""
+
+    title: str
+    seed: int
+    repeat: int
+    duration_ns: int
+    topology: Topology
+    rtt_spread_ns: int
+    hosts: dict[str, Host]
+    bottlenecks: dict[str, Bottleneck]
+    workloads: dict[str, str]
+    """Files by the names that flows call them: below the checkout, or in the run's directory."""
+    flows: list[PlannedFlow]
+    record: list[str]
+    memory_mb: int
+
+
+Result = dict[str, Any]
+"""What a workload tells of a flow: start_ns, end_ns, bytes, and what its file declares."""
+
+
+def base_rtt_ns(plan: Plan, source: str, destination: str) -> int:
+    """The round trip that a plan gives two hosts, without transmission and queues, in ns."""
+    hosts = plan["hosts"]
+    return hosts[source]["half_rtt_ns"] + hosts[destination]["half_rtt_ns"]
+
+
+def end_ns(flow: Flow) -> int:
+    """When a flow that lasts for a time ends."""
+    assert flow["duration_ns"] is not None
+    return flow["start_ns"] + flow["duration_ns"]
+
+
+def size_bytes(flow: Flow) -> int:
+    """What a flow that has a size sends."""
+    assert flow["size_bytes"] is not None
+    return flow["size_bytes"]
+
+
+def workload_name(flow: FlowBase) -> str:
+    """What a flow's workload is called in the plan: flent of flent:rrul."""
+    return flow["workload"].partition(":")[0]

@@ -1,0 +1,129 @@
+"""A bottleneck of the experiment file: its rates and queues, and how they change over time."""
+
+import itertools
+from typing import Self
+
+from pydantic import Field, model_validator
+
+from sandglass.experiment import units
+from sandglass.experiment.part import Part
+from sandglass.experiment.problems import PartError
+from sandglass.experiment.queue import Queue
+from sandglass.experiment.values import Rate, Time
+
+
+class Reverse(Part):
+    """The direction from receivers to senders, where it differs from the forward direction."""
+
+    rate: Rate | None = Field(
+        default=None,
+        description="Rate of the link. Default: the forward rate, at all times.",
+        examples=["1mbit"],
+    )
+    queue: Queue | None = Field(
+        default=None,
+        description="The queue before the link. Default: as forward.",
+        examples=[{"kind": "pfifo", "limit": 100}],
+    )
+
+
+class ReverseChange(Part):
+    """What changes in the reverse direction."""
+
+    rate: Rate = Field(description="The reverse rate from then on.", examples=["1mbit"])
+
+
+class Change(Part):
+    """A change of the path while the experiment runs."""
+
+    at: Time = Field(
+        description="When, from the start of the experiment; before its end.", examples=["30s"]
+    )
+    rate: Rate | None = Field(
+        default=None,
+        description="The rate from then on; in both directions unless reverse.rate is given.",
+        examples=["5mbit"],
+    )
+    rtt: Time | None = Field(
+        default=None,
+        description="The base round trip from then on, for hosts without an rtt of their own. "
+        "Packets under way keep the old delay.",
+        examples=["200ms"],
+    )
+    reverse: ReverseChange | None = Field(
+        default=None,
+        description="A change of the reverse direction; only where the bottleneck has a "
+        "reverse.rate.",
+        examples=[{"rate": "1mbit"}],
+    )
+
+    @model_validator(mode="after")
+    def _changes_something(self) -> Self:
+        if self.rate is None and self.rtt is None and self.reverse is None:
+            raise ValueError("changes nothing: give rate, rtt or reverse")
+        return self
+
+
+def _check_schedule(schedule: list[Change]) -> None:
+    for index, (before, change) in enumerate(itertools.pairwise(schedule), start=1):
+        if change.at <= before.at:
+            text = f"{units.format_time(change.at)} is not after {units.format_time(before.at)}"
+            raise PartError(
+                [(("schedule", index, "at"), f"{text}: put the changes in order, one for a time")]
+            )
+
+
+class BottleneckOverride(Part):
+    """What one bottleneck of a topology with several has of its own; the rest is as for all."""
+
+    rate: Rate | None = Field(default=None, description="Rate of the link.", examples=["10mbit"])
+    queue: Queue | None = Field(
+        default=None, description="The queue before the link.", examples=[{"kind": "pie"}]
+    )
+    reverse: Reverse | None = Field(
+        default=None, description="The reverse direction.", examples=[{"rate": "1mbit"}]
+    )
+    schedule: list[Change] | None = Field(
+        default=None,
+        description="Changes of the rate over time, in order; replaces the schedule for all.",
+        examples=[[{"at": "30s", "rate": "5mbit"}]],
+    )
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Self:
+        _check_schedule(self.schedule or [])
+        return self
+
+
+class Bottleneck(Part):
+    """A slow link between two routers, with its queue on the router before it."""
+
+    rate: Rate = Field(
+        description="Rate of the link; counts bytes on the wire, Ethernet header included.",
+        examples=["20mbit"],
+    )
+    queue: Queue = Field(
+        description="The queue before the link.", examples=[{"kind": "codel", "limit": 1000}]
+    )
+    reverse: Reverse = Field(
+        default_factory=Reverse,
+        description="The reverse direction. Default: as forward.",
+        examples=[{"rate": "1mbit"}],
+    )
+    schedule: list[Change] = Field(
+        default_factory=list,
+        description="Changes of rate or round trip over time, in order.",
+        examples=[[{"at": "30s", "rate": "5mbit"}, {"at": "60s", "rtt": "200ms"}]],
+    )
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Self:
+        _check_schedule(self.schedule)
+        return self
+
+    def overridden(self, override: BottleneckOverride | None) -> "Bottleneck":
+        """This bottleneck with the keys that `override` gives in place of its own."""
+        if override is None:
+            return self
+        given = {key: getattr(override, key) for key in override.model_fields_set}
+        return self.model_copy(update=given)

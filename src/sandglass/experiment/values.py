@@ -1,0 +1,150 @@
+"""Values of the experiment file: quantities, names, and other things without keys of their own."""
+
+import re
+from collections.abc import Callable, Iterable
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, PlainSerializer, WithJsonSchema
+
+from sandglass.errors import nearest
+from sandglass.experiment import qdiscs, units
+from sandglass.experiment.problems import PartError, Problem
+
+# Congestion controls of mainline; further ones come from kmods/tcp_<name>.
+CONGESTION_CONTROLS = frozenset(
+    [
+        *["bbr", "bic", "cdg", "cubic", "dctcp", "highspeed", "htcp", "hybla", "illinois", "lp"],
+        *["nv", "reno", "scalable", "vegas", "veno", "westwood", "yeah"],
+    ]
+)
+# Those that are protocols of both ends, and always use ECN.
+# Those that are protocols of both ends, and always use ECN.
+DCTCPS = frozenset(["dctcp", "dctcp_inet", "lsaimd_dctcp"])
+RECORDS = ("packets", "acks", "queues", "goodput")
+DEFAULT_RECORDS = ("packets", "acks", "queues")
+
+
+def _quantity(
+    parse: Callable[[object], Any], write: Callable[[Any], str | int], units_: Iterable[str]
+) -> tuple[BeforeValidator, PlainSerializer, WithJsonSchema]:
+    pattern = rf"^\s*(\d+(\.\d+)?|\.\d+)\s*({'|'.join(units_)})\s*$"
+    return (
+        BeforeValidator(parse),
+        PlainSerializer(write),
+        WithJsonSchema({"type": "string", "pattern": pattern}),
+    )
+
+
+def _duration(text: object) -> int:
+    ns = units.parse_time(text)
+    if ns == 0:
+        raise ValueError("0 is no time to run: write a longer one, such as 10s")
+    return ns
+
+
+def _name(text: object, noun: str, shape: str = r"[A-Za-z0-9][A-Za-z0-9_-]*") -> str:
+    if not isinstance(text, str):
+        raise ValueError(f"{units.shown(text)} is not the name of a {noun}: write text")
+    if not re.fullmatch(shape, text):
+        raise ValueError(f"{units.shown(text)} is not the name of a {noun}: use letters, digits, _")
+    return text
+
+
+def _qdisc(text: object) -> str:
+    kind = _name(text, "qdisc")
+    qdiscs.check_kind(kind)
+    return kind
+
+
+def _congestion_control(text: object) -> str:
+    name = _name(text, "congestion control")
+    known = CONGESTION_CONTROLS | qdiscs.modules("tcp_")
+    if name not in known:
+        raise ValueError(
+            f"unknown congestion control '{name}'{nearest(name, known)} "
+            f"Use one of {', '.join(sorted(known))}, or add a module kmods/tcp_<name>"
+        )
+    return name
+
+
+def _sysctls(value: object) -> dict[str, str]:
+    if not isinstance(value, dict):
+        raise ValueError(
+            f"{units.shown(value)} is not a mapping: write names and values, "
+            "such as {net.ipv4.tcp_sack: 0}"
+        )
+    problems: list[Problem] = []
+    for name, setting in value.items():
+        if not re.fullmatch(r"net(\.[A-Za-z0-9_-]+)+", str(name)):
+            problems.append(
+                (
+                    (str(name),),
+                    "not a sysctl of a host: its name begins with net., such as net.ipv4.tcp_sack",
+                )
+            )
+        elif isinstance(setting, bool) or not isinstance(setting, str | int):
+            problems.append(
+                ((name,), f"{units.shown(setting)} is not a sysctl's value: write a number or text")
+            )
+    if problems:
+        raise PartError(problems)
+    return {name: str(setting) for name, setting in value.items()}
+
+
+def _record(value: object) -> list[str]:
+    accepted = f"write a list of some of {', '.join(RECORDS)}, or []"
+    if not isinstance(value, list):
+        raise ValueError(f"{units.shown(value)} is not a list: {accepted}")
+    problems: list[Problem] = []
+    for index, name in enumerate(value):
+        if name not in RECORDS:
+            near = nearest(str(name), RECORDS)
+            problems.append(((index,), f"unknown record '{units.shown(name)}'{near} {accepted}"))
+        elif name in value[:index]:
+            problems.append(((index,), f"{name} stands there twice: name it once"))
+    if problems:
+        raise PartError(problems)
+    return [name for name in RECORDS if name in value]
+
+
+Rate = Annotated[int, *_quantity(units.parse_rate, units.format_rate, units.RATES)]
+Time = Annotated[int, *_quantity(units.parse_time, units.format_time, units.TIMES)]
+Duration = Annotated[int, *_quantity(_duration, units.format_time, units.TIMES)]
+Size = Annotated[int, *_quantity(units.parse_size, units.format_size, units.SIZES)]
+Length = Annotated[
+    units.QueueLength,
+    BeforeValidator(units.parse_length),
+    PlainSerializer(units.format_length),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "integer", "minimum": 0},
+                {
+                    "type": "string",
+                    "pattern": r"^\s*(\d+(\.\d+)?|\.\d+)\s*"
+                    rf"(|p|bdp|{'|'.join([*units.SIZES, *units.TIMES])})\s*$",
+                },
+            ]
+        }
+    ),
+]
+NAME = WithJsonSchema({"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9_-]*$"})
+Kind = Annotated[str, BeforeValidator(_qdisc), NAME]
+CongestionControl = Annotated[str, BeforeValidator(_congestion_control), NAME]
+Host = Annotated[str, BeforeValidator(lambda text: _name(text, "host")), NAME]
+Sysctls = Annotated[
+    dict[str, str],
+    BeforeValidator(_sysctls),
+    WithJsonSchema(
+        {
+            "type": "object",
+            "propertyNames": {"pattern": r"^net(\.[A-Za-z0-9_-]+)+$"},
+            "additionalProperties": {"type": ["string", "integer"]},
+        }
+    ),
+]
+Record = Annotated[
+    list[str],
+    BeforeValidator(_record),
+    WithJsonSchema({"type": "array", "items": {"enum": list(RECORDS)}, "uniqueItems": True}),
+]

@@ -1,0 +1,41 @@
+"""What flows leave in files, as tables: LEAVES-ID.csv of each is a part of one table of all."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from sandglass.agent.declare import Column
+from sandglass.agent.plan import Plan
+from sandglass.experiment.workload import Workload
+
+
+def schema(columns: Mapping[str, Column]) -> dict[str, type[pl.DataType]]:
+    """Declared columns as Polars has them."""
+    return {name: getattr(pl, column.type) for name, column in columns.items()}
+
+
+def tables(
+    plan: Plan, flows: Sequence[dict[str, Any]], kinds: Mapping[str, Workload], directory: Path
+) -> dict[str, pl.DataFrame]:
+    """Tables by name, with the number of the flow as their first column; the files go.
+
+    `kinds` are the workloads as flows call them. A workload may compute a table and numbers from
+    what its flow has left (`evaluate`); the numbers go into `flows`, run.json's.
+    """
+    found: dict[str, list[pl.DataFrame]] = {}
+    for number, planned in enumerate(plan["flows"]):
+        kind = kinds[planned["workload"]]
+        for name, columns in kind.tables.items():
+            path = directory / f"{kind.leaves}-{planned['id']}.csv"
+            if evaluate := getattr(kind.module, "evaluate", None):
+                rows = pl.read_csv(path, infer_schema_length=None)
+                rows, numbers = evaluate(planned, rows)
+                flows[number] |= numbers
+            else:
+                rows = pl.read_csv(path, schema=schema(columns))
+            path.unlink()
+            flow = pl.lit(planned["id"], pl.UInt16).alias("flow")
+            found.setdefault(name, []).append(rows.select(flow, *columns))
+    return {name: pl.concat(parts) for name, parts in found.items()}

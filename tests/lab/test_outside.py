@@ -1,0 +1,52 @@
+"""Workload, topology and module in somebody else's directory: used by path, and told of."""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from sandglass.install.builds import ROOT
+from tests.lab.conftest import Cli
+
+pytestmark = pytest.mark.lab
+AUTHORS = ROOT / "examples" / "module-repository"
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    """The author's, at another place than ours."""
+    return Path(shutil.copytree(AUTHORS, tmp_path / "theirs"))
+
+
+def status() -> str:
+    """What git says of this checkout; nothing where it is none."""
+    command = ["git", "-C", str(ROOT), "status", "--porcelain"]
+    environment = {**os.environ, "GIT_OPTIONAL_LOCKS": "0"}
+    return subprocess.run(
+        command, capture_output=True, text=True, env=environment, check=False
+    ).stdout
+
+
+def test_everything_may_lie_elsewhere(sandglass: Cli, repository: Path, tmp_path: Path) -> None:
+    before = status()
+    out = tmp_path / "out"
+    done = sandglass(
+        "run",
+        repository / "experiments" / "answers.yaml",
+        *("--set", "duration=4s", "--out", out),
+        SANDGLASS_KMODS=str(repository / "kmods"),
+    )
+    assert done.returncode == 0, done.stderr
+    answers = pl.read_parquet(out / "answers.parquet")
+    assert answers["flow"].to_list() == [2] * 20
+    flows = pl.read_parquet(out / "flows.parquet")
+    assert flows["cc"].to_list() == ["gaimd", "cubic"]
+    assert flows["slowest_s"].to_list() == [None, answers["took_ns"].max() / 1e9]
+    assert flows["bytes"][1] == 20 * 20_000
+    shown = sandglass("show", out)
+    assert "requests.py" in shown.stdout
+    assert "gaimd" in shown.stdout
+    assert status() == before
