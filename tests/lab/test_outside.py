@@ -44,7 +44,7 @@ def test_everything_may_lie_elsewhere(sandglass: Cli, repository: Path, tmp_path
     assert answers["flow"].to_list() == [2] * 20
     flows = pl.read_parquet(out / "flows.parquet")
     assert flows["cc"].to_list() == ["gaimd", "cubic"]
-    assert flows["slowest_s"].to_list() == [None, answers["took_ns"].max() / 1e9]
+    assert flows["slowest_s"].to_list() == [None, max(answers["took_ns"].to_list()) / 1e9]
     assert flows["bytes"][1] == 20 * 20_000
     shown = sandglass("show", out)
     assert "requests.py" in shown.stdout
