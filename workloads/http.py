@@ -12,7 +12,7 @@ import os
 import subprocess
 from typing import TYPE_CHECKING
 
-from sandglass.agent import kernel, nginx, programs, tcp
+from sandglass.agent import kernel, nginx, tcp
 from sandglass.agent.declare import SIZES, SOME_SIZES, Column, Option
 from sandglass.agent.failure import RunError
 from sandglass.agent.plan import size_bytes
@@ -32,19 +32,10 @@ OPTIONS = {
     )
 }
 COLUMNS = {"ttfb_s": Column("Float64", "s", "curl's time to the first byte, to 1 us")}
-PROGRAMS = ("nginx", "curl")
+PROGRAMS = {"nginx": "-v", "curl": "--version"}
 FIRST_PORT = 8000
 FILE = "file"
 MEASURED = ("http_code", "local_port", "size_download", "time_starttransfer")
-
-
-def check(flow: Flow, testbed: Testbed) -> None:
-    """Are the programs there?
-
-    Raises:
-        RunError: naming the program.
-    """
-    programs.require(PROGRAMS, "http")
 
 
 def run(flow: Flow, testbed: Testbed) -> Result:

@@ -13,7 +13,7 @@ import select
 import socket
 from typing import TYPE_CHECKING
 
-from sandglass.agent import nginx, programs, tcp
+from sandglass.agent import nginx, tcp
 from sandglass.agent.declare import OBJECTS, SIZE, Column, Option
 from sandglass.agent.failure import RunError
 
@@ -52,7 +52,7 @@ PARTS = {
         "end_ns": Column("Int64", "ns", "when its last byte was read"),
     }
 }
-PROGRAMS = ("nginx",)
+PROGRAMS = {"nginx": "-v"}
 FIRST_PORT = 8000
 CONNECTIONS = 6  # to one server: what browsers settled on for HTTP/1.1
 HTML = "index.html"
@@ -84,15 +84,6 @@ def drawn(options: Options, draw: Callable[[str, Size], int]) -> Options:
     return options | {
         "objects": [draw(f"size of object {number}", each) for number, each in objects]
     }
-
-
-def check(flow: Flow, testbed: Testbed) -> None:
-    """Is nginx there?
-
-    Raises:
-        RunError: it is not.
-    """
-    programs.require(PROGRAMS, "page")
 
 
 def run(flow: Flow, testbed: Testbed) -> Result:

@@ -155,7 +155,8 @@ def test_a_missing_program_is_named(tmp_path: Path, program: str, needs_it: Mapp
     source = written(short(needs_it, duration="12s"), tmp_path / "e.yaml")
     # Not through the command line, which would set it up.
     code = (
-        "import sys; from pathlib import Path; from sandglass import runs, spec\n"
+        "import sys; from pathlib import Path; from sandglass.experiment import reading\n"
+        "from sandglass.run import runs\n"
         "from sandglass.terminal import guarded\n"
         "guarded(lambda: runs.run(reading.load(sys.argv[1]), None, Path(sys.argv[2])))"
     )

@@ -161,6 +161,7 @@ def run(plan: Plan, directory: str, backend: str, module_base: str | None) -> di
     clock = Clock(zero)
     first = Repetition(plan, network, clock, plan["seed"], directory, workloads)
     for thread in first.threads:
+        programs.require(getattr(thread.workload, "PROGRAMS", ()), thread.flow["workload"])
         if hasattr(thread.workload, "check"):
             thread.workload.check(thread.flow, thread.testbed)
     change_links(network, clock)
@@ -182,9 +183,13 @@ def run(plan: Plan, directory: str, backend: str, module_base: str | None) -> di
         results = [first.results(), *repeated(plan, network, directory, workloads, sessions)]
     openvswitch.resume()
     names = recorder.save(plan["record"], directory) if plan["record"] else {}
-    started = {name for module in workloads.values() for name in getattr(module, "PROGRAMS", ())}
+    started = {
+        program: option
+        for module in workloads.values()
+        for program, option in getattr(module, "PROGRAMS", {}).items()
+    }
     if network.net.switches:
-        started.add("ovs-vswitchd")
+        started |= openvswitch.PROGRAMS
     return {
         "kernel": platform.release(),
         "modules": added,

@@ -9,6 +9,7 @@ import time
 from sandglass.agent import kernel
 from sandglass.agent.failure import RunError
 
+PROGRAMS = {"ovs-vswitchd": "--version"}
 RUN = "/run/openvswitch"
 DATABASE = RUN + "/conf.db"
 SCHEMA = "/usr/share/openvswitch/vswitch.ovsschema"

@@ -10,17 +10,7 @@ from typing import TYPE_CHECKING
 from sandglass.agent.failure import RunError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-VERSION = {
-    "curl": "--version",
-    "flent": "--version",
-    "netperf": "-V",
-    "nginx": "-v",
-    "ovs-vswitchd": "--version",
-    "ping": "-V",
-}
-"""What makes a program name its version."""
+    from collections.abc import Iterable, Mapping
 
 
 def require(programs: Iterable[str], workload: str) -> None:
@@ -36,12 +26,14 @@ def require(programs: Iterable[str], workload: str) -> None:
             )
 
 
-def versions(programs: Iterable[str]) -> dict[str, str]:
-    """Versions of those programs that name one."""
+def versions(programs: Mapping[str, str | None]) -> dict[str, str]:
+    """Versions of programs, by what makes each name its own; None: nothing does."""
     named = {}
-    for program in sorted(VERSION.keys() & set(programs)):
+    for program, option in sorted(programs.items()):
+        if option is None:
+            continue
         done = subprocess.run(
-            [program, VERSION[program]],
+            [program, option],
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
