@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import itertools
 import re
 import socket
 import struct
@@ -16,13 +16,16 @@ from sandglass.agent.plan import base_rtt_ns
 if TYPE_CHECKING:
     from sandglass.agent.network import Network
 
-ICMP_ECHO = 8
+ICMP_ECHO_REPLY, ICMP_ECHO = 0, 8
 # One packet each way through every qdisc: clock reads of the two processes and
 # rounding to nanoseconds, far less than any delay anybody sets.
 RTT_TOLERANCE_NS = 20_000
 SWITCH_TRIES = 5
 RATE_ROUNDING = 0.01  # tc prints three or four digits
 SO_TIMESTAMPNS = 35  # <asm-generic/socket.h>
+LEAST_TIMEOUT_S = 1e-9  # 0 stands for not waiting at all
+
+_echoes = itertools.count()
 
 
 def checksum(data: bytes) -> int:
@@ -42,23 +45,39 @@ def echo_request(identifier: int, sequence: int, payload: bytes) -> bytes:
     )
 
 
+def is_answer(packet: bytes, request: bytes) -> bool:
+    """Whether an IPv4 packet is the reply to this echo request: all but type and checksum alike."""
+    message = packet[4 * (packet[0] & 0xF) :]
+    return message[:1] == bytes([ICMP_ECHO_REPLY]) and message[4:] == request[4:]
+
+
 def ping(network: Network, source: str, destination: str, timeout_s: float = 60) -> int | None:
-    """Round-trip time of one 64-byte echo from host to host, in ns; None when none came back."""
+    """Round-trip time of one 64-byte echo from host to host, in ns; None when none came back.
+
+    A host hands every ICMP packet to every socket like this one, also those of other echoes.
+    """
+    address = network.address(destination)
+    # As identifiers 0, 1, ...: those of other programs are their process numbers, or random.
+    request = echo_request(*divmod(next(_echoes), 1 << 16), bytes(56))
     with tcp.open_socket(source, socket.SOCK_RAW, socket.IPPROTO_ICMP) as echo:
         echo.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
         echo.settimeout(timeout_s)
         offset = kernel.monotonic_to_realtime_ns()
         sent = time.clock_gettime_ns(kernel.CLOCK_MONOTONIC) + offset
-        echo.sendto(
-            echo_request(os.getpid() & 0xFFFF, 1, bytes(56)), (network.address(destination), 0)
-        )
+        # Not connected: that would draw the packet's identification from the random numbers.
+        echo.sendto(request, (address, 0))
         try:
-            _, ancillary, _, _ = echo.recvmsg(2048, 256)
+            while True:
+                packet, ancillary, _, (sender, _) = echo.recvmsg(2048, 256)
+                if sender == address and is_answer(packet, request):
+                    break
+                now = time.clock_gettime_ns(kernel.CLOCK_MONOTONIC) + offset
+                echo.settimeout(max(timeout_s - (now - sent) / 1e9, LEAST_TIMEOUT_S))
         except TimeoutError:
             return None
-        seconds, nanoseconds = struct.unpack("qq", ancillary[0][2][:16])
-        rtt: int = seconds * 1_000_000_000 + nanoseconds - sent
-        return rtt
+    seconds, nanoseconds = struct.unpack("qq", ancillary[0][2][:16])
+    rtt: int = seconds * 1_000_000_000 + nanoseconds - sent
+    return rtt
 
 
 def check_rtt(network: Network, exact: bool) -> dict[str, int]:
