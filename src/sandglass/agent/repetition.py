@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import threading
@@ -28,6 +29,7 @@ LAST_DRAWS_NS = -SECOND_NS // 2
 # TCP gives a connection up after a quarter of an hour without an answer; what still goes on then
 # waits for something that will not come.
 LONGEST_WAIT_S = 2000
+LAST_WORDS = 5  # lines of tc's; before them may stand a warning for each repetition
 
 
 class TimeIsUpError(Exception):
@@ -66,12 +68,14 @@ class Tc:
 
     def __init__(self, where: str | None) -> None:
         self.where = where
+        # A file, which takes whatever tc says: it would wait for us at a full pipe.
+        self.said = os.memfd_create("tc")
         with kernel.namespace(where):
             self.process = subprocess.Popen(
                 ["tc", "-batch", "-"],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
-                stderr=subprocess.PIPE,
+                stderr=self.said,
                 text=True,
             )
 
@@ -87,9 +91,9 @@ class Tc:
             RunError: with tc's own words.
         """
         if self.process.poll() is not None:
-            assert self.process.stderr
-            said = "; ".join(self.process.stderr.read().split("\n"))
-            raise RunError(f"tc refused on {self.where}: {said}")
+            said = os.pread(self.said, os.fstat(self.said).st_size, 0).decode().splitlines()
+            place = f" on {self.where}" if self.where else ""
+            raise RunError(f"tc refused{place}: {'; '.join(said[-LAST_WORDS:])}")
 
 
 class Repetition:
