@@ -23,6 +23,7 @@ sys.path.append("/usr/lib/python3/dist-packages")
 from mininet.net import VERSION, Mininet  # noqa: E402
 
 from sandglass.agent import (  # noqa: E402
+    counters,
     kernel,
     modules,
     openvswitch,
@@ -79,15 +80,17 @@ def change_links(network: Network, clock: Clock) -> None:
 
 
 def observe(plan: Plan, network: Network, clock: Clock) -> dict[str, Any]:
-    """Record until the end of the experiment; returns what the qdiscs then report."""
+    """Record until the end of the experiment; returns what the queues then report."""
     if plan["record"]:
         recorder.start(plan["record"], clock.zero_ns)
     for step in range(1, PROGRESS_STEPS + 1):
         clock.sleep_until(plan["duration_ns"] * step // PROGRESS_STEPS)
+        if step == PROGRESS_STEPS:
+            counted = counters.of_queues(network)
         tell("progress", virtual_s=plan["duration_ns"] * step / PROGRESS_STEPS / 1e9)
     if plan["record"]:
         recorder.stop()
-    return network.qdiscs()
+    return {"counters": counted, "qdiscs": network.qdiscs()}
 
 
 def repeated(
@@ -176,10 +179,10 @@ def run(plan: Plan, directory: str, backend: str, module_base: str | None) -> di
     openvswitch.pause()
     first.prepare(sessions)
     if plan["repeat"] == 1:
-        qdiscs = observe(plan, network, clock)
+        queues = observe(plan, network, clock)
         results = [first.results()]
     else:
-        qdiscs = {}
+        queues = {"counters": [], "qdiscs": {}}
         results = [first.results(), *repeated(plan, network, directory, workloads, sessions)]
     openvswitch.resume()
     names = recorder.save(plan["record"], directory) if plan["record"] else {}
@@ -197,7 +200,7 @@ def run(plan: Plan, directory: str, backend: str, module_base: str | None) -> di
         "rtt_ns": rtts,
         "watches": recorder.queues_of(network),
         "cc": names,
-        "qdiscs": qdiscs,
+        **queues,
         "hosts": {
             name: {
                 "address": network.address(name),

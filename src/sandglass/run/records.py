@@ -468,6 +468,15 @@ def queues(records: Records, names: Names) -> pl.DataFrame:
     return frame.select(first + [c for c in frame.columns if c not in first])
 
 
+def own_counters(kind: str, xstats: bytes) -> dict[str, int]:
+    """What a queue of this kind counts besides what all do; empty where that is not known."""
+    layout = XSTATS.get(kind)
+    if layout is None or len(xstats) < layout.itemsize:
+        return {}
+    [found] = np.frombuffer(xstats, layout, 1)
+    return dict(zip(layout.names or (), found.item(), strict=True))
+
+
 TABLES = {
     "packets": ("packets", PACKET, packets),
     "acks": ("acks", ACK, acks),

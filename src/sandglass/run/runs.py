@@ -316,10 +316,20 @@ def _bottlenecks(plan: Plan, observed: dict[str, Any], met: "Records | None") ->
     from sandglass.run import summary
 
     found: dict[str, dict[str, Any]] = {}
-    for number, watch in enumerate(observed["watches"] if observed["qdiscs"] else ()):
+    for number, (watch, counted) in enumerate(
+        # With repeat none are counted.
+        zip(observed["watches"], observed["counters"], strict=bool(observed["counters"]))
+    ):
         planned, end = plan["bottlenecks"][watch["bottleneck"]], plan["duration_ns"]
         if met is None:
-            numbers = summary.from_counters(observed["qdiscs"], planned, watch, end)
+            numbers = summary.from_counters(
+                counted,
+                watch["kind"],
+                planned,
+                watch["direction"],
+                end,
+                alone=len(plan["bottlenecks"]) == 1,
+            )
         else:
             numbers = summary.bottleneck(met, number, planned, watch["direction"], end)
         if watch["direction"] == "forward":

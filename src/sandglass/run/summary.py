@@ -11,9 +11,11 @@ from sandglass.agent.declare import Column
 from sandglass.agent.plan import Plan, Result
 from sandglass.experiment.workload import Workload
 from sandglass.run import left
-from sandglass.run.records import OUTCOMES, QUEUED, SENT, Records
+from sandglass.run.records import OUTCOMES, QUEUED, SENT, Records, own_counters
 
 CE = 3  # ECN field "congestion experienced", RFC 3168
+UNMARKING = ("pfifo", "bfifo", "pfifo_head_drop", "pfifo_fast")
+"""Kinds of queues that know nothing of ECN."""
 QUANTILES = {"median": 50, "p90": 90, "p95": 95, "p99": 99, "max": 100}
 
 
@@ -73,24 +75,51 @@ def bottleneck(
 
 
 def from_counters(
-    qdiscs: Mapping[str, Any], planned: Mapping[str, Any], device: Mapping[str, str], end: int
+    counted: Mapping[str, Any],
+    kind: str,
+    planned: Mapping[str, Any],
+    direction: str,
+    end: int,
+    *,
+    alone: bool,
 ) -> dict[str, Any]:
-    """A bottleneck whose packets were not recorded: what the qdisc's own counters tell."""
-    queue = next(
-        q for q in qdiscs[device["node"]] if q["dev"] == device["device"] and q["handle"] == "10:"
-    )
-    direction = device["direction"]
+    """The same of a bottleneck whose packets were not recorded, from its queue's counters.
+
+    `alone`: the network has no other, so that no packet comes with a mark. The counters begin
+    a second before time zero, when nothing is sent yet. What they do not tell is None.
+    """
     capacity = capacity_bits(
         planned[direction]["rate_bps"], planned["schedule"], f"{direction}_rate_bps", end
     )
     return {
-        "utilisation": queue["bytes"] * 8 / capacity,
+        "utilisation": counted["bytes"] * 8 / capacity,
         "queue_delay_ms": None,
-        "packets": queue["packets"] + queue["drops"],
-        "drops": queue["drops"],
+        "packets": counted["packets"] + counted["drops"] + counted["queued"],
+        "drops": counted["drops"],
         "drops_by_reason": None,
-        "marks": queue.get("ecn_mark"),
+        "marks": marks(counted, kind, alone=alone),
     }
+
+
+def marks(counted: Mapping[str, Any], kind: str, *, alone: bool) -> int | None:
+    """How many packets a queue has sent with a mark of its own; None where it does not tell.
+
+    RED and PIE count a mark when the packet arrives, which may not have been sent yet; RED may
+    even drop it then for want of room. All count what another bottleneck has marked before.
+    """
+    if kind in UNMARKING:
+        return 0
+    if not alone:
+        return None
+    own = own_counters(kind, bytes.fromhex(counted["xstats"]))
+    match kind:
+        case "codel" | "fq_codel":
+            return own["ecn_mark"] + own["ce_mark"]
+        case "pie" | "fq_pie" if not counted["queued"]:
+            return own["ecn_mark"]
+        case "red" if not counted["queued"] and not own["pdrop"]:
+            return own["ecn_mark"]
+    return None
 
 
 BASE: dict[str, type[pl.DataType]] = {
