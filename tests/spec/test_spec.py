@@ -220,6 +220,31 @@ def test_filled_experiments_mean_the_same(path: Path, tmp_path: Path) -> None:
     assert plan.resolve(again, again.facts) == plan.resolve(experiment, experiment.facts)
 
 
+@pytest.mark.parametrize(
+    ("more", "line", "said"),
+    [
+        ("hosts: {s1: {mtu: 1}}\n", 6, "hosts.s1.mtu: 1 is too small"),
+        ("hosts:\n  s1: &same\n    mtu: 1\n  d1: *same\n", 8, "hosts.d1.mtu: 1 is too small"),
+        ("hosts:\n  s1: &one {mtu: 1}\n  d1:\n    <<: *one\n", 7, "hosts.d1.mtu: 1 is"),
+        (
+            "hosts:\n  s1: &one {mtu: 9000, rtt: x}\n  d1:\n    <<: *one\n    mtu: 1\n",
+            10,
+            "hosts.d1.mtu: 1 is",
+        ),
+        ("record:\n  - acks\n  - noise\n", 8, "record[1]: unknown record 'noise'"),
+        ("rtt_spread: 1\n", 6, "rtt_spread: 1 has no unit"),
+        ("seed:\n", 6, "seed: is empty"),
+    ],
+)
+def test_what_is_wrong_is_named_with_its_line(
+    more: str, line: int, said: str, tmp_path: Path
+) -> None:
+    path = written(tmp_path, LEAST + more)
+    with pytest.raises(UsageError) as caught:
+        reading.load(path)
+    assert any(text.startswith(f"{path}:{line}: {said}") for text in str(caught.value).split("\n"))
+
+
 # --- The command line -----------------------------------------------------------------------------
 
 
@@ -266,7 +291,7 @@ def test_an_override_does_not_reach_through_an_alias(tmp_path: Path) -> None:
         ("flows.first.cc=reno", "flows has no entry first"),
         ("rtt.half=3", "rtt is 100ms, it has no key half"),
         ("rtt=fast", "rtt: fast is not a time"),
-        ("rtt=[", "line 1"),
+        ("rtt=[", "--set rtt=[, column 2: "),
         ("colour=red", "colour: unknown key"),
     ],
 )
@@ -278,7 +303,7 @@ def test_overrides_that_are_refused(override: str, said: str) -> None:
 
 
 def test_a_seed_out_of_range_is_refused() -> None:
-    with pytest.raises(UsageError, match="seed: 18446744073709551616 is too large"):
+    with pytest.raises(UsageError, match=r"yaml: seed: 18446744073709551616 .*set by --seed"):
         reading.load(CODEL, seed=2**64)
 
 
@@ -317,8 +342,8 @@ def test_a_file_that_may_not_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyP
         ("[" * 5000, "nested too deeply"),
         ("seed: 1" + "0" * 5000, "cannot be read"),
         ("topology: \x07", "is not YAML"),
-        ("1: 2\ntopology: dumbbell", "line 1, column 1: this key is not text"),
-        ("topology: dumbbell\non: 2", "line 2, column 1: this key is not text"),
+        ("1: 2\ntopology: dumbbell", ":1, column 1: this key is not text"),
+        ("topology: dumbbell\non: 2", ":2, column 1: this key is not text"),
         ("? [a]\n: 3", "this key is not text"),
     ],
 )

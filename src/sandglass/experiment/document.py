@@ -1,6 +1,7 @@
-"""A YAML file as a plain mapping, with keys set from the command line."""
+"""A YAML file as a plain mapping, with its lines, and with keys set from the command line."""
 
 import copy
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from sandglass.experiment.problems import KeyPath, where
 
 TEXT = "tag:yaml.org,2002:str"
 MERGE = "tag:yaml.org,2002:merge"
+NOTHING = "tag:yaml.org,2002:null"
 
 
 class _Loader(yaml.SafeLoader):
@@ -32,12 +34,50 @@ class _Loader(yaml.SafeLoader):
                 raise _refusal(f"{text}: remove one of them", key)
         return node
 
+    def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
+        try:
+            return super().construct_object(node, deep)
+        except ValueError as error:  # numbers and dates that Python cannot hold
+            raise _refusal(f"a value that cannot be read: {error}", node) from None
+
 
 def _refusal(text: str, node: yaml.Node) -> yaml.MarkedYAMLError:
     return yaml.composer.ComposerError(None, None, text, node.start_mark)
 
 
-def read(path: Path) -> dict[str, Any]:
+@dataclass(frozen=True)
+class Document:
+    """A mapping that a YAML file holds, and where its keys stand."""
+
+    data: dict[str, Any]
+    root: yaml.Node
+
+    def line(self, at: KeyPath) -> int | None:
+        """The line of a key, from 1, or of the nearest that holds it; None: nothing of it is there.
+
+        What an alias or a merge brings stands where it was written.
+        """
+        node, line = self.root, None
+        for key in at:
+            found = _entry(node, key)
+            if found is None:
+                break
+            place, node = found
+            line = place.start_mark.line + 1
+        return line
+
+
+def _entry(node: yaml.Node, key: str | int) -> tuple[yaml.Node, yaml.Node] | None:
+    """Where an entry of a mapping or a list begins, and its value."""
+    if isinstance(node, yaml.MappingNode):
+        # The reader has put what merges bring before the mapping's own keys, which win.
+        return next((pair for pair in reversed(node.value) if pair[0].value == key), None)
+    if isinstance(node, yaml.SequenceNode) and isinstance(key, int) and key < len(node.value):
+        return node.value[key], node.value[key]
+    return None
+
+
+def read(path: Path) -> Document:
     """The mapping that a YAML file holds. Raises UsageError."""
     try:
         text = path.read_text(encoding="utf-8")
@@ -49,27 +89,29 @@ def read(path: Path) -> dict[str, Any]:
         raise UsageError(f"{path}: cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:
         raise UsageError(f"{path}: is not text in UTF-8: write a YAML file") from None
-    data = _yaml(text, f"{path}")
+    data, root = _yaml(text, f"{path}")
     if data is None:
         raise UsageError(f"{path}: is empty: write an experiment, as in examples/codel.yaml")
     if not isinstance(data, dict):
         found = units.shown(data)
         raise UsageError(f"{path}: holds {found}, not an experiment: write keys such as topology:")
-    return data
+    return Document(data, root)
 
 
-def _yaml(text: str, here: str) -> Any:
+def _yaml(text: str, here: str, *, of_file: bool = True) -> tuple[Any, yaml.Node]:
+    """The value of a text, and the node it is made of. A text that is not `of_file` is a line."""
     try:
-        return yaml.load(text, Loader=_Loader)
+        loader = _Loader(text)
+        root = loader.get_single_node() or yaml.ScalarNode(NOTHING, "")
+        return loader.construct_document(root), root
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        place = f", line {mark.line + 1}, column {mark.column + 1}" if mark else ""
+        line = f":{mark.line + 1}" if mark and of_file else ""
+        column = f", column {mark.column + 1}" if mark else ""
         said = ", ".join(text for text in (error.context, error.problem) if text)
-        raise UsageError(f"{here}{place}: {said}") from None
+        raise UsageError(f"{here}{line}{column}: {said}") from None
     except yaml.YAMLError as error:
         raise UsageError(f"{here}: is not YAML: {str(error).splitlines()[0]}") from None
-    except ValueError as error:  # numbers and dates that Python cannot hold
-        raise UsageError(f"{here}: holds a value that cannot be read: {error}") from None
     except RecursionError:
         raise UsageError(f"{here}: is nested too deeply: write it flatter") from None
 
@@ -80,7 +122,7 @@ def override(data: dict[str, Any], text: str, source: Path) -> KeyPath:
     name, equals, written = text.partition("=")
     if not equals or not name or not written:
         raise UsageError(f"{here}: write key.path=value, such as bottleneck.rate=10mbit")
-    value = _yaml(written, here)
+    value, _ = _yaml(written, here, of_file=False)
     # The names of sysctls have dots of their own.
     outer, dot, sysctl = name.partition(".sysctls.")
     keys = [*outer.split("."), *(["sysctls", sysctl] if dot else [])]

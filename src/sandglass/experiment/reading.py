@@ -1,12 +1,12 @@
 """The experiment file: YAML with units, read into plain numbers, or refused with reasons.
 
 `load` reads a file. What is wrong with it is gathered and reported at once, a line per problem,
-each with the file and the path of the key. `schema` is the JSON Schema of the file.
+each with the file, its line and the path of the key. `schema` is the JSON Schema of the file.
 """
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Union
 
@@ -16,6 +16,7 @@ from sandglass.errors import UsageError, nearest
 from sandglass.experiment import document, topology, units, workload
 from sandglass.experiment.agreement import disagreements
 from sandglass.experiment.bottleneck import BottleneckOverride
+from sandglass.experiment.document import Document
 from sandglass.experiment.experiment import Experiment
 from sandglass.experiment.flow import Elsewhere, Flow, model
 from sandglass.experiment.host_settings import HostSettings
@@ -67,17 +68,20 @@ def load(path: str | Path, overrides: Iterable[str] = (), seed: int | None = Non
     Raises UsageError, which lists everything that is wrong, a line each.
     """
     path = Path(path)
-    data = document.read(path)
-    changed = [document.override(data, text, path) for text in overrides]
+    found = document.read(path)
+    changed = {document.override(found.data, text, path): "--set" for text in overrides}
     if seed is not None:
-        data["seed"] = seed
-    return parse(data, path, changed)
+        found.data["seed"] = seed
+        changed[("seed",)] = "--seed"
+    return parse(found.data, path, lambda problem: _line(path, problem, found, changed))
 
 
-def parse(data: dict[str, Any], source: Path, changed: Iterable[KeyPath] = ()) -> Experiment:
-    """The experiment that a mapping describes. `source` names the file in messages.
+def parse(
+    data: dict[str, Any], source: Path, said: Callable[[Problem], str] | None = None
+) -> Experiment:
+    """The experiment that a mapping describes.
 
-    Paths in it are relative to `source`. `changed` are the keys that the command line has set.
+    Paths in it are relative to `source`. `said` tells of a problem and where it is.
     Raises UsageError.
     """
     data = {"title": source.stem} | data
@@ -86,8 +90,8 @@ def parse(data: dict[str, Any], source: Path, changed: Iterable[KeyPath] = ()) -
     facts = _topology(parts["topology"], data, source, problems)
     problems += disagreements(parts, facts)
     if problems or facts is None:
-        changed = list(changed)
-        raise UsageError("\n".join(_line(source, problem, changed) for problem in problems))
+        said = said or (lambda problem: f"{source}: {where(problem[0])}: {problem[1]}")
+        raise UsageError("\n".join(map(said, problems)))
     experiment = Experiment.model_validate(data | {"flows": parts["flows"]})
     experiment._facts = facts
     return experiment
@@ -218,11 +222,15 @@ def _sentence(error: UsageError) -> str:
     return f"{error.message} {error.hint}" if error.hint else error.message
 
 
-def _line(source: Path, problem: Problem, changed: Iterable[KeyPath]) -> str:
+def _line(source: Path, problem: Problem, found: Document, changed: Mapping[KeyPath, str]) -> str:
+    """A problem with where it is: codel.yaml:9: flows[0].cc, or an option of the command line."""
     at, text = problem
-    # The command line may have set the key, what holds it, or something in it.
-    by_hand = any(all(a == b for a, b in zip(at, path, strict=False)) for path in changed)
-    return f"{source}: {where(at)}: {text}{' (set by --set)' if by_hand else ''}"
+    for path, option in changed.items():
+        # It may have set the key, what holds it, or something in it.
+        if all(a == b for a, b in zip(at, path, strict=False)):
+            return f"{source}: {where(at)}: {text} (set by {option})"
+    line = found.line(at)
+    return f"{source}{'' if line is None else f':{line}'}: {where(at)}: {text}"
 
 
 if __name__ == "__main__":
