@@ -31,6 +31,9 @@ from sandglass.experiment.problems import (
 from sandglass.experiment.topology import TopologyFacts
 from sandglass.install.builds import ROOT
 
+MOST_TOLD = 15
+"""Problems of one file; the rest often comes of these."""
+
 # Parameters of the topologies that come with Sandglass, as the schema describes them.
 PARAMETERS: dict[str, Any] = {
     "pairs": {
@@ -91,7 +94,10 @@ def parse(
     problems += disagreements(parts, facts)
     if problems or facts is None:
         said = said or (lambda problem: f"{source}: {where(problem[0])}: {problem[1]}")
-        raise UsageError("\n".join(map(said, problems)))
+        lines = [*map(said, problems[:MOST_TOLD])]
+        if more := len(problems) - len(lines):
+            lines.append(f"{source}: and {more} more")
+        raise UsageError("\n".join(lines))
     experiment = Experiment.model_validate(data | {"flows": parts["flows"]})
     experiment._facts = facts
     return experiment
