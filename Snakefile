@@ -3,8 +3,9 @@
 #     snakemake --cores 2 results/abe/fig03.svg           one figure
 #     snakemake --cores 2 abe --config profile=paper      a paper, its full grids
 #
-# docs/pipeline.md says what stands where. Every grid point is a run of its own, shared by the
-# figures and profiles that contain it.
+# docs/pipeline.md says what stands where. Papers are found by looking: in pipelines/, and those of
+# $SANDGLASS_PAPERS. Every grid point is a run of its own, shared by the figures and profiles that
+# contain it.
 
 import functools
 import os
@@ -16,7 +17,7 @@ sys.path.insert(0, str(ROOT / "src"))
 os.environ["PYTHONPATH"] = str(ROOT / "src")
 
 from sandglass.install import builds
-from sandglass.papers import grid
+from sandglass.papers import grid, report, shelf
 
 
 configfile: ROOT / "pipelines/config.yaml"
@@ -33,7 +34,19 @@ rule all:
         "All papers are reproduced"
 
 
-include: "pipelines/abe/rules.smk"
-include: "pipelines/dctcp_internet/rules.smk"
-include: "pipelines/flow_startup/rules.smk"
-include: "pipelines/ls_aimd/rules.smk"
+for name, home in PAPERS.items():
+
+    # Its target by name, and what else it may need.
+    rule:
+        name:
+            name
+        input:
+            outputs(name),
+        params:
+            title=shelf.figures(name).title,
+        message:
+            "{params.title}: reproduced in {input[0]}"
+
+    if (home / shelf.RULES).is_file():
+
+        include: str(home / shelf.RULES)

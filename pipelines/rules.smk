@@ -3,8 +3,9 @@
 from snakemake.io import sourcecache_entry
 
 PROFILE = config["profile"]
-PAPERS = grid.papers()
-FIGURES = {paper: list(grid.figures(paper).figures) for paper in PAPERS}
+PAPERS = shelf.folders()
+ABOUT = {paper: shelf.figures(paper) for paper in PAPERS}
+FIGURES = {paper: list(about.figures) for paper, about in ABOUT.items()}
 POINTS = {
     (paper, figure): grid.points(paper, figure, PROFILE)
     for paper in PAPERS
@@ -19,9 +20,6 @@ BUILDS = builds.module_builds()
 NAMES = {
     name: builds.module_pattern(sources) for name, sources in builds.modules().items()
 }
-
-# The largest lab's memory, the same again for its records in tables, and 500 MB.
-MEMORY_MB = {"ls_aimd": 8500}
 
 PYTHON = sys.executable
 # A step finds all its inputs below results/, which is elsewhere when Snakemake has fetched them from
@@ -58,20 +56,28 @@ def modules_of(wildcards) -> list[str]:
 @functools.cache
 def experiment_text(paper: str, experiment: str) -> str:
     """An experiment file as it stands; a paper runs each some hundred times."""
-    return grid.experiment_file(paper, experiment).read_text()
+    return shelf.experiment_file(PAPERS[paper], experiment).read_text()
 
 
-def pipeline(name: str):
-    """A file of the paper's pipeline, as an input."""
-    return lambda wildcards: source(ROOT / "pipelines" / name.format(**wildcards))
+def point(wildcards) -> grid.Point:
+    return RUNS[RUN.format(**wildcards)]
 
 
-def shared(wildcards) -> list[str]:
-    """What the figures of a paper have in common: its modules that are no figure's own."""
-    folder = ROOT / "pipelines" / wildcards.paper
-    own = FIGURES[wildcards.paper]
+def experiment(wildcards) -> list[str]:
+    """A run's experiment file, and the files that it names by their paths."""
+    return [source(path) for path in point(wildcards).files(PAPERS[wildcards.paper])]
+
+
+def part(name: str):
+    """A file of a paper's folder, as an input."""
+    return lambda wildcards: source(PAPERS[wildcards.paper] / name)
+
+
+def code(wildcards) -> list[str]:
+    """What makes a paper's figures: its folder, and the code below src/sandglass."""
     return [
-        source(path) for path in sorted(folder.glob("*.py")) if path.stem not in own
+        *map(source, shelf.code(PAPERS[wildcards.paper])),
+        *rooms("experiment", "results", "papers"),
     ]
 
 
@@ -81,7 +87,7 @@ def run_directories(wildcards) -> list[str]:
 
 
 def outputs(paper: str) -> list[str]:
-    """Everything a paper's pipeline makes for people."""
+    """Everything a paper's pipeline makes for people, the page first."""
     figures = [
         f"{figure}.{kind}"
         for figure in FIGURES[paper]
@@ -89,7 +95,7 @@ def outputs(paper: str) -> list[str]:
     ]
     return [
         f"results/{paper}/{name}"
-        for name in [*figures, "verdicts.csv", "runs.csv", "report.html"]
+        for name in ["report.html", "verdicts.csv", "runs.csv", *figures]
     ]
 
 
@@ -119,31 +125,29 @@ wildcard_constraints:
 
 rule run:
     input:
-        pipeline("{paper}/experiments/{experiment}.yaml"),
+        experiment,
     output:
         directory(RUN),
     log:
         "results/logs/{paper}/{experiment}/{point}.log",
     resources:  # what a cluster reserves; a lab has one thread
         lab=1,
-        mem_mb=lambda wildcards: MEMORY_MB.get(wildcards.paper, 2500),
+        mem_mb=lambda wildcards: ABOUT[wildcards.paper].memory_mb,
         runtime=10,  # minutes; the watchdog ends a lab that hangs after 5
     params:
-        overrides=lambda wildcards: RUNS[RUN.format(**wildcards)].arguments(),
+        overrides=lambda wildcards: point(wildcards).arguments(),
         lab=LAB,
         modules=modules_of,
     message:
         "Run {wildcards.experiment} at {wildcards.point}"
     shell:
-        "{PYTHON} -m sandglass run {input:q} {params.overrides:q} --cached --out {output:q} >{log:q} 2>&1"
+        "{PYTHON} -m sandglass run {input[0]:q} {params.overrides:q} --cached --out {output:q} >{log:q} 2>&1"
 
 
 rule table:
     input:
         runs=run_directories,
-        code=pipeline("{paper}/{figure}.py"),
-        shared=shared,
-        modules=rooms("experiment", "results", "papers"),
+        code=code,
     output:
         csv="results/{paper}/{figure}.csv",
         source="results/{paper}/{figure}.json",
@@ -160,10 +164,8 @@ rule table:
 rule plot:
     input:
         rules.table.output,
-        code=pipeline("{paper}/{figure}.py"),
-        shared=shared,
-        about=pipeline("{paper}/figures.yaml"),
-        modules=rooms("experiment", "results", "papers"),
+        code=code,
+        about=part(shelf.ABOUT),
     output:
         svg="results/{paper}/{figure}.svg",
         png="results/{paper}/{figure}.png",
@@ -178,10 +180,8 @@ rule plot:
 rule judge:
     input:
         rules.table.output,
-        code=pipeline("{paper}/{figure}.py"),
-        shared=shared,
-        claims=pipeline("{paper}/expect.yaml"),
-        modules=rooms("experiment", "results", "papers"),
+        code=code,
+        claims=part(shelf.CLAIMS),
     output:
         "results/{paper}/{figure}.verdicts.csv",
     log:
@@ -230,8 +230,8 @@ rule report_figure:
         rules.plot.output,
         rules.table.output,
         rules.judge.output,
-        about=pipeline("{paper}/figures.yaml"),
-        template=pipeline("report.html.jinja"),
+        about=part(shelf.ABOUT),
+        template=source(report.TEMPLATE),
         modules=rooms("experiment", "results", "papers"),
     output:
         "results/{paper}/{figure}.html",
@@ -252,8 +252,8 @@ rule report:
         ),
         verdicts=rules.collect.output,
         runs=rules.list_runs.output,
-        about=pipeline("{paper}/figures.yaml"),
-        template=pipeline("report.html.jinja"),
+        about=part(shelf.ABOUT),
+        template=source(report.TEMPLATE),
         modules=rooms("experiment", "results", "papers"),
     output:
         "results/{paper}/report.html",

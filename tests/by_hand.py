@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from sandglass.experiment import reading
-from sandglass.papers import grid
+from sandglass.papers import grid, shelf
 from sandglass.run import runs
 
 
@@ -11,7 +11,7 @@ def digests(paper: str, figure: str, profile: str, home: Path) -> dict[str, str]
     """Of the figure's runs, each done by hand in `home`, by the names of their directories."""
     found = {}
     for point in grid.points(paper, figure, profile):
-        path = grid.experiment_file(paper, point.experiment)
+        path = shelf.experiment_file(shelf.folder(paper), point.experiment)
         done = runs.run(reading.load(path, point.arguments()[1::2]), path, home / point.name)
         found[point.directory(paper).name] = done.content["digest"]
     assert len(found) > 1

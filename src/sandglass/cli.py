@@ -180,18 +180,21 @@ def reproduce(
 ) -> None:
     """Reproduce papers or single figures.
 
-    Without a target all papers. Each figure comes with its verdict.
+    Without a target all papers. Each figure comes with its verdict. A paper of your own is named by
+    its folder's path, such as ../mine/papers/new or ../mine/papers/new/fig1.
 
     Example: ./sandglass reproduce abe/fig03 --profile smoke
     """
     from sandglass.install import setup_lab
     from sandglass.papers import reproduce as reproduction
 
-    targets = reproduction.targets(target)
+    wanted = reproduction.named(target) if target else None
+    targets = reproduction.targets(wanted)
     setup_lab.lab()
-    status = reproduction.snakemake(targets, profile.value, cores)
+    free_mb = reproduction.memory_mb(wanted)
+    status = reproduction.snakemake(targets, profile.value, cores, free_mb)
     if status == 0:
-        print(reproduction.judged(target))
+        print(reproduction.judged(wanted))
     raise typer.Exit(status)
 
 

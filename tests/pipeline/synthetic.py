@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 
 from sandglass.experiment import units
+from sandglass.experiment.document import Value
 from sandglass.papers import grid
 from sandglass.results.series import Run
 
@@ -46,6 +47,8 @@ def document(**changes: Any) -> dict[str, Any]:
             "build": "0123456789ab",
             "modules": {"recorder": "cd"},
         },
+        "lab_build": "fedcba987654",
+        "commit": "123456789abc",
         "flows": [{"id": 1, "goodput_mbit": 9.0}],
         "bottleneck": {
             "utilisation": 0.95,
@@ -65,7 +68,7 @@ def write(directory: Path, content: Mapping[str, Any], frame: pl.DataFrame) -> N
     frame.write_parquet(directory / "packets.parquet")
 
 
-def run(directory: Path, axes: Mapping[str, grid.Value], **changes: Any) -> Run:
+def run(directory: Path, axes: Mapping[str, Value], **changes: Any) -> Run:
     return Run(directory, axes, document(**changes))
 
 

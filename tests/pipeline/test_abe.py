@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from pipelines.abe import fig03, fig05
-from sandglass.papers import grid, steps, verdicts
+from sandglass.papers import shelf, steps, verdicts
 from sandglass.results import series
 from tests.pipeline.synthetic import document, packets, sawtooth, write
 
@@ -129,7 +129,7 @@ def test_fig05_of_a_sawtooth(tmp_path: Path) -> None:
     assert fig05.least_queue(table, "Buffer 1 BDP") == pytest.approx(41, abs=2)
 
 
-@pytest.mark.parametrize("figure", list(grid.figures("abe").figures))
+@pytest.mark.parametrize("figure", list(shelf.figures("abe").figures))
 def test_every_claim_has_its_metric(figure: str) -> None:
     """An empty table measures nothing, so what is wrong with a claim shows as an error."""
     claims = verdicts.claims("abe", figure)

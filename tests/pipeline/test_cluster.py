@@ -12,7 +12,7 @@ from snakemake_interface_executor_plugins.utils import TargetSpec, encode_target
 
 from sandglass.experiment import reading
 from sandglass.install import builds
-from sandglass.papers import grid
+from sandglass.papers import grid, shelf
 from sandglass.run import plan
 
 PROFILES = builds.ROOT / "profiles"
@@ -31,33 +31,26 @@ def read_profile(name: str) -> dict[str, Any]:
     return content
 
 
-def reserved(paper: str) -> int:
-    """The memory of a run, in MB."""
-    own = re.search(rf'MEMORY_MB = {{.*"{paper}": (\d+)', RULES)
-    other = re.search(r"MEMORY_MB\.get\(wildcards\.paper, (\d+)\)", RULES)
-    assert other
-    return int((own or other)[1])
-
-
-@pytest.mark.parametrize("paper", grid.papers())
+@pytest.mark.parametrize("paper", shelf.papers())
 def test_the_largest_lab_finds_room(paper: str) -> None:
     """Of each experiment the first and the last point of the full grids."""
+    home = shelf.folder(paper)
     ends: dict[str, list[grid.Point]] = {}
-    for figure in grid.figures(paper).figures:
+    for figure in shelf.figures(paper).figures:
         for point in grid.points(paper, figure, "paper"):
             ends.setdefault(point.experiment, [point, point])[1] = point
     for experiment, points in ends.items():
         for point in points:
-            path = grid.experiment_file(paper, experiment)
+            path = shelf.experiment_file(home, experiment)
             wanted = reading.load(path, point.arguments()[1::2])
             needed = 2 * plan.resolve(wanted, wanted.facts)["memory_mb"] + 500
-            assert needed <= reserved(paper), point.name
+            assert needed <= shelf.figures(paper).memory_mb, point.name
 
 
-@pytest.mark.parametrize("paper", grid.papers())
+@pytest.mark.parametrize("paper", shelf.papers())
 def test_snakemake_hands_a_runs_name_over_as_it_is(paper: str) -> None:
     """To a job elsewhere, by its command line; it goes through a shell on the way."""
-    for figure in grid.figures(paper).figures:
+    for figure in shelf.figures(paper).figures:
         points = grid.points(paper, figure, "paper")
         specs = [TargetSpec("run", {"point": point.directory(paper).name}) for point in points]
         written = encode_target_jobs_cli_args(specs)

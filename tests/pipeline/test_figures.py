@@ -1,4 +1,4 @@
-"""The house style: equal input, equal bytes; and a caption that tells where numbers come from."""
+"""The house style: equal input, equal bytes."""
 
 import os
 import subprocess
@@ -12,29 +12,14 @@ from plotnine import aes, geom_line, ggplot, labs
 from sandglass.install import builds
 from sandglass.papers import steps
 from sandglass.results import style
-from sandglass.results.series import Provenance
 
-SOURCE = Provenance(
-    paper="abe",
-    figure="fig03",
-    profile="quick",
-    kernel_release="6.12.117",
-    kernel_build="0123456789ab",
-    modules={"recorder": "cdef"},
-    seeds=[1],
-    runs=38,
-    durations=["90s"],
-    digest="ab" * 32,
-    virtual_s=90,
-    wall_s=2,
-)
 FILES = ("figure.svg", "figure.png")
 
 
 def plot() -> ggplot:
     table = pl.DataFrame({"rtt_ms": [20, 40, 80], "rate": [1.0, 2.0, 1.5], "ecn": ["a", "b", "a"]})
     drawn = ggplot(table, aes("rtt_ms", "rate", color="ecn")) + geom_line() + labs(x="RTT (ms)")
-    return style.finish(drawn, "A title", style.caption("One flow.", ["RTT grid"], SOURCE))
+    return style.finish(drawn, "A title", "One flow.")
 
 
 def read(folder: Path) -> list[bytes]:
@@ -54,7 +39,7 @@ def test_another_process_and_place_equal_bytes(tmp_path: Path) -> None:
     style.save(plot(), tmp_path / "figure")
     other = tmp_path / "other"
     other.mkdir()
-    program = "import sys, test_figures as t; t.figures.save(t.plot(), t.Path('figure'))"
+    program = "import sys, test_figures as t; t.style.save(t.plot(), t.Path('figure'))"
     paths = [str(builds.ROOT / "src"), str(Path(__file__).parent)]
     environment = os.environ | {
         "PYTHONPATH": os.pathsep.join(paths),
@@ -73,15 +58,6 @@ def test_an_error_leaves_no_half_figure(tmp_path: Path) -> None:
     with pytest.raises(Exception, match="no_such_column"):
         style.save(wrong, tmp_path / "figure")
     assert list(tmp_path.iterdir()) == []
-
-
-def test_caption() -> None:
-    text = style.caption("One flow.", ["RTT grid", "90 s"], SOURCE)
-    assert text.splitlines() == [
-        "One flow. Re-design: RTT grid; 90 s.",
-        "Profile quick, 38 runs of 90s, seed 1, Linux 6.12.117 (lab build 0123456789ab), "
-        "digest abababababababab.",
-    ]
 
 
 def test_colours_are_distinct() -> None:

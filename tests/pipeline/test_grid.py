@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from sandglass.errors import UsageError
-from sandglass.papers import grid
+from sandglass.papers import grid, shelf
 
 FIGURES = {
     "paper": "TR-1",
@@ -28,7 +28,7 @@ FIGURES = {
 @pytest.fixture
 def pipelines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A paper 'p' with one figure and the experiments 'one' and 'two'."""
-    monkeypatch.setattr(grid, "PIPELINES", tmp_path)
+    monkeypatch.setattr(shelf, "PIPELINES", tmp_path)
     (tmp_path / "p" / "profiles").mkdir(parents=True)
     (tmp_path / "p" / "experiments").mkdir()
     (tmp_path / "p" / "figures.yaml").write_text(yaml.safe_dump(FIGURES))
@@ -110,17 +110,17 @@ def test_unknown_names(pipelines: Path) -> None:
         grid.points("p", "fig9", "quick")
     with pytest.raises(UsageError, match="no profile 'fast'"):
         grid.points("p", "fig1", "fast")
-    with pytest.raises(UsageError, match="No such file"):
-        grid.figures("q")
+    with pytest.raises(UsageError, match="no paper 'q'"):
+        shelf.figures("q")
 
 
 def test_a_misspelt_key(pipelines: Path) -> None:
     (pipelines / "p" / "figures.yaml").write_text(yaml.safe_dump(FIGURES | {"titel": "x"}))
     with pytest.raises(UsageError, match=r"figures\.yaml: titel: Extra inputs"):
-        grid.figures("p")
+        shelf.figures("p")
 
 
 def test_not_yaml(pipelines: Path) -> None:
     (pipelines / "p" / "figures.yaml").write_text("figures: [")
     with pytest.raises(UsageError, match="is not YAML"):
-        grid.figures("p")
+        shelf.figures("p")

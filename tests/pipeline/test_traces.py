@@ -9,9 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sandglass.errors import SandglassError
-from sandglass.papers import grid
 from sandglass.results import series
-from tests.pipeline.synthetic import FIGURES, document, packets, run, write, write_profile
+from tests.pipeline.synthetic import document, packets, run, write
 
 
 def lengths(rows: list[tuple[int, int | None, int | None]]) -> list[tuple[int, int]]:
@@ -139,33 +138,6 @@ def test_tidy(tmp_path: Path) -> None:
         series.tidy([], {})
 
 
-def test_provenance(tmp_path: Path) -> None:
-    runs = [run(tmp_path, {}, seed=2, digest="b"), run(tmp_path, {}, seed=1, digest="a")]
-    source = series.provenance(runs, "abe", "fig03", "quick")
-    assert (source.seeds, source.virtual_s, source.wall_s, source.ratio) == ([1, 2], 180, 4, 45)
-    assert source.digest == series.combined_digest(["a", "b"])
-    assert source.digest != series.combined_digest(["a", "c"])
-
-
-def test_runs_of_different_kernels_make_no_figure(tmp_path: Path) -> None:
-    other = {"release": "7.2.0", "build": "ba9876543210", "modules": {}}
-    runs = [run(tmp_path, {}), run(tmp_path, {}, kernel=other)]
-    with pytest.raises(SandglassError, match="2 lab kernels"):
-        series.provenance(runs, "abe", "fig03", "quick")
-
-
-def test_runs_may_use_different_modules_but_one_build_of_each(tmp_path: Path) -> None:
-    def with_modules(**modules: str) -> series.Run:
-        kernel = document()["kernel"] | {"modules": modules}
-        return run(tmp_path, {}, kernel=kernel)
-
-    runs = [with_modules(tcp_abe="a"), with_modules(sch_pie_draft="b", tcp_abe="a")]
-    source = series.provenance(runs, "abe", "fig03", "quick")
-    assert source.modules == {"sch_pie_draft": "b", "tcp_abe": "a"}
-    with pytest.raises(SandglassError, match="builds of the module tcp_abe"):
-        series.provenance([*runs, with_modules(tcp_abe="c")], "abe", "fig03", "quick")
-
-
 # A queue and what its counters said at eight times.
 SAMPLES = pl.DataFrame(
     {
@@ -232,22 +204,3 @@ def test_records_of_a_run_whose_name_has_brackets(tmp_path: Path) -> None:
     directory = tmp_path / "record=[acks, goodput]"
     write(directory, document(), packets([(0, 1, None)]))
     assert len(series.load(directory, {}).records("packets").collect()) == 1
-
-
-def test_listing_has_shared_runs_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    write_profile(tmp_path, "smoke")
-    points = [p for figure in FIGURES for p in grid.points("abe", figure, "smoke")]
-    listed = series.listing("abe", [*points, *points])
-    assert len(listed) == len(points) == len(listed.unique(["experiment", "settings"]))
-    unrecorded = document(bottleneck={"utilisation": 1.0, "queue_delay_ms": None})
-    repeated = document(bottleneck=None)
-    for point, content in zip(points, (unrecorded, repeated), strict=False):
-        (point.directory("abe") / "run.json").write_text(json.dumps(content))
-    bare = series.listing("abe", points[:2]).sort("utilisation", nulls_last=True)
-    assert bare["delay_median_ms"].to_list() == [None, None]
-    assert bare["utilisation"].to_list() == [1.0, None]
-    row = listed.filter(pl.col("experiment") == "fig05").row(0, named=True)
-    assert row["goodput_mbit"] == 9.0
-    assert (row["utilisation"], row["delay_median_ms"], row["drops"]) == (0.95, 5.0, 3)
-    assert (row["virtual_s"], row["wall_s"]) == (90.0, 2.0)

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from sandglass.errors import SandglassError, UsageError
-from sandglass.papers import grid, verdicts
+from sandglass.papers import shelf, verdicts
 
 TABLE = pl.DataFrame({"rtt_ms": [20, 320], "share": [0.98, 0.8]})
 
@@ -127,8 +127,9 @@ def test_summary() -> None:
 
 
 def test_a_figure_without_claims(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(grid, "PIPELINES", tmp_path)
+    monkeypatch.setattr(shelf, "PIPELINES", tmp_path)
     (tmp_path / "p").mkdir()
+    (tmp_path / "p" / "figures.yaml").touch()
     whole = claim().model_dump(exclude_none=True)
     content = {"figures": {"fig03": [whole], "fig04": [whole, whole]}}
     (tmp_path / "p" / "expect.yaml").write_text(yaml.safe_dump(content))

@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 from sandglass.install import builds
-from sandglass.papers import grid
+from sandglass.papers import grid, shelf
 from tests.pipeline.synthetic import FIGURES, write_profile
 
 PAGES = [f"results/abe/{figure}.html" for figure in FIGURES]
@@ -49,7 +49,7 @@ def runs(profile: str, figures: Iterable[str]) -> int:
 def test_dry_run(tmp_path: Path, profile: str) -> None:
     planned = snakemake(tmp_path, "--dry-run", "abe", "--config", f"profile={profile}")
     assert planned.returncode == 0, planned.stderr
-    figures = grid.figures("abe").figures
+    figures = shelf.figures("abe").figures
     steps = {name: len(figures) for name in ("table", "plot", "judge")}
     last = dict.fromkeys(("collect", "list_runs", "report", "abe"), 1)
     jobs_of_all = {"run": runs(profile, figures), **steps, **last}

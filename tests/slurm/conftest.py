@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from sandglass.install import builds, doctor, setup_lab
+from sandglass.install import builds, memory, setup_lab
 
 PACKAGES = ("munge", "slurm-client", "slurmctld", "slurmd")
 UP_WITHIN_S = 60.0
@@ -66,7 +66,7 @@ def slurm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
             home=home,
             host=socket.gethostname().partition(".")[0],
             processors=len(os.sched_getaffinity(0)),
-            memory_mb=doctor.available_memory_mb(),
+            memory_mb=memory.available_mb(),
         )
     )
     FILE.unlink(missing_ok=True)  # a link that a killed test has left leads nowhere

@@ -15,6 +15,9 @@ TEXT = "tag:yaml.org,2002:str"
 MERGE = "tag:yaml.org,2002:merge"
 NOTHING = "tag:yaml.org,2002:null"
 
+Value = bool | int | float | str
+"""What one key can be set to, from the command line or by an axis of a figure."""
+
 
 class _Loader(yaml.SafeLoader):
     """YAML in which each key is text and stands once."""

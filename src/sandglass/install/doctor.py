@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.table import Table
 
 from sandglass.errors import SandglassError
-from sandglass.install import builds, setup_lab
+from sandglass.install import builds, memory, setup_lab
 
 LAB_MEMORY_MB = 1024
 CACHE_FREE_MB = 4096
@@ -71,11 +71,11 @@ def machine() -> Iterator[Finding]:
     yield Finding("processors", str(len(os.sched_getaffinity(0))))
     flags = Path("/proc/cpuinfo").read_text()
     yield Finding("processor state with AMX", "yes" if "amx_tile" in flags else "no")
-    memory = available_memory_mb()
+    free_mb = memory.available_mb()
     yield Finding(
         f"{LAB_MEMORY_MB} MB of free memory",
-        f"{memory} MB" if memory >= LAB_MEMORY_MB else "",
-        "" if memory >= LAB_MEMORY_MB else f"only {memory} MB are free: end something else",
+        f"{free_mb} MB" if free_mb >= LAB_MEMORY_MB else "",
+        "" if free_mb >= LAB_MEMORY_MB else f"only {free_mb} MB are free: end something else",
     )
     temporary = tempfile.gettempdir()
     yield Finding(
@@ -156,11 +156,6 @@ def lab_kernel() -> Finding:
     except SandglassError as error:
         return Finding("lab kernel", "", f"{error.hint}: {error.message}")
     return Finding("lab kernel", f"{kernel.release}, build {kernel.build}")
-
-
-def available_memory_mb() -> int:
-    found = re.search(r"^MemAvailable:\s+(\d+) kB", Path("/proc/meminfo").read_text(), re.M)
-    return int(found[1]) // 1024 if found else 0
 
 
 def executable(directory: Path) -> bool:

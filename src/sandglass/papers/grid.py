@@ -1,8 +1,8 @@
-"""Which runs a figure is made of: pipelines/PAPER/figures.yaml and profiles/PROFILE.yaml.
+"""Which runs a figure is made of: a paper's figures.yaml and profiles/PROFILE.yaml.
 
-figures.yaml says what each figure is (title, set-up, axes), a profile how much of it is run: for
-every figure a list of grids, each the product of its axes' values. The axis `experiment` names a
-file in pipelines/PAPER/experiments/; every other axis sets keys of it, as `--set` does.
+figures.yaml says what a figure's axes set, a profile how much of it is run: for every figure a list
+of grids, each the product of its axes' values. The axis `experiment` names a file in the paper's
+experiments/; every other axis sets keys of it, as `--set` does.
 """
 
 import itertools
@@ -10,63 +10,24 @@ import re
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import Annotated
 
-import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field
 
 from sandglass.errors import UsageError
-from sandglass.install import builds
+from sandglass.experiment.document import Value
+from sandglass.papers import shelf
+from sandglass.papers.shelf import Figure, Overrides
 
-PIPELINES = builds.ROOT / "pipelines"
 PROFILES = ("smoke", "quick", "paper")
 UNCHANGED = "as-is"
-
-Value = bool | int | float | str
-Overrides = dict[str, Value]
-Model = TypeVar("Model", bound=BaseModel)
-
-
-class Strict(BaseModel):
-    """Refuses unknown keys, so that a misspelt one is not silently without effect."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
-
-
-class Setup(Strict):
-    """The settings of a figure, by where each comes from (three words, used strictly)."""
-
-    stated: list[str] = []
-    """The paper says it."""
-    derived: list[str] = []
-    """Follows from what is stated; each entry says from what."""
-    redesign: Annotated[list[str], Field(alias="re-design")] = []
-    """The paper does not publish it; ours."""
-
-
-class Figure(Strict):
-    """One figure of a paper. `axes` maps an axis to the key it sets, or to what each label sets."""
-
-    title: str
-    caption: str
-    setup: Setup
-    axes: dict[str, str | dict[str, Overrides]] = {}
-
-
-class Figures(Strict):
-    """A paper's figures.yaml."""
-
-    paper: str
-    """The paper's number or short reference, as verdicts name it."""
-    title: str
-    figures: Annotated[dict[str, Figure], Field(min_length=1)]
-
+PYTHON_FILE = re.compile(r"[^\s'\"=:,\[\]{}]+\.py\b")
 
 Values = Annotated[list[Value], Field(min_length=1)]
 Profile = dict[str, Annotated[list[dict[str, Values]], Field(min_length=1)]]
 
 
-class _ProfileFile(Strict):
+class _ProfileFile(shelf.Strict):
     figures: Profile
 
 
@@ -98,15 +59,15 @@ class Point:
             for word in ("--set", f"{key}={_text(value)}")
         ]
 
+    def files(self, home: Path) -> list[Path]:
+        """The experiment file in the paper's folder, then the Python files that it names by path.
 
-def papers() -> list[str]:
-    """The papers that have a pipeline."""
-    return sorted(path.parent.name for path in PIPELINES.glob("*/figures.yaml"))
-
-
-def figures(paper: str) -> Figures:
-    """A paper's figures. Raises UsageError when the file is missing or malformed."""
-    return parse(PIPELINES / paper / "figures.yaml", Figures)
+        These are topologies and workloads that are not of the checkout.
+        """
+        file = shelf.experiment_file(home, self.experiment)
+        text = " ".join([file.read_text(), *self.arguments()])
+        named = {(home / "experiments" / name).resolve() for name in PYTHON_FILE.findall(text)}
+        return [file, *sorted(path for path in named if path.is_file())]
 
 
 def points(paper: str, figure: str, profile: str) -> list[Point]:
@@ -115,18 +76,19 @@ def points(paper: str, figure: str, profile: str) -> list[Point]:
     Raises UsageError for an unknown figure or profile, an axis value without a meaning, an
     experiment without a file, and two points that are the same run.
     """
-    known = figures(paper).figures
+    known = shelf.figures(paper).figures
     if figure not in known:
         raise UsageError(f"{paper} has no figure '{figure}'", f"figures: {', '.join(known)}")
-    path = PIPELINES / paper / "profiles" / f"{profile}.yaml"
+    home = shelf.folder(paper)
+    path = home / "profiles" / f"{profile}.yaml"
     if not path.is_file():
         raise UsageError(f"{paper} has no profile '{profile}'", f"profiles: {', '.join(PROFILES)}")
-    grids = parse(path, _ProfileFile).figures.get(figure)
+    grids = shelf.parse(path, _ProfileFile).figures.get(figure)
     if grids is None:
         raise UsageError(f"{path}: {figure} has no grid")
     where = f"{path}: {figure}"
     found = [
-        _point(dict(zip(grid, values, strict=True)), known[figure], paper, where)
+        _point(dict(zip(grid, values, strict=True)), known[figure], home, where)
         for grid in grids
         for values in itertools.product(*grid.values())
     ]
@@ -136,26 +98,13 @@ def points(paper: str, figure: str, profile: str) -> list[Point]:
     return found
 
 
-def parse(path: Path, model: type[Model]) -> Model:
-    """A YAML file as `model`; UsageError names the file and the first wrong key."""
-    try:
-        return model.model_validate(yaml.safe_load(path.read_text()))
-    except OSError as error:
-        raise UsageError(f"{path}: {error.strerror}") from error
-    except yaml.YAMLError as error:
-        raise UsageError(f"{path} is not YAML: {error}") from error
-    except ValidationError as error:
-        first = error.errors()[0]
-        key = ".".join(str(part) for part in first["loc"])
-        raise UsageError(f"{path}: {key}: {first['msg']}") from error
-
-
-def _point(axes: dict[str, Value], figure: Figure, paper: str, where: str) -> Point:
+def _point(axes: dict[str, Value], figure: Figure, home: Path, where: str) -> Point:
     experiment = axes.pop("experiment", None)
     if not isinstance(experiment, str):
         raise UsageError(f"{where}: a grid needs the axis 'experiment', a list of file names")
-    if not experiment_file(paper, experiment).is_file():
-        raise UsageError(f"{where}: {experiment_file(paper, experiment)} does not exist")
+    file = shelf.experiment_file(home, experiment)
+    if not file.is_file():
+        raise UsageError(f"{where}: {file} does not exist")
     overrides: Overrides = {}
     for axis, value in axes.items():
         meaning = figure.axes.get(axis, axis)
@@ -168,10 +117,6 @@ def _point(axes: dict[str, Value], figure: Figure, paper: str, where: str) -> Po
                 f"{where}: {axis} has no value '{value}'", f"has: {', '.join(meaning)}"
             )
     return Point(experiment, axes, overrides)
-
-
-def experiment_file(paper: str, experiment: str) -> Path:
-    return PIPELINES / paper / "experiments" / f"{experiment}.yaml"
 
 
 def _text(value: Value) -> str:

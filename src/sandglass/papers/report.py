@@ -7,9 +7,9 @@ import polars as pl
 from jinja2 import Environment, StrictUndefined
 from markdown_it import MarkdownIt
 
-from sandglass.papers.grid import PIPELINES, Figure, Figures
+from sandglass.papers.provenance import Provenance
+from sandglass.papers.shelf import PIPELINES, Figure, Figures
 from sandglass.papers.verdicts import Verdict
-from sandglass.results.series import Provenance
 
 TEMPLATE = PIPELINES / "report.html.jinja"
 
@@ -26,7 +26,7 @@ class Section:
 
 
 def page(paper: Figures, sections: list[Section], runs: pl.DataFrame | None) -> str:
-    """The whole page; with the list of all runs (`traces.listing`) it gives their total time.
+    """The whole page; with the list of all runs (`provenance.listing`) it gives their total time.
 
     Everything but the explanations' markdown is escaped.
     """

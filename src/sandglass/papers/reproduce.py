@@ -8,9 +8,28 @@ import sys
 from pathlib import Path
 
 from sandglass.errors import SandglassError, UsageError, nearest
-from sandglass.install import builds
-from sandglass.papers import grid, verdicts
-from sandglass.terminal import INTERRUPTED
+from sandglass.install import builds, memory
+from sandglass.papers import shelf, verdicts
+from sandglass.terminal import INTERRUPTED, complain
+
+
+def named(target: str) -> str:
+    """PAPER or PAPER/FIGURE of a target that may be a path, of a paper's folder or a figure in it.
+
+    A paper that is not ours is on the shelf from then on, for Snakemake too. Raises UsageError for
+    the path of something else.
+    """
+    if target.partition("/")[0] in shelf.papers():
+        return target
+    path = Path(target).resolve()
+    for home in (path, path.parent):
+        if (home / shelf.ABOUT).is_file():
+            if home.parent != shelf.PIPELINES:
+                os.environ["SANDGLASS_PAPERS"] = str(home)
+            return str(path.relative_to(home.parent))
+    if target.startswith((".", "/")):
+        raise UsageError(f"{target} is no paper", f"a paper is a folder with a {shelf.ABOUT}")
+    return target
 
 
 def targets(wanted: str | None) -> list[str]:
@@ -18,25 +37,39 @@ def targets(wanted: str | None) -> list[str]:
 
     Raises UsageError naming the nearest paper or figure there is.
     """
-    papers = grid.papers()
     if wanted is None:
-        return papers
+        return shelf.papers()
     paper, _, figure = wanted.partition("/")
-    if paper not in papers:
-        raise UsageError(f"there is no paper {paper!r}{nearest(paper, papers)}")
+    known = list(shelf.figures(paper).figures)
     if not figure:
         return [paper]
-    known = list(grid.figures(paper).figures)
     if figure not in known:
         two_digits = re.sub(r"\d+", lambda number: number[0].zfill(2), figure)
         raise UsageError(f"{paper} has no figure {figure!r}{nearest(two_digits, known)}")
     return [f"results/{paper}/{figure}.html"]
 
 
+def memory_mb(wanted: str | None) -> int:
+    """What runs may take together: the memory that is free now.
+
+    Says so when that is less than one of them may need.
+    """
+    free_mb = memory.available_mb()
+    for paper in shelf.papers() if wanted is None else [wanted.partition("/")[0]]:
+        needed_mb = shelf.figures(paper).memory_mb
+        if needed_mb > free_mb:
+            complain(
+                f"warning: a run of {paper} may need {needed_mb} MB of memory, "
+                f"and {free_mb} MB are free",
+                "its runs go one at a time; one that takes more than there is fails",
+            )
+    return free_mb
+
+
 def judged(wanted: str | None) -> str:
     """The verdicts of what has been reproduced, for the terminal, and where the page is."""
     lines = []
-    for paper in grid.papers() if wanted is None else [wanted.partition("/")[0]]:
+    for paper in shelf.papers() if wanted is None else [wanted.partition("/")[0]]:
         figure = (wanted or "").partition("/")[2]
         name = f"{figure}.verdicts.csv" if figure else "verdicts.csv"
         results = builds.ROOT / "results" / paper
@@ -45,8 +78,10 @@ def judged(wanted: str | None) -> str:
     return "\n".join(lines)
 
 
-def snakemake(targets: list[str], profile: str, cores: int | None) -> int:
+def snakemake(targets: list[str], profile: str, cores: int | None, memory_mb: int) -> int:
     """Run Snakemake at the top of the repository; returns its exit status.
+
+    It starts as many runs at once as there are cores and their memory fits into `memory_mb`.
 
     Raises SandglassError when another one is at work there, or it must not write there.
     """
@@ -72,6 +107,7 @@ def snakemake(targets: list[str], profile: str, cores: int | None) -> int:
         # The default scheduler solves an optimisation problem for each run; ours are all alike.
         command += ["--scheduler", "greedy"]
         command += ["--cores", str(cores or len(os.sched_getaffinity(0)))]
+        command += ["--resources", f"mem_mb={memory_mb}"]
         command += ["--config", f"profile={profile}", "--", *targets]
         environment = os.environ | {
             "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",

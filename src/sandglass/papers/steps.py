@@ -15,6 +15,8 @@ import importlib
 import json
 import sys
 from collections.abc import Callable, Sequence
+from importlib.machinery import ModuleSpec
+from importlib.util import module_from_spec
 from pathlib import Path
 from typing import Annotated, Protocol, cast
 
@@ -24,22 +26,22 @@ import typer
 from plotnine import ggplot
 
 from sandglass.errors import SandglassError, UsageError
-from sandglass.install import builds
-from sandglass.papers import grid, report, verdicts
+from sandglass.papers import grid, provenance, report, shelf, verdicts
+from sandglass.papers.provenance import Provenance
 from sandglass.results import series, style
-from sandglass.results.series import Provenance, Run
+from sandglass.results.series import Run
 
 DIGITS = 10
 """Significant digits of the floats in a table."""
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, help=__doc__)
 
-Paper = Annotated[str, typer.Argument(help="A folder in pipelines/, such as abe.")]
+Paper = Annotated[str, typer.Argument(help="A paper's folder, such as abe.")]
 FigureName = Annotated[str, typer.Argument(help="A figure of the paper, such as fig03.")]
 
 
 class FigureModule(Protocol):
-    """What pipelines/PAPER/FIGURE.py holds."""
+    """What a paper's FIGURE.py holds."""
 
     METRICS: Sequence[verdicts.Metric]
 
@@ -54,12 +56,16 @@ class FigureModule(Protocol):
 
 def module(paper: str, figure: str) -> FigureModule:
     """The figure's own code. Raises UsageError when there is none."""
-    path = grid.PIPELINES / paper / f"{figure}.py"
+    home = shelf.folder(paper)
+    path = home / f"{figure}.py"
     if not path.is_file():
         raise UsageError(f"{path} does not exist: {figure} has no table, plot and metrics")
-    # The pipelines belong to the checkout, not to the installed package.
-    if str(builds.ROOT) not in sys.path:
-        sys.path.insert(0, str(builds.ROOT))
+    # A paper's modules import each other from pipelines.PAPER, wherever its folder lies.
+    for package, place in (("pipelines", shelf.PIPELINES), (f"pipelines.{paper}", home)):
+        if package not in sys.modules:
+            spec = ModuleSpec(package, None, is_package=True)
+            spec.submodule_search_locations = [str(place)]
+            sys.modules[package] = module_from_spec(spec)
     return cast(FigureModule, importlib.import_module(f"pipelines.{paper}.{figure}"))
 
 
@@ -84,7 +90,7 @@ def table(paper: Paper, figure: FigureName, profile: str) -> None:
         series.load(point.directory(paper), {"experiment": point.experiment, **point.axes})
         for point in points
     ]
-    source = series.provenance(runs, paper, figure, profile)
+    source = provenance.provenance(runs, paper, figure, profile)
     rows = module(paper, figure).table(runs)
     if rows.is_empty():
         raise SandglassError(f"the table of {figure} is empty, though it has {len(runs)} runs")
@@ -106,8 +112,8 @@ def rounded(rows: pl.DataFrame) -> pl.DataFrame:
 @app.command()
 def plot(paper: Paper, figure: FigureName) -> None:
     """Draw a figure from its table."""
-    about = grid.figures(paper).figures[figure]
-    caption = style.caption(about.caption, about.setup.redesign, _source(paper, figure))
+    about = shelf.figures(paper).figures[figure]
+    caption = provenance.caption(about.caption, about.setup.redesign, _source(paper, figure))
     drawn = module(paper, figure).plot(_table(paper, figure))
     style.save(style.finish(drawn, about.title, caption), output(paper, figure))
 
@@ -119,7 +125,7 @@ def judge(paper: Paper, figure: FigureName) -> None:
         verdicts.claims(paper, figure),
         _table(paper, figure),
         module(paper, figure).METRICS,
-        paper=grid.figures(paper).paper,
+        paper=shelf.figures(paper).paper,
         figure=figure,
         profile=_source(paper, figure).profile,
     )
@@ -133,7 +139,7 @@ def _verdicts(paper: str, figure: str) -> list[verdicts.Verdict]:
 @app.command()
 def collect(paper: Paper) -> None:
     """Put the verdicts of all figures into one table."""
-    found = [v for figure in grid.figures(paper).figures for v in _verdicts(paper, figure)]
+    found = [v for figure in shelf.figures(paper).figures for v in _verdicts(paper, figure)]
     verdicts.frame(found).write_csv(output(paper, "verdicts.csv"))
 
 
@@ -142,10 +148,10 @@ def list_runs(paper: Paper, profile: str) -> None:
     """List all runs behind a paper's figures, with their digests and times."""
     found = [
         point
-        for figure in grid.figures(paper).figures
+        for figure in shelf.figures(paper).figures
         for point in grid.points(paper, figure, profile)
     ]
-    series.listing(paper, found).write_csv(output(paper, "runs.csv"))
+    provenance.listing(paper, found).write_csv(output(paper, "runs.csv"))
 
 
 @app.command("report")
@@ -153,7 +159,7 @@ def write_report(
     paper: Paper, figure: Annotated[str | None, typer.Argument(help="Only this figure.")] = None
 ) -> None:
     """Write the page with figures, set-up and verdicts."""
-    about = grid.figures(paper)
+    about = shelf.figures(paper)
     shown = [figure] if figure else list(about.figures)
     sections = [
         report.Section(

@@ -1,4 +1,4 @@
-"""What a paper claims, as bounds on metrics of a figure's table: pipelines/PAPER/expect.yaml.
+"""What a paper claims, as bounds on metrics of a figure's table: its folder's expect.yaml.
 
 A claim is judged from the table behind the figure and nothing else, so that whoever has the table
 can judge again. A metric that is missing or has no value is an error, never a pass or a fail.
@@ -14,7 +14,7 @@ import polars as pl
 from pydantic import BaseModel, Field, model_validator
 
 from sandglass.errors import SandglassError, UsageError
-from sandglass.papers import grid
+from sandglass.papers import grid, shelf
 
 Metric = Callable[..., float | None]
 """Takes the figure's table and a claim's arguments; gives one number, None when it has none."""
@@ -23,7 +23,7 @@ Kind = Literal["stated", "derived", "re-design"]
 Outcome = Literal["pass", "fail", "not judged"]
 
 
-class Bounds(grid.Strict):
+class Bounds(shelf.Strict):
     """The range of a metric; at least one end."""
 
     at_least: float | None = None
@@ -50,7 +50,7 @@ class Bounds(grid.Strict):
         return ", ".join(f"{name.replace('_', ' ')} {value:g}" for name, value in ends.items())
 
 
-class Claim(grid.Strict):
+class Claim(shelf.Strict):
     """One claim of the paper about one figure."""
 
     id: str
@@ -77,7 +77,7 @@ class Claim(grid.Strict):
         return f"{self.statement}: {self.bounds}{self.unit and ' ' + self.unit}"
 
 
-class Expectations(grid.Strict):
+class Expectations(shelf.Strict):
     """A paper's expect.yaml."""
 
     figures: dict[str, Annotated[list[Claim], Field(min_length=1)]]
@@ -99,8 +99,8 @@ class Verdict(BaseModel):
 
 def claims(paper: str, figure: str) -> list[Claim]:
     """The claims about a figure. Raises UsageError for a malformed file, or when there is none."""
-    path = grid.PIPELINES / paper / "expect.yaml"
-    found = grid.parse(path, Expectations).figures.get(figure, [])
+    path = shelf.folder(paper) / shelf.CLAIMS
+    found = shelf.parse(path, Expectations).figures.get(figure, [])
     if not found:
         raise UsageError(f"{path}: {figure} has no claim", "every figure carries its verdict")
     ids = [claim.id for claim in found]

@@ -3,9 +3,8 @@
 All times of the records are virtual nanoseconds since the start of the experiment.
 """
 
-import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,8 +12,7 @@ from typing import Any
 import polars as pl
 
 from sandglass.errors import SandglassError
-from sandglass.experiment.units import parse_time
-from sandglass.papers.grid import Point, Value
+from sandglass.experiment.document import Value
 
 FORMAT = 1
 
@@ -53,30 +51,6 @@ class Run:
         return pl.scan_parquet(path, glob=False)  # a list in its name has brackets
 
 
-@dataclass(frozen=True)
-class Provenance:
-    """Where a figure's numbers come from. Times in seconds; wall time is summed over the runs."""
-
-    paper: str
-    figure: str
-    profile: str
-    kernel_release: str
-    kernel_build: str
-    modules: dict[str, str]
-    """Builds of the out-of-tree modules by name."""
-    seeds: list[int]
-    runs: int
-    durations: list[str]
-    digest: str
-    virtual_s: float
-    wall_s: float
-
-    @property
-    def ratio(self) -> float:
-        """Simulated seconds per second of one core."""
-        return self.virtual_s / self.wall_s
-
-
 def load(directory: Path, axes: Mapping[str, Value]) -> Run:
     """The run in `directory`. Raises SandglassError when there is none that can be read."""
     path = directory / "run.json"
@@ -105,85 +79,6 @@ def tidy(runs: Sequence[Run], fields: Mapping[str, str]) -> pl.DataFrame:
         {**run.axes, **{name: run.field(path) for name, path in fields.items()}} for run in runs
     ]
     return pl.DataFrame(rows, infer_schema_length=None)
-
-
-def listing(paper: str, points: Iterable[Point]) -> pl.DataFrame:
-    """One row per run of a paper, shared ones once: which, from what, and its main numbers.
-
-    Columns: experiment, settings, seed, kernel_release, kernel_build, modules (name and build),
-    digest, virtual_s, wall_s, goodput_mbit (of all flows), utilisation, delay_median_ms, drops,
-    marks (of the bottleneck, forward; null where a lab held many repetitions, whose first one's
-    goodput this is, and the delay also without a record of packets).
-    """
-    rows = []
-    for directory, point in sorted({point.directory(paper): point for point in points}.items()):
-        run = load(directory, {})
-        bottleneck = run.field("bottleneck") or {}
-        delay = bottleneck.get("queue_delay_ms") or {}
-        rows.append(
-            {
-                "experiment": point.experiment,
-                "settings": point.name,
-                "seed": run.field("seed"),
-                "kernel_release": run.field("kernel.release"),
-                "kernel_build": run.field("kernel.build"),
-                "modules": " ".join(f"{name}:{build}" for name, build in _modules(run).items()),
-                "digest": run.field("digest"),
-                "virtual_s": run.field("virtual_s"),
-                "wall_s": run.field("wall_s"),
-                "goodput_mbit": sum(flow.get("goodput_mbit") or 0 for flow in run.field("flows")),
-                "utilisation": bottleneck.get("utilisation"),
-                "delay_median_ms": delay.get("median"),
-                "drops": bottleneck.get("drops"),
-                "marks": bottleneck.get("marks"),
-            }
-        )
-    return pl.DataFrame(rows, infer_schema_length=None)
-
-
-def provenance(runs: Sequence[Run], paper: str, figure: str, profile: str) -> Provenance:
-    """What all runs of a figure have in common, and one digest over all of theirs.
-
-    Raises SandglassError when the runs come from different lab kernels or builds of a module.
-    """
-    modules: dict[str, str] = {}
-    for run in runs:
-        for name, build in _modules(run).items():
-            if modules.setdefault(name, build) != build:
-                raise SandglassError(
-                    f"the runs of {figure} come from several builds of the module {name}",
-                    "run the pipeline again: it repeats the runs of another build",
-                )
-    kernels = {(run.field("kernel.release"), run.field("kernel.build")) for run in runs}
-    if len(kernels) != 1:
-        raise SandglassError(
-            f"the runs of {figure} come from {len(kernels)} lab kernels, not from one",
-            "run the pipeline again: it repeats the runs of another kernel",
-        )
-    ((release, build),) = kernels
-    return Provenance(
-        paper=paper,
-        figure=figure,
-        profile=profile,
-        kernel_release=release,
-        kernel_build=build,
-        modules=dict(sorted(modules.items())),
-        seeds=sorted({run.field("seed") for run in runs}),
-        runs=len(runs),
-        durations=sorted({run.field("experiment.duration") for run in runs}, key=parse_time),
-        digest=combined_digest(run.field("digest") for run in runs),
-        virtual_s=sum(run.field("virtual_s") for run in runs),
-        wall_s=sum(run.field("wall_s") for run in runs),
-    )
-
-
-def _modules(run: Run) -> dict[str, str]:
-    return dict(run.field("kernel.modules"))
-
-
-def combined_digest(digests: Iterable[str]) -> str:
-    """SHA-256 over the runs' digests, whatever order the runs came in."""
-    return hashlib.sha256("\n".join(sorted(digests)).encode()).hexdigest()
 
 
 def forward(run: Run, bottleneck: str = "bottleneck") -> pl.LazyFrame:

@@ -48,11 +48,16 @@ def heading(result: Mapping[str, Any]) -> Table:
         "title": result["title"],
         "seed": str(result["seed"]),
         "kernel": kernel["release"] + (f", build {kernel['build']}" if "build" in kernel else ""),
+        "lab build": result.get("lab_build"),
+        "commit": result["commit"],
         "backend": result["backend"] + ("" if times else ", in real time"),
         "time": f"{virtual_s:g} s in {wall_s:.2f} s{times}",
         "digest": result["digest"] or "none: another run gives other records",
     }.items():
-        table.add_row(f"[bold]{name}[/bold]", value)
+        if value is not None:
+            table.add_row(f"[bold]{name}[/bold]", value)
+    if (repeat := result["experiment"]["repeat"]) > 1:
+        table.add_row("[bold]repetitions[/bold]", f"{repeat}, of which the first is shown here")
     for warning in result.get("warnings", []):
         table.add_row("[bold]warning[/bold]", warning)
     return table

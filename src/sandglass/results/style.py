@@ -1,7 +1,6 @@
 """The house style of all figures, saved so that the same input gives the same bytes."""
 
 import io
-import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +16,6 @@ from plotnine import (
     theme_bw,
 )
 
-from sandglass.results.series import Provenance
-
 # Okabe and Ito's colours, which the common kinds of colour blindness keep apart; yellow, too pale
 # on white, comes last.
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000", "#F0E442")
@@ -28,7 +25,6 @@ LINES = ("solid", "dashed", "dashdot", "dotted")
 WIDTH_IN = 7.2
 HEIGHT_IN = 4.2
 DPI = 160
-CAPTION_COLUMNS = 108
 
 # Text as outlines in matplotlib's own font: nothing depends on the fonts of the machine.
 FONT = "DejaVu Sans"
@@ -48,20 +44,6 @@ def house() -> theme:
         plot_title=element_text(size=11, ha="left"),
         plot_caption=element_text(size=7, ha="left", color="#444444"),
     )
-
-
-def caption(text: str, redesign: list[str], source: Provenance) -> str:
-    """Set-up and origin below a figure: what it shows, what is ours, seed, kernel and digest."""
-    seeds = source.seeds
-    shown = str(seeds[0]) if len(seeds) == 1 else f"{seeds[0]}..{seeds[-1]} ({len(seeds)} seeds)"
-    ours = f" Re-design: {'; '.join(redesign)}." if redesign else ""
-    origin = (
-        f"Profile {source.profile}, {source.runs} runs of {' and '.join(source.durations)}, "
-        f"seed {shown}, "
-        f"Linux {source.kernel_release} (lab build {source.kernel_build}), "
-        f"digest {source.digest[:16]}."
-    )
-    return "\n".join([textwrap.fill(text + ours, CAPTION_COLUMNS), origin])
 
 
 def finish(plot: ggplot, title: str, text: str) -> ggplot:

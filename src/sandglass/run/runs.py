@@ -25,7 +25,7 @@ from sandglass.agent.plan import Plan
 from sandglass.errors import SandglassError, UsageError
 from sandglass.experiment import topology
 from sandglass.experiment.experiment import Experiment
-from sandglass.install import builds
+from sandglass.install import builds, checkout
 from sandglass.run import kept, lab
 from sandglass.run.plan import resolve
 from sandglass.terminal import complain
@@ -289,6 +289,7 @@ def _evaluate(experiment: Experiment, plan: Plan, directory: Path, backend: str)
         "backend": backend,
         "clock": "virtual" if backend == "lab" else "real",
         "kernel": {"release": observed["kernel"]},
+        "commit": checkout.commit(),
         "tools": {"sandglass": __version__, **observed["tools"]},
         "observed": {
             "rtt_ms": {pair: ns / 1e6 for pair, ns in observed["rtt_ns"].items()},
@@ -304,6 +305,7 @@ def _evaluate(experiment: Experiment, plan: Plan, directory: Path, backend: str)
     }
     if backend == "lab":
         kernel = builds.lab_kernel()
+        content["lab_build"] = builds.lab_build()
         content["kernel"]["build"] = kernel.build
         content["kernel"]["modules"] = {
             name: kernel.module_builds[name] for name in observed["modules"]

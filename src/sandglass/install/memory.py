@@ -1,0 +1,19 @@
+"""How much memory there is for labs."""
+
+import re
+from pathlib import Path
+
+MEMINFO = Path("/proc/meminfo")
+LIMITS = (
+    Path("/sys/fs/cgroup/memory.max"),
+    Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"),
+)
+"""What a container may take, in bytes; of cgroups of version 2 and 1."""
+
+
+def available_mb() -> int:
+    """What programs may take without swapping, in MB; in a container at most its limit."""
+    found = re.search(r"^MemAvailable:\s+(\d+) kB", MEMINFO.read_text(), re.M)
+    limits = (path.read_text().strip() for path in LIMITS if path.is_file())
+    free = [int(limit) // 2**20 for limit in limits if limit.isdecimal()]  # else it says max
+    return min([int(found[1]) // 1024 if found else 0, *free])
