@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from sandglass.errors import UsageError
+from sandglass.errors import UsageError, nearest
 from sandglass.terminal import guarded, progress
 
 app = typer.Typer(
@@ -105,7 +105,7 @@ def run(
         Path | None, typer.Option(metavar="DIR", help="Instead of one below results/runs.")
     ] = None,
     record: Annotated[
-        str | None, typer.Option(metavar="LIST|none", help="Of packets,acks,queues.")
+        str | None, typer.Option(metavar="LIST|none", help="Of packets,acks,queues,goodput.")
     ] = None,
     backend: Annotated[Backend, typer.Option(help="The lab, or this machine.")] = Backend.LAB,
     cached: Annotated[
@@ -141,6 +141,38 @@ def run(
         speed = result.content["virtual_s"] / result.content["wall_s"]
         print(f"{result.path}: {speed:.0f} times as fast as real time")
     print(f"digest {result.content['digest']}")
+
+
+@app.command(name="list")
+def list_all(
+    words: Annotated[
+        list[str] | None, typer.Argument(metavar="[KIND] [DIR]...", show_default=False)
+    ] = None,
+) -> None:
+    """List what there is to name or to run.
+
+    Kinds: topologies, workloads, qdiscs, congestion-controls, papers, examples, benches. Modules and
+    papers are ours and those of SANDGLASS_KMODS and SANDGLASS_PAPERS; a directory that is laid out
+    as examples/module-repository is looked into as well.
+
+    Example: ./sandglass list workloads ../mine
+    """
+    from sandglass.experiment import offer
+    from sandglass.papers import shelf
+
+    kinds = offer.KINDS | {"papers": shelf.listing}
+    chosen = [word for word in words or [] if word in kinds]
+    directories = [Path(word) for word in words or [] if word not in kinds]
+    for directory in directories:
+        if not directory.is_dir():
+            raise UsageError(
+                f"{directory} is neither a kind nor a directory{nearest(str(directory), kinds)}",
+                f"kinds: {', '.join(kinds)}",
+            )
+    for kind in chosen or kinds:
+        found = list(kinds[kind](directories))
+        width = max(len(name) for name, _ in found)
+        print("\n".join([f"{kind}:", *(f"  {name:{width}}  {about}" for name, about in found)]))
 
 
 @app.command()

@@ -4,10 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from sandglass.experiment import values
 from tests.cli.conftest import Cli
 
 COMMANDS = [
-    *("setup", "doctor", "run", "verify", "reproduce", "shell", "show", "compare", "cache"),
+    *("setup", "doctor", "run", "list", "verify", "reproduce", "shell", "show", "compare", "cache"),
     *("bench", "test"),
 ]
 
@@ -28,3 +29,7 @@ def test_help_lists_every_command_in_one_line_each(sandglass: Cli) -> None:
     lines = [line.strip() for line in listing.splitlines() if line.strip()]
     assert [line.split()[0] for line in lines] == COMMANDS
     assert not any(line.endswith("...") for line in lines)
+
+
+def test_run_names_all_that_can_be_recorded(sandglass: Cli) -> None:
+    assert ",".join(values.RECORDS) in sandglass("run", "--help").stdout

@@ -7,6 +7,7 @@ its own tc plugin judges them.
 import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 from sandglass.experiment import units
@@ -205,15 +206,18 @@ class Link:
 
 
 def modules(prefix: Literal["sch_", "tcp_"]) -> set[str]:
-    """The names that out-of-tree modules add: 'sch_' for qdiscs, 'tcp_' congestion controls.
+    """The names that out-of-tree modules add: 'sch_' for qdiscs, 'tcp_' congestion controls."""
+    folders = (folder for place in module_directories() for folder in place.glob(f"{prefix}*/"))
+    return {name for folder in folders for name in called(folder, prefix)}
 
-    A module that brings several names gives each as an alias, which the kernel asks for by name.
+
+def called(module: Path, prefix: Literal["sch_", "tcp_"]) -> set[str]:
+    """What a module, by its folder, adds.
+
+    One that brings several names gives each as an alias, which the kernel asks for by name.
     """
-    found: set[str] = set()
-    for module in (m for place in module_directories() for m in place.glob(f"{prefix}*/")):
-        named = {name for name in aliases(module.glob("*.c")) if name.startswith(prefix)}
-        found.update(name.removeprefix(prefix) for name in named or {module.name})
-    return found
+    named = {name for name in aliases(module.glob("*.c")) if name.startswith(prefix)}
+    return {name.removeprefix(prefix) for name in named or {module.name}}
 
 
 def check_kind(kind: str) -> None:

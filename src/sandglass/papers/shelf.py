@@ -5,6 +5,7 @@ title, set-up, axes; docs/pipeline.md what else lies beside it.
 """
 
 import os
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, TypeVar
 
@@ -144,6 +145,21 @@ def _left_out(path: Path) -> bool:
     """Whether a file in a paper's folder is the editor's, Python's or a run's."""
     hidden = any(part.startswith((".", "__pycache__")) for part in path.parts)
     return hidden or path.parts[0] in RUN_PARTS or path.name.endswith("~")
+
+
+def listing(directories: Sequence[Path]) -> Iterator[tuple[str, str]]:
+    """Papers and their figures as `reproduce` takes them, each with its title.
+
+    Those of further directories lie in papers/.
+    """
+    named = list(folders().items())
+    for directory in directories:
+        if (directory / "papers").is_dir():
+            named += [(str(home), home) for home in within(directory / "papers")]
+    for name, home in named:
+        about = parse(home / ABOUT, Figures)
+        yield name, about.title
+        yield from ((f"{name}/{key}", figure.title) for key, figure in about.figures.items())
 
 
 def parse(path: Path, model: type[Model]) -> Model:

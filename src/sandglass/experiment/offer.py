@@ -1,0 +1,119 @@
+"""What there is to name in an experiment or to run, found by looking: a name and a line about each.
+
+Ours, those of $SANDGLASS_KMODS, and those of other directories that are laid out as
+examples/module-repository is: topologies/, workloads/, kmods/, experiments/.
+"""
+
+import ast
+import re
+import tomllib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Literal
+
+from sandglass.experiment import qdiscs, values
+from sandglass.install import upkeep
+from sandglass.install.builds import ROOT, module_directories
+
+Entry = tuple[str, str]
+"""How it is called, and what it is, in a sentence."""
+
+LINUX = "Linux's own"
+
+
+def topologies(directories: Sequence[Path]) -> Iterator[Entry]:
+    for path in _files("topologies", "*.py", directories):
+        if re.search(r"^topos\b", path.read_text(), re.M):
+            yield _called(path), about_script(path)
+
+
+def workloads(directories: Sequence[Path]) -> Iterator[Entry]:
+    for path in _files("workloads", "[!_]*.py", directories):
+        yield _called(path), about_script(path)
+
+
+def queues(directories: Sequence[Path]) -> Iterator[Entry]:
+    yield from ((kind, LINUX) for kind in sorted(qdiscs.KINDS))
+    yield from _modules("sch_", directories)
+
+
+def congestion_controls(directories: Sequence[Path]) -> Iterator[Entry]:
+    yield from ((name, LINUX) for name in sorted(values.CONGESTION_CONTROLS))
+    yield from _modules("tcp_", directories)
+
+
+def examples(directories: Sequence[Path]) -> Iterator[Entry]:
+    """Ours in examples/, those of others in experiments/."""
+    for path in sorted((ROOT / "examples").glob("*.yaml")):
+        yield str(path.relative_to(ROOT)), about_experiment(path)
+    for directory in directories:
+        for path in sorted((directory / "experiments").glob("*.yaml")):
+            yield str(path), about_experiment(path)
+
+
+def benches(_: Sequence[Path]) -> Iterator[Entry]:
+    for script in upkeep.benchmarks([]):
+        yield script.stem, about_script(script)
+
+
+KINDS: dict[str, Callable[[Sequence[Path]], Iterator[Entry]]] = {
+    "topologies": topologies,
+    "workloads": workloads,
+    "qdiscs": queues,
+    "congestion-controls": congestion_controls,
+    "examples": examples,
+    "benches": benches,
+}
+"""Each finds the things of its kind, of the checkout and of further directories."""
+
+
+def _modules(prefix: Literal["sch_", "tcp_"], directories: Sequence[Path]) -> Iterator[Entry]:
+    """What kernel modules add: 'sch_' qdiscs, 'tcp_' congestion controls."""
+    places = [*module_directories(), *(directory.absolute() / "kmods" for directory in directories)]
+    for place in dict.fromkeys(places):  # $SANDGLASS_KMODS may be given once more
+        for module in sorted(place.glob(f"{prefix}*/")):
+            for name in sorted(qdiscs.called(module, prefix)):
+                yield name, about_module(module)
+
+
+def _files(folder: str, pattern: str, directories: Iterable[Path]) -> list[Path]:
+    return [
+        path
+        for directory in (ROOT, *directories)
+        for path in sorted((directory / folder).glob(pattern))
+    ]
+
+
+def _called(path: Path) -> str:
+    """As an experiment writes it: by its name when it is ours, else by its path."""
+    return path.stem if path.parent.parent == ROOT else str(path)
+
+
+def about_script(path: Path) -> str:
+    """The first sentence of a Python file."""
+    return first_sentence(ast.get_docstring(ast.parse(path.read_text())) or "")
+
+
+def about_experiment(path: Path) -> str:
+    """The first sentence of the comment at the head of a YAML file, else its title."""
+    text = path.read_text()
+    head = re.match(r"(#.*\n)+", text)
+    title = re.search(r"^title: *(.*)$", text, re.M)
+    comment = re.sub(r"^# ?", "", head[0], flags=re.M) if head else ""
+    return first_sentence(comment) or (title[1] if title else "")
+
+
+def about_module(module: Path) -> str:
+    """What a kernel module's module.toml says, else its MODULE_DESCRIPTION."""
+    described = module / "module.toml"
+    if described.is_file():
+        return str(tomllib.loads(described.read_text()).get("summary", ""))
+    text = "".join(path.read_text() for path in sorted(module.glob("*.c")))
+    found = re.search(r'^MODULE_DESCRIPTION\("(.*)"\);', text, re.M)
+    return found[1] if found else ""
+
+
+def first_sentence(text: str) -> str:
+    """Of the first paragraph, in one line, without the full stop."""
+    paragraph = " ".join(text.strip().split("\n\n")[0].split())
+    return re.split(r"(?<=[^.])\.(?: |$)", paragraph)[0]

@@ -1,0 +1,101 @@
+"""list: what there is, ours and others', each in a line."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from sandglass.experiment import offer, reading, topology, workload
+from sandglass.install import builds
+from sandglass.papers import shelf
+from tests.cli.conftest import Cli
+
+AUTHORS = builds.ROOT / "examples" / "module-repository"
+
+
+def listed(text: str) -> dict[str, dict[str, str]]:
+    """Names and lines about them by kind."""
+    found: dict[str, dict[str, str]] = {}
+    things: dict[str, str] = {}
+    for line in text.splitlines():
+        if line.startswith("  "):
+            name, about = line.strip().split("  ", 1)
+            things[name] = about.strip()
+        else:
+            things = found.setdefault(line.removesuffix(":"), {})
+    return found
+
+
+def test_everything_of_ours_with_a_line_about_it(sandglass: Cli, empty_cache: Path) -> None:
+    done = sandglass("list")
+    assert (done.returncode, done.stderr) == (0, "")
+    found = listed(done.stdout)
+    assert list(found["topologies"]) == topology.names()
+    assert list(found["workloads"]) == workload.names()
+    assert found["workloads"]["ping"] == "Round-trip times: one ICMP echo per interval"
+    assert found["qdiscs"]["pi2"] != found["qdiscs"]["codel"] == "Linux's own"
+    assert found["congestion-controls"].keys() >= {"cubic", "abe_reno", "lsaimd_dctcp"}
+    assert found["papers"].keys() >= {*shelf.papers(), "abe/fig03", "dctcp_internet/table1"}
+    assert found["papers"]["abe"].startswith("Alternative Backoff")
+    assert found["benches"].keys() == {path.stem for path in (builds.ROOT / "bench").glob("*.py")}
+    for name in found["examples"]:
+        reading.load(builds.ROOT / name)
+    assert all(about for things in found.values() for about in things.values())
+    assert not empty_cache.exists()
+
+
+def test_one_kind(sandglass: Cli) -> None:
+    assert list(listed(sandglass("list", "topologies").stdout)) == ["topologies"]
+
+
+def test_help_names_every_kind(sandglass: Cli) -> None:
+    told = sandglass("list", "--help").stdout.split("Kinds: ")[1].split(".")[0]
+    assert set(" ".join(told.split()).split(", ")) == {*offer.KINDS, "papers"}
+
+
+def test_what_lies_in_another_directory(sandglass: Cli, tmp_path: Path) -> None:
+    """By the names under which an experiment there, or `reproduce` here, takes it."""
+    shutil.copytree(AUTHORS, tmp_path / "theirs")
+    found = listed(sandglass("list", "theirs").stdout)
+    assert found["topologies"]["theirs/topologies/two_paths.py"].startswith("Two senders")
+    assert found["workloads"]["theirs/workloads/requests.py"].startswith("Requests over one")
+    assert found["congestion-controls"]["gaimd"] == "AIMD(5/16, 7/8)"
+    assert found["papers"].keys() >= {"theirs/papers/sharing", "theirs/papers/sharing/fig1"}
+    assert "theirs/experiments/share.yaml" in found["examples"]
+
+
+def test_what_the_environment_names(
+    sandglass: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(AUTHORS, tmp_path / "theirs")
+    monkeypatch.setenv("SANDGLASS_KMODS", "theirs/kmods")
+    monkeypatch.setenv("SANDGLASS_PAPERS", "theirs/papers")
+    found = listed(sandglass("list").stdout)
+    assert "gaimd" in found["congestion-controls"]
+    assert "sharing/fig1" in found["papers"]
+
+
+def test_a_word_that_is_neither_kind_nor_directory(sandglass: Cli) -> None:
+    done = sandglass("list", "workload")
+    assert done.returncode == 2
+    assert "workload is neither a kind nor a directory, did you mean 'workloads'?" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "first"),
+    [
+        ("One. Two.", "One"),
+        ("A rate of 1.5 Mb/s, such\nas 2. More", "A rate of 1.5 Mb/s, such as 2"),
+        ("Heading:\n\nmore.", "Heading:"),
+        ("", ""),
+    ],
+)
+def test_first_sentence(text: str, first: str) -> None:
+    assert offer.first_sentence(text) == first
+
+
+def test_a_module_may_say_itself_what_it_is(tmp_path: Path) -> None:
+    (tmp_path / "sch_x.c").write_text('MODULE_DESCRIPTION("In the code");\n')
+    assert offer.about_module(tmp_path) == "In the code"
+    (tmp_path / "module.toml").write_text('summary = "In its own words"\n')
+    assert offer.about_module(tmp_path) == "In its own words"
