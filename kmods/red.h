@@ -187,6 +187,17 @@ static inline u32 red_probability(const struct red_params *params, u64 avg)
 }
 
 /**
+ * red_share() - a probability as the recorder and tc's plugins take it
+ * @prob:	in 1/RED_ONE
+ *
+ * Return: in 1/2^64, of which there is no whole.
+ */
+static inline u64 red_share(u32 prob)
+{
+	return prob < RED_ONE ? (u64)prob << 33 : U64_MAX;
+}
+
+/**
  * red_signals() - equation (3): draw a packet's fate
  * @prob:	initial probability, in 1/RED_ONE
  * @count:	packets that passed since the last signal

@@ -54,6 +54,8 @@
 #include <linux/time-internal.h>
 #endif
 
+#include "../compat.h"
+
 #define CHUNK_ORDER	4
 #define CHUNK_SIZE	(PAGE_SIZE << CHUNK_ORDER)
 #define MAX_CHUNKS	65536
@@ -62,7 +64,7 @@
 #define CC_INFO_SIZE	20
 
 /* The end of the tracepoint kfree_skb's arguments. */
-#ifdef KFREE_SKB_TELLS_SOCKET
+#ifdef HAVE_KFREE_SKB_SOCKET
 #define DROP_CAUSE	enum skb_drop_reason reason, const struct sock *sk
 #else
 #define DROP_CAUSE	enum skb_drop_reason reason
@@ -196,10 +198,10 @@ static unsigned int n_watches;
 static struct kmem_cache *queued_cache;
 static const struct tcp_congestion_ops *cc_seen[MAX_CC];
 static unsigned int n_cc;
-static s64 zero_ns;		/* time zero on clock_ns() */
+static s64 zero_ns;		/* time zero on recorder_clock_ns() */
 static ktime_t zero_time;	/* and on CLOCK_MONOTONIC */
 static ktime_t sample_interval;
-static struct hrtimer sample_timer;
+static struct hrtimer recorder_sample_timer;
 static struct sk_buff *sample_skb;
 static struct proc_dir_entry *proc_dir;
 /*
@@ -207,11 +209,11 @@ static struct proc_dir_entry *proc_dir;
  * freed in any context, and to enable softirqs afterwards could run some of
  * them earlier than they would run without the recorder.
  */
-static DEFINE_SPINLOCK(lock);
+static DEFINE_SPINLOCK(recorder_lock);
 /* Held over a command, and while a device's watch ends; taken within RTNL. */
-static DEFINE_MUTEX(control_mutex);
+static DEFINE_MUTEX(recorder_control_mutex);
 
-static s64 clock_ns(void)
+static s64 recorder_clock_ns(void)
 {
 #ifdef CONFIG_UML_TIME_TRAVEL_SUPPORT
 	if (time_travel_mode != TT_MODE_OFF)
@@ -220,14 +222,14 @@ static s64 clock_ns(void)
 	return ktime_get_ns();
 }
 
-static s64 now_ns(void)
+static s64 recorder_now_ns(void)
 {
-	return clock_ns() - zero_ns;
+	return recorder_clock_ns() - zero_ns;
 }
 
 /* Streams */
 
-static void *stream_append(struct stream *s)
+static void *recorder_stream_append(struct stream *s)
 {
 	size_t chunk = div_u64(s->count, s->per_chunk);
 	size_t within = s->count - chunk * s->per_chunk;
@@ -247,14 +249,14 @@ lost:
 	return NULL;
 }
 
-static int stream_init(struct stream *s)
+static int recorder_stream_init(struct stream *s)
 {
 	s->per_chunk = CHUNK_SIZE / s->record;
 	s->chunks = vcalloc(MAX_CHUNKS, sizeof(void *));
 	return s->chunks ? 0 : -ENOMEM;
 }
 
-static void stream_free(struct stream *s)
+static void recorder_stream_free(struct stream *s)
 {
 	unsigned int i;
 
@@ -265,7 +267,8 @@ static void stream_free(struct stream *s)
 	vfree(s->chunks);
 }
 
-static ssize_t stream_read(struct file *file, char __user *buffer, size_t size, loff_t *offset)
+static ssize_t recorder_stream_read(struct file *file, char __user *buffer, size_t size,
+				    loff_t *offset)
 {
 	struct stream *s = pde_data(file_inode(file));
 	u64 chunk_bytes = s->per_chunk * s->record;
@@ -286,14 +289,14 @@ static ssize_t stream_read(struct file *file, char __user *buffer, size_t size, 
 	return done;
 }
 
-static const struct proc_ops stream_ops = {
-	.proc_read	= stream_read,
+static const struct proc_ops recorder_stream_ops = {
+	.proc_read	= recorder_stream_read,
 	.proc_lseek	= default_llseek,
 };
 
 /* Packets */
 
-static struct watch *watch_of(const struct net_device *dev)
+static struct watch *recorder_watch_of(const struct net_device *dev)
 {
 	struct watch *w;
 
@@ -303,7 +306,7 @@ static struct watch *watch_of(const struct net_device *dev)
 	return NULL;
 }
 
-static struct queued *queued_of(const struct sk_buff *skb)
+static struct queued *recorder_queued_of(const struct sk_buff *skb)
 {
 	struct queued *q;
 
@@ -313,14 +316,14 @@ static struct queued *queued_of(const struct sk_buff *skb)
 	return NULL;
 }
 
-static u8 ecn_of(const struct sk_buff *skb)
+static u8 recorder_ecn_of(const struct sk_buff *skb)
 {
 	if (skb->protocol != htons(ETH_P_IP))
 		return INET_ECN_NOT_ECT;
 	return ip_hdr(skb)->tos & INET_ECN_MASK;
 }
 
-static void describe(struct packet_record *p, const struct sk_buff *skb)
+static void recorder_describe(struct packet_record *p, const struct sk_buff *skb)
 {
 	const struct iphdr *ip;
 	const void *l4;
@@ -360,9 +363,9 @@ static void describe(struct packet_record *p, const struct sk_buff *skb)
 	p->payload = ntohs(ip->tot_len) - headers;
 }
 
-static void finish(struct queued *q, s64 time, u8 outcome, u8 ecn, u16 reason)
+static void recorder_finish(struct queued *q, s64 time, u8 outcome, u8 ecn, u16 reason)
 {
-	struct packet_record *p = stream_append(&packets);
+	struct packet_record *p = recorder_stream_append(&packets);
 
 	if (p) {
 		*p = q->packet;
@@ -376,17 +379,17 @@ static void finish(struct queued *q, s64 time, u8 outcome, u8 ecn, u16 reason)
 	kmem_cache_free(queued_cache, q);
 }
 
-static void on_net_dev_queue(void *unused, struct sk_buff *skb)
+static void recorder_on_net_dev_queue(void *unused, struct sk_buff *skb)
 {
-	struct watch *w = watch_of(skb->dev);
+	struct watch *w = recorder_watch_of(skb->dev);
 	const struct Qdisc *root;
 	unsigned long flags;
 	struct queued *q;
 
 	if (!w || !packets.enabled)
 		return;
-	spin_lock_irqsave(&lock, flags);
-	q = queued_of(skb);
+	spin_lock_irqsave(&recorder_lock, flags);
+	q = recorder_queued_of(skb);
 	if (q) {
 		/* It left the queue in a way no tracepoint tells of. */
 		packets.lost++;
@@ -402,40 +405,41 @@ static void on_net_dev_queue(void *unused, struct sk_buff *skb)
 	root = rcu_dereference_bh(netdev_get_tx_queue(skb->dev, 0)->qdisc);
 	q->skb = skb;
 	q->packet = (struct packet_record){
-		.enqueue_ns	= now_ns(),
+		.enqueue_ns	= recorder_now_ns(),
 		.watch		= w->index,
-		.ecn_in		= ecn_of(skb),
+		.ecn_in		= recorder_ecn_of(skb),
 		.queue_packets	= root->q.qlen,
 		.queue_bytes	= root->qstats.backlog,
 	};
-	describe(&q->packet, skb);
+	recorder_describe(&q->packet, skb);
 	w->last_enqueue = q->packet.enqueue_ns;
 	w->last_skb = skb;
 	hash_add(queued_by_skb, &q->node, (unsigned long)skb);
 	list_add_tail(&q->arrival, &waiting);
 out:
-	spin_unlock_irqrestore(&lock, flags);
+	spin_unlock_irqrestore(&recorder_lock, flags);
 }
 
-static void on_qdisc_dequeue(void *unused, struct Qdisc *qdisc, const struct netdev_queue *txq,
-			     int n, struct sk_buff *skb)
+static void recorder_on_qdisc_dequeue(void *unused, struct Qdisc *qdisc,
+				      const struct netdev_queue *txq, int n, struct sk_buff *skb)
 {
 	unsigned long flags;
 	struct queued *q;
 
-	if (!skb || !packets.enabled || !watch_of(txq->dev))
+	if (!skb || !packets.enabled || !recorder_watch_of(txq->dev))
 		return;
-	spin_lock_irqsave(&lock, flags);
+	spin_lock_irqsave(&recorder_lock, flags);
 	for (; skb; skb = skb->next) {
-		q = queued_of(skb);
+		q = recorder_queued_of(skb);
 		if (q)
-			finish(q, now_ns(), OUTCOME_SENT, ecn_of(skb), 0);
+			recorder_finish(q, recorder_now_ns(), OUTCOME_SENT, recorder_ecn_of(skb),
+					0);
 	}
-	spin_unlock_irqrestore(&lock, flags);
+	spin_unlock_irqrestore(&recorder_lock, flags);
 }
 
 /* Why a queued packet was freed, from what the queue looked like. */
-static u8 outcome_of_drop(const struct watch *w, const struct queued *q, u16 reason, s64 time)
+static u8 recorder_outcome_of_drop(const struct watch *w, const struct queued *q, u16 reason, s64 time)
 {
 	const struct packet_record *p = &q->packet;
 	bool full = w->limit_bytes ? p->queue_bytes + p->size > w->limit
@@ -449,7 +453,7 @@ static u8 outcome_of_drop(const struct watch *w, const struct queued *q, u16 rea
 	return OUTCOME_AQM_DEQUEUE;
 }
 
-static void on_kfree_skb(void *unused, struct sk_buff *skb, void *location, DROP_CAUSE)
+static void recorder_on_kfree_skb(void *unused, struct sk_buff *skb, void *location, DROP_CAUSE)
 {
 	unsigned long flags;
 	struct queued *q;
@@ -457,19 +461,19 @@ static void on_kfree_skb(void *unused, struct sk_buff *skb, void *location, DROP
 
 	if (!packets.enabled)
 		return;
-	spin_lock_irqsave(&lock, flags);
-	q = queued_of(skb);
+	spin_lock_irqsave(&recorder_lock, flags);
+	q = recorder_queued_of(skb);
 	if (q) {
-		time = now_ns();
-		finish(q, time, outcome_of_drop(watches[q->packet.watch], q, reason, time),
+		time = recorder_now_ns();
+		recorder_finish(q, time, recorder_outcome_of_drop(watches[q->packet.watch], q, reason, time),
 		       q->packet.ecn_in, reason);
 	}
-	spin_unlock_irqrestore(&lock, flags);
+	spin_unlock_irqrestore(&recorder_lock, flags);
 }
 
 /* Acknowledgements */
 
-static u8 cc_index(const struct tcp_congestion_ops *ops)
+static u8 recorder_cc_index(const struct tcp_congestion_ops *ops)
 {
 	unsigned int i;
 
@@ -482,7 +486,7 @@ static u8 cc_index(const struct tcp_congestion_ops *ops)
 	return n_cc++;
 }
 
-static u16 copy_cc_info(struct sock *sk, u8 *to)
+static u16 recorder_copy_cc_info(struct sock *sk, u8 *to)
 {
 	const struct tcp_congestion_ops *ops = inet_csk(sk)->icsk_ca_ops;
 	union tcp_cc_info info;
@@ -496,7 +500,7 @@ static u16 copy_cc_info(struct sock *sk, u8 *to)
 	return size;
 }
 
-static void on_tcp_probe(void *unused, struct sock *sk, const struct sk_buff *skb)
+static void recorder_on_tcp_probe(void *unused, struct sock *sk, const struct sk_buff *skb)
 {
 	const struct inet_connection_sock *icsk = inet_csk(sk);
 	const struct inet_sock *inet = inet_sk(sk);
@@ -506,11 +510,11 @@ static void on_tcp_probe(void *unused, struct sock *sk, const struct sk_buff *sk
 
 	if (!acks.enabled || !tp->packets_out || sk->sk_family != AF_INET)
 		return;
-	spin_lock_irqsave(&lock, flags);
-	a = stream_append(&acks);
+	spin_lock_irqsave(&recorder_lock, flags);
+	a = recorder_stream_append(&acks);
 	if (a) {
 		*a = (struct ack_record){
-			.time_ns	= now_ns(),
+			.time_ns	= recorder_now_ns(),
 			.bytes_acked	= tp->bytes_acked,
 			.saddr		= inet->inet_saddr,
 			.daddr		= inet->inet_daddr,
@@ -527,16 +531,16 @@ static void on_tcp_probe(void *unused, struct sock *sk, const struct sk_buff *sk
 			.retransmits	= tp->total_retrans,
 			.pacing_rate	= min_t(u64, READ_ONCE(sk->sk_pacing_rate), U32_MAX),
 			.ca_state	= icsk->icsk_ca_state,
-			.cc		= cc_index(icsk->icsk_ca_ops),
+			.cc		= recorder_cc_index(icsk->icsk_ca_ops),
 		};
-		a->cc_info_size = copy_cc_info(sk, a->cc_info);
+		a->cc_info_size = recorder_copy_cc_info(sk, a->cc_info);
 	}
-	spin_unlock_irqrestore(&lock, flags);
+	spin_unlock_irqrestore(&recorder_lock, flags);
 }
 
 /* Queue samples */
 
-static struct Qdisc *qdisc_of(const struct watch *w)
+static struct Qdisc *recorder_qdisc_of(const struct watch *w)
 {
 	const struct net_device *dev = rcu_dereference(w->dev);
 	struct Qdisc *q;
@@ -557,7 +561,7 @@ static struct Qdisc *qdisc_of(const struct watch *w)
  * The qdisc's own statistics, as tc would get them by netlink; but a timer
  * cannot take RTNL, which those qdiscs miss, once, that take their lock here.
  */
-static u16 copy_xstats(struct Qdisc *q, u8 *to)
+static u16 recorder_copy_xstats(struct Qdisc *q, u8 *to)
 {
 	const struct nlattr *app;
 	struct gnet_dump dump;
@@ -579,10 +583,10 @@ static u16 copy_xstats(struct Qdisc *q, u8 *to)
 	return size;
 }
 
-static void take_sample(const struct watch *w)
+static void recorder_take_sample(const struct watch *w)
 {
-	struct queue_record record = { .time_ns = now_ns(), .watch = w->index };
-	struct Qdisc *q = qdisc_of(w);
+	struct queue_record record = { .time_ns = recorder_now_ns(), .watch = w->index };
+	struct Qdisc *q = recorder_qdisc_of(w);
 	struct gnet_stats_basic_sync basic;
 	struct queue_record *to;
 	unsigned long flags;
@@ -598,23 +602,23 @@ static void take_sample(const struct watch *w)
 	record.drops = q->qstats.drops;
 	record.overlimits = q->qstats.overlimits;
 	/* Not under our lock: some qdiscs take theirs here, under which ours is taken. */
-	record.xstats_size = copy_xstats(q, record.xstats);
-	spin_lock_irqsave(&lock, flags);
-	to = stream_append(&queues);
+	record.xstats_size = recorder_copy_xstats(q, record.xstats);
+	spin_lock_irqsave(&recorder_lock, flags);
+	to = recorder_stream_append(&queues);
 	if (to)
 		*to = record;
-	spin_unlock_irqrestore(&lock, flags);
+	spin_unlock_irqrestore(&recorder_lock, flags);
 }
 
-static enum hrtimer_restart take_samples(struct hrtimer *timer)
+static enum hrtimer_restart recorder_take_samples(struct hrtimer *timer)
 {
 	unsigned int i, n;
 
-	/* Pairs with the release in command_watch(). */
+	/* Pairs with the release in recorder_command_watch(). */
 	n = smp_load_acquire(&n_watches);
 	rcu_read_lock();
 	for (i = 0; i < n; i++)
-		take_sample(watches[i]);
+		recorder_take_sample(watches[i]);
 	rcu_read_unlock();
 	hrtimer_forward_now(timer, sample_interval);
 	return HRTIMER_RESTART;
@@ -626,59 +630,62 @@ static struct {
 	const char		*name;
 	void			*probe;
 	struct tracepoint	*tracepoint;
-} probes[] = {
-	{ "net_dev_queue", on_net_dev_queue },
-	{ "qdisc_dequeue", on_qdisc_dequeue },
-	{ "kfree_skb", on_kfree_skb },
-	{ "tcp_probe", on_tcp_probe },
+} recorder_probes[] = {
+	{ "net_dev_queue", recorder_on_net_dev_queue },
+	{ "qdisc_dequeue", recorder_on_qdisc_dequeue },
+	{ "kfree_skb", recorder_on_kfree_skb },
+	{ "tcp_probe", recorder_on_tcp_probe },
 };
 
-static void find_tracepoint(struct tracepoint *tp, void *unused)
+static void recorder_find_tracepoint(struct tracepoint *tp, void *unused)
 {
 	unsigned int i;
 
-	for (i = 0; i < ARRAY_SIZE(probes); i++)
-		if (!strcmp(tp->name, probes[i].name))
-			probes[i].tracepoint = tp;
+	for (i = 0; i < ARRAY_SIZE(recorder_probes); i++)
+		if (!strcmp(tp->name, recorder_probes[i].name))
+			recorder_probes[i].tracepoint = tp;
 }
 
-static void unregister_probes(void)
+static void recorder_unregister_probes(void)
 {
 	unsigned int i;
 
-	for (i = 0; i < ARRAY_SIZE(probes); i++)
-		if (probes[i].tracepoint)
-			tracepoint_probe_unregister(probes[i].tracepoint, probes[i].probe, NULL);
+	for (i = 0; i < ARRAY_SIZE(recorder_probes); i++)
+		if (recorder_probes[i].tracepoint)
+			tracepoint_probe_unregister(recorder_probes[i].tracepoint,
+						    recorder_probes[i].probe, NULL);
 	tracepoint_synchronize_unregister();
 }
 
-static int register_probes(void)
+static int recorder_register_probes(void)
 {
 	unsigned int i;
 	int err;
 
-	for_each_kernel_tracepoint(find_tracepoint, NULL);
-	for (i = 0; i < ARRAY_SIZE(probes); i++) {
-		if (!probes[i].tracepoint) {
-			pr_err("recorder: this kernel has no tracepoint %s\n", probes[i].name);
+	for_each_kernel_tracepoint(recorder_find_tracepoint, NULL);
+	for (i = 0; i < ARRAY_SIZE(recorder_probes); i++) {
+		if (!recorder_probes[i].tracepoint) {
+			pr_err("recorder: this kernel has no tracepoint %s\n",
+			       recorder_probes[i].name);
 			err = -ENOENT;
 			goto undo;
 		}
 	}
-	for (i = 0; i < ARRAY_SIZE(probes); i++) {
-		err = tracepoint_probe_register(probes[i].tracepoint, probes[i].probe, NULL);
+	for (i = 0; i < ARRAY_SIZE(recorder_probes); i++) {
+		err = tracepoint_probe_register(recorder_probes[i].tracepoint,
+						recorder_probes[i].probe, NULL);
 		if (err)
 			goto undo;
 	}
 	return 0;
 undo:
-	unregister_probes();
+	recorder_unregister_probes();
 	return err;
 }
 
 /* Control */
 
-static int command_watch(char *arguments)
+static int recorder_command_watch(char *arguments)
 {
 	char name[IFNAMSIZ], unit[8];
 	unsigned int major, limit;
@@ -706,20 +713,21 @@ static int command_watch(char *arguments)
 	w->limit_bytes = !strcmp(unit, "bytes");
 	hash_add_rcu(watches_by_device, &w->node, (unsigned long)dev);
 	watches[n_watches] = w;
-	/* Pairs with the acquire in take_samples(): the watch first, then the number. */
+	/* Pairs with the acquire in recorder_take_samples(): the watch first, then the number. */
 	smp_store_release(&n_watches, n_watches + 1);
 	return 0;
 }
 
 /* A device that goes away waits for our reference. */
-static int on_netdevice_event(struct notifier_block *unused, unsigned long event, void *info)
+static int recorder_on_netdevice_event(struct notifier_block *unused, unsigned long event,
+				       void *info)
 {
 	struct net_device *dev = netdev_notifier_info_to_dev(info);
 	unsigned int i;
 
 	if (event != NETDEV_UNREGISTER)
 		return NOTIFY_DONE;
-	mutex_lock(&control_mutex);
+	mutex_lock(&recorder_control_mutex);
 	for (i = 0; i < n_watches; i++) {
 		struct watch *w = watches[i];
 
@@ -729,13 +737,15 @@ static int on_netdevice_event(struct notifier_block *unused, unsigned long event
 			dev_put(dev);
 		}
 	}
-	mutex_unlock(&control_mutex);
+	mutex_unlock(&recorder_control_mutex);
 	return NOTIFY_DONE;
 }
 
-static struct notifier_block netdevice_notifier = { .notifier_call = on_netdevice_event };
+static struct notifier_block recorder_netdevice_notifier = {
+	.notifier_call	= recorder_on_netdevice_event,
+};
 
-static int command_zero(char *arguments)
+static int recorder_command_zero(char *arguments)
 {
 	s64 zero, monotonic;
 
@@ -743,27 +753,27 @@ static int command_zero(char *arguments)
 		return -EINVAL;
 	/* In the lab this read moves the clock, so it comes first. */
 	monotonic = ktime_get_ns();
-	zero_ns = zero + clock_ns() - monotonic;
+	zero_ns = zero + recorder_clock_ns() - monotonic;
 	zero_time = ns_to_ktime(zero);
 	return 0;
 }
 
-static int start_sampling(const char *interval)
+static int recorder_start_sampling(const char *interval)
 {
 	s64 ns;
 
 	if (kstrtos64(interval, 0, &ns) || ns <= 0)
 		return -EINVAL;
-	hrtimer_cancel(&sample_timer);
+	hrtimer_cancel(&recorder_sample_timer);
 	sample_interval = ns_to_ktime(ns);
 	queues.enabled = true;
-	hrtimer_set_expires(&sample_timer, ktime_add(zero_time, sample_interval));
-	hrtimer_forward_now(&sample_timer, sample_interval);
-	hrtimer_start_expires(&sample_timer, HRTIMER_MODE_ABS_SOFT);
+	hrtimer_set_expires(&recorder_sample_timer, ktime_add(zero_time, sample_interval));
+	hrtimer_forward_now(&recorder_sample_timer, sample_interval);
+	hrtimer_start_expires(&recorder_sample_timer, HRTIMER_MODE_ABS_SOFT);
 	return 0;
 }
 
-static int command_start(char *arguments)
+static int recorder_command_start(char *arguments)
 {
 	char *word;
 
@@ -772,7 +782,7 @@ static int command_start(char *arguments)
 			packets.enabled = true;
 		else if (!strcmp(word, "acks"))
 			acks.enabled = true;
-		else if (!strncmp(word, "queues=", 7) && !start_sampling(word + 7))
+		else if (!strncmp(word, "queues=", 7) && !recorder_start_sampling(word + 7))
 			continue;
 		else if (*word)
 			return -EINVAL;
@@ -780,23 +790,24 @@ static int command_start(char *arguments)
 	return 0;
 }
 
-static int command_stop(void)
+static int recorder_command_stop(void)
 {
 	struct queued *q, *next;
 	unsigned long flags;
 
-	hrtimer_cancel(&sample_timer);
-	spin_lock_irqsave(&lock, flags);
+	hrtimer_cancel(&recorder_sample_timer);
+	spin_lock_irqsave(&recorder_lock, flags);
 	packets.enabled = false;
 	acks.enabled = false;
 	queues.enabled = false;
 	list_for_each_entry_safe(q, next, &waiting, arrival)
-		finish(q, now_ns(), OUTCOME_QUEUED, q->packet.ecn_in, 0);
-	spin_unlock_irqrestore(&lock, flags);
+		recorder_finish(q, recorder_now_ns(), OUTCOME_QUEUED, q->packet.ecn_in, 0);
+	spin_unlock_irqrestore(&recorder_lock, flags);
 	return 0;
 }
 
-static ssize_t control_write(struct file *file, const char __user *buffer, size_t size, loff_t *at)
+static ssize_t recorder_control_write(struct file *file, const char __user *buffer, size_t size,
+				      loff_t *at)
 {
 	char *text, *arguments, *command;
 	int err;
@@ -810,23 +821,23 @@ static ssize_t control_write(struct file *file, const char __user *buffer, size_
 	command = strsep(&arguments, "\n ");
 	if (!arguments)
 		arguments = "";
-	mutex_lock(&control_mutex);
+	mutex_lock(&recorder_control_mutex);
 	if (!strcmp(command, "watch"))
-		err = command_watch(arguments);
+		err = recorder_command_watch(arguments);
 	else if (!strcmp(command, "zero"))
-		err = command_zero(arguments);
+		err = recorder_command_zero(arguments);
 	else if (!strcmp(command, "start"))
-		err = command_start(arguments);
+		err = recorder_command_start(arguments);
 	else if (!strcmp(command, "stop"))
-		err = command_stop();
+		err = recorder_command_stop();
 	else
 		err = -EINVAL;
-	mutex_unlock(&control_mutex);
+	mutex_unlock(&recorder_control_mutex);
 	kfree(text);
 	return err ? err : size;
 }
 
-static int control_show(struct seq_file *m, void *unused)
+static int recorder_control_show(struct seq_file *m, void *unused)
 {
 	unsigned int i;
 
@@ -840,40 +851,40 @@ static int control_show(struct seq_file *m, void *unused)
 	return 0;
 }
 
-static int control_open(struct inode *inode, struct file *file)
+static int recorder_control_open(struct inode *inode, struct file *file)
 {
-	return single_open(file, control_show, NULL);
+	return single_open(file, recorder_control_show, NULL);
 }
 
-static const struct proc_ops control_ops = {
-	.proc_open	= control_open,
+static const struct proc_ops recorder_control_ops = {
+	.proc_open	= recorder_control_open,
 	.proc_read	= seq_read,
 	.proc_lseek	= seq_lseek,
 	.proc_release	= single_release,
-	.proc_write	= control_write,
+	.proc_write	= recorder_control_write,
 };
 
-static int __init create_files(void)
+static int __init recorder_create_files(void)
 {
 	proc_dir = proc_mkdir("recorder", NULL);
-	if (proc_dir && proc_create("control", 0600, proc_dir, &control_ops) &&
-	    proc_create_data("packets", 0400, proc_dir, &stream_ops, &packets) &&
-	    proc_create_data("acks", 0400, proc_dir, &stream_ops, &acks) &&
-	    proc_create_data("queues", 0400, proc_dir, &stream_ops, &queues))
+	if (proc_dir && proc_create("control", 0600, proc_dir, &recorder_control_ops) &&
+	    proc_create_data("packets", 0400, proc_dir, &recorder_stream_ops, &packets) &&
+	    proc_create_data("acks", 0400, proc_dir, &recorder_stream_ops, &acks) &&
+	    proc_create_data("queues", 0400, proc_dir, &recorder_stream_ops, &queues))
 		return 0;
 	proc_remove(proc_dir);
 	return -ENOMEM;
 }
 
-static void free_memory(void)
+static void recorder_free_memory(void)
 {
 	unsigned int i;
 
 	for (i = 0; i < n_watches; i++)
 		kfree(watches[i]);
-	stream_free(&packets);
-	stream_free(&acks);
-	stream_free(&queues);
+	recorder_stream_free(&packets);
+	recorder_stream_free(&acks);
+	recorder_stream_free(&queues);
 	kfree_skb(sample_skb);
 	kmem_cache_destroy(queued_cache);
 }
@@ -882,34 +893,30 @@ static int __init recorder_init(void)
 {
 	int err = -ENOMEM;
 
-#ifdef HAVE_HRTIMER_SETUP
-	hrtimer_setup(&sample_timer, take_samples, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_SOFT);
-#else
-	hrtimer_init(&sample_timer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_SOFT);
-	sample_timer.function = take_samples;
-#endif
+	hrtimer_setup(&recorder_sample_timer, recorder_take_samples, CLOCK_MONOTONIC,
+		      HRTIMER_MODE_ABS_SOFT);
 	queued_cache = KMEM_CACHE(queued, 0);
 	sample_skb = alloc_skb(PAGE_SIZE, GFP_KERNEL);
-	if (!queued_cache || !sample_skb || stream_init(&packets) || stream_init(&acks) ||
-	    stream_init(&queues))
+	if (!queued_cache || !sample_skb || recorder_stream_init(&packets) ||
+	    recorder_stream_init(&acks) || recorder_stream_init(&queues))
 		goto fail;
-	err = register_probes();
+	err = recorder_register_probes();
 	if (err)
 		goto fail;
-	err = register_netdevice_notifier(&netdevice_notifier);
+	err = register_netdevice_notifier(&recorder_netdevice_notifier);
 	if (err)
 		goto fail_probes;
 	/* Last: from here on there are commands. */
-	err = create_files();
+	err = recorder_create_files();
 	if (err)
 		goto fail_notifier;
 	return 0;
 fail_notifier:
-	unregister_netdevice_notifier(&netdevice_notifier);
+	unregister_netdevice_notifier(&recorder_netdevice_notifier);
 fail_probes:
-	unregister_probes();
+	recorder_unregister_probes();
 fail:
-	free_memory();
+	recorder_free_memory();
 	return err;
 }
 
@@ -917,13 +924,15 @@ static void __exit recorder_exit(void)
 {
 	proc_remove(proc_dir);
 	/* This tells of every device as if it went away, which ends its watch. */
-	unregister_netdevice_notifier(&netdevice_notifier);
-	unregister_probes();
-	command_stop();
-	free_memory();
+	unregister_netdevice_notifier(&recorder_netdevice_notifier);
+	recorder_unregister_probes();
+	recorder_command_stop();
+	recorder_free_memory();
 }
 
 module_init(recorder_init);
 module_exit(recorder_exit);
 MODULE_DESCRIPTION("Per-packet and per-ACK recorder");
+MODULE_AUTHOR("Sandglass");
+MODULE_VERSION(SANDGLASS_VERSION);
 MODULE_LICENSE("GPL");

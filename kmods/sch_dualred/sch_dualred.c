@@ -13,6 +13,7 @@
 #include <net/netlink.h>
 #include <net/pkt_sched.h>
 
+#include "../compat.h"
 #include "../qdisc.h"
 #include "../red.h"
 #include "../red_link.h"
@@ -110,26 +111,28 @@ static struct sk_buff *dualred_dequeue(struct Qdisc *sch)
 }
 
 /* Linux 6.1 takes no pointers to constants here. */
-static struct netlink_range_validation rates = { DUALRED_LEAST_RATE, DUALRED_MOST_RATE };
-static struct netlink_range_validation limits = { DUALRED_LEAST_LIMIT, DUALRED_MOST_LIMIT };
-static struct netlink_range_validation sizes = { DUALRED_LEAST_AVPKT, DUALRED_MOST_AVPKT };
-static struct netlink_range_validation fractions = { 0, RED_ONE };
-static struct netlink_range_validation weights = { DUALRED_LEAST_WEIGHT, DUALRED_MOST_WEIGHT };
+static struct netlink_range_validation dualred_rates = { DUALRED_LEAST_RATE, DUALRED_MOST_RATE };
+static struct netlink_range_validation dualred_limits = { DUALRED_LEAST_LIMIT, DUALRED_MOST_LIMIT };
+static struct netlink_range_validation dualred_sizes = { DUALRED_LEAST_AVPKT, DUALRED_MOST_AVPKT };
+static struct netlink_range_validation dualred_fractions = { 0, RED_ONE };
+static struct netlink_range_validation dualred_weights = {
+	DUALRED_LEAST_WEIGHT, DUALRED_MOST_WEIGHT
+};
 
 static const struct nla_policy dualred_policy[TCA_DUALRED_MAX + 1] = {
-	[TCA_DUALRED_RATE]		= NLA_POLICY_FULL_RANGE(NLA_U64, &rates),
-	[TCA_DUALRED_LIMIT]		= NLA_POLICY_FULL_RANGE(NLA_U32, &limits),
-	[TCA_DUALRED_AVPKT]		= NLA_POLICY_FULL_RANGE(NLA_U32, &sizes),
+	[TCA_DUALRED_RATE]		= NLA_POLICY_FULL_RANGE(NLA_U64, &dualred_rates),
+	[TCA_DUALRED_LIMIT]		= NLA_POLICY_FULL_RANGE(NLA_U32, &dualred_limits),
+	[TCA_DUALRED_AVPKT]		= NLA_POLICY_FULL_RANGE(NLA_U32, &dualred_sizes),
 	[TCA_DUALRED_BYTES]		= NLA_POLICY_MAX(NLA_U32, 1),
 	[TCA_DUALRED_INDEPENDENT]	= NLA_POLICY_MAX(NLA_U32, 1),
 	[TCA_DUALRED_DROP_MIN]		= { .type = NLA_U32 },
 	[TCA_DUALRED_DROP_MAX]		= { .type = NLA_U32 },
-	[TCA_DUALRED_DROP_PROBABILITY]	= NLA_POLICY_FULL_RANGE(NLA_U32, &fractions),
-	[TCA_DUALRED_DROP_WEIGHT]	= NLA_POLICY_FULL_RANGE(NLA_U32, &weights),
+	[TCA_DUALRED_DROP_PROBABILITY]	= NLA_POLICY_FULL_RANGE(NLA_U32, &dualred_fractions),
+	[TCA_DUALRED_DROP_WEIGHT]	= NLA_POLICY_FULL_RANGE(NLA_U32, &dualred_weights),
 	[TCA_DUALRED_MARK_MIN]		= { .type = NLA_U32 },
 	[TCA_DUALRED_MARK_MAX]		= { .type = NLA_U32 },
-	[TCA_DUALRED_MARK_PROBABILITY]	= NLA_POLICY_FULL_RANGE(NLA_U32, &fractions),
-	[TCA_DUALRED_MARK_WEIGHT]	= NLA_POLICY_FULL_RANGE(NLA_U32, &weights),
+	[TCA_DUALRED_MARK_PROBABILITY]	= NLA_POLICY_FULL_RANGE(NLA_U32, &dualred_fractions),
+	[TCA_DUALRED_MARK_WEIGHT]	= NLA_POLICY_FULL_RANGE(NLA_U32, &dualred_weights),
 };
 
 /* One RED's settings when those of a request, from attribute @min on, have replaced some. */
@@ -238,7 +241,8 @@ static int dualred_init(struct Qdisc *sch, struct nlattr *opt, struct netlink_ex
 			[DUAL_MARK] = { .max_p = RED_ONE, .weight = RED_ONE },
 		},
 		.limit = DUALRED_LIMIT,
-		.avpkt = clamp_t(u32, psched_mtu(qdisc_dev(sch)), sizes.min, sizes.max),
+		.avpkt = clamp_t(u32, psched_mtu(qdisc_dev(sch)), dualred_sizes.min,
+				 dualred_sizes.max),
 	};
 	return dualred_change(sch, opt, extack);
 }
@@ -285,9 +289,7 @@ static int dualred_dump(struct Qdisc *sch, struct sk_buff *skb)
 /* A RED's probability now, in 1/2^64. */
 static u64 dualred_probability(const struct dualred_sched *q, enum dual_kind kind)
 {
-	const u32 prob = red_probability(&q->params.red[kind], q->vars.red[kind].avg);
-
-	return prob < RED_ONE ? (u64)prob << 33 : U64_MAX;
+	return red_share(red_probability(&q->params.red[kind], q->vars.red[kind].avg));
 }
 
 static int dualred_dump_stats(struct Qdisc *sch, struct gnet_dump *d)
@@ -330,5 +332,7 @@ module_init(dualred_module_init);
 module_exit(dualred_module_exit);
 
 MODULE_DESCRIPTION("Two REDs over one queue, for packets with and without ECN");
+MODULE_AUTHOR("Sandglass");
+MODULE_VERSION(SANDGLASS_VERSION);
 MODULE_LICENSE("GPL");
 MODULE_ALIAS("net-sch-dualred");

@@ -14,6 +14,7 @@
 #include <net/netlink.h>
 #include <net/pkt_sched.h>
 
+#include "../compat.h"
 #include "../qdisc.h"
 #include "../red.h"
 #include "../red_link.h"
@@ -104,21 +105,21 @@ static struct sk_buff *hred_dequeue(struct Qdisc *sch)
 }
 
 /* Linux 6.1 takes no pointers to constants here. */
-static struct netlink_range_validation rates = { HRED_LEAST_RATE, HRED_MOST_RATE };
-static struct netlink_range_validation rtts = { HRED_LEAST_RTT, HRED_MOST_RTT };
-static struct netlink_range_validation sizes = { HRED_LEAST_AVPKT, HRED_MOST_AVPKT };
-static struct netlink_range_validation limits = { HRED_LEAST_LIMIT, HRED_MOST_LIMIT };
-static struct netlink_range_validation fractions = { 0, RED_ONE };
+static struct netlink_range_validation hred_rates = { HRED_LEAST_RATE, HRED_MOST_RATE };
+static struct netlink_range_validation hred_rtts = { HRED_LEAST_RTT, HRED_MOST_RTT };
+static struct netlink_range_validation hred_sizes = { HRED_LEAST_AVPKT, HRED_MOST_AVPKT };
+static struct netlink_range_validation hred_limits = { HRED_LEAST_LIMIT, HRED_MOST_LIMIT };
+static struct netlink_range_validation hred_fractions = { 0, RED_ONE };
 
 static const struct nla_policy hred_policy[TCA_HRED_MAX + 1] = {
-	[TCA_HRED_RATE]		= NLA_POLICY_FULL_RANGE(NLA_U64, &rates),
-	[TCA_HRED_RTT]		= NLA_POLICY_FULL_RANGE(NLA_U32, &rtts),
-	[TCA_HRED_LIMIT]	= NLA_POLICY_FULL_RANGE(NLA_U32, &limits),
+	[TCA_HRED_RATE]		= NLA_POLICY_FULL_RANGE(NLA_U64, &hred_rates),
+	[TCA_HRED_RTT]		= NLA_POLICY_FULL_RANGE(NLA_U32, &hred_rtts),
+	[TCA_HRED_LIMIT]	= NLA_POLICY_FULL_RANGE(NLA_U32, &hred_limits),
 	[TCA_HRED_TH_MIN]	= { .type = NLA_U32 },
 	[TCA_HRED_TH_MAX]	= { .type = NLA_U32 },
-	[TCA_HRED_PROBABILITY]	= NLA_POLICY_FULL_RANGE(NLA_U32, &fractions),
-	[TCA_HRED_WEIGHT]	= NLA_POLICY_FULL_RANGE(NLA_U32, &fractions),
-	[TCA_HRED_AVPKT]	= NLA_POLICY_FULL_RANGE(NLA_U32, &sizes),
+	[TCA_HRED_PROBABILITY]	= NLA_POLICY_FULL_RANGE(NLA_U32, &hred_fractions),
+	[TCA_HRED_WEIGHT]	= NLA_POLICY_FULL_RANGE(NLA_U32, &hred_fractions),
+	[TCA_HRED_AVPKT]	= NLA_POLICY_FULL_RANGE(NLA_U32, &hred_sizes),
 	[TCA_HRED_GENTLE]	= NLA_POLICY_MAX(NLA_U32, 1),
 	[TCA_HRED_ECN]		= NLA_POLICY_MAX(NLA_U32, 1),
 };
@@ -235,7 +236,7 @@ static int hred_init(struct Qdisc *sch, struct nlattr *opt, struct netlink_ext_a
 		NL_SET_ERR_MSG_MOD(extack, "rate and limit are needed");
 		return -EINVAL;
 	}
-	q->options.avpkt = clamp_t(u32, psched_mtu(qdisc_dev(sch)), sizes.min, sizes.max);
+	q->options.avpkt = clamp_t(u32, psched_mtu(qdisc_dev(sch)), hred_sizes.min, hred_sizes.max);
 	return hred_change(sch, opt, extack);
 }
 
@@ -273,10 +274,9 @@ static int hred_dump(struct Qdisc *sch, struct sk_buff *skb)
 static int hred_dump_stats(struct Qdisc *sch, struct gnet_dump *d)
 {
 	const struct hred_sched *q = qdisc_priv(sch);
-	const u32 prob = red_probability(&q->params, q->vars.avg);
 	struct tc_hred_xstats stats = q->stats;
 
-	stats.prob = prob < RED_ONE ? (u64)prob << 33 : U64_MAX;
+	stats.prob = red_share(red_probability(&q->params, q->vars.avg));
 	stats.avg = q->vars.avg;
 	return gnet_stats_copy_app(d, &stats, sizeof(stats));
 }
@@ -309,5 +309,7 @@ module_init(hred_module_init);
 module_exit(hred_module_exit);
 
 MODULE_DESCRIPTION("Harsh RED");
+MODULE_AUTHOR("Sandglass");
+MODULE_VERSION(SANDGLASS_VERSION);
 MODULE_LICENSE("GPL");
 MODULE_ALIAS("net-sch-hred");

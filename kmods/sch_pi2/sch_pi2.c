@@ -18,13 +18,10 @@
 #include <net/netlink.h>
 #include <net/pkt_sched.h>
 
+#include "../compat.h"
 #include "../qdisc.h"
 #include "pi2.h"
 #include "uapi.h"
-
-#ifndef HAVE_TIMER_DELETE_SYNC
-#define timer_delete_sync del_timer_sync
-#endif
 
 /**
  * struct pi2_sched - private data of the qdisc
@@ -54,17 +51,17 @@ struct pi2_stamp {
 	u64	enqueued;
 };
 
-static struct pi2_stamp *stamp_of(const struct sk_buff *skb)
+static struct pi2_stamp *pi2_stamp_of(const struct sk_buff *skb)
 {
 	qdisc_cb_private_validate(skb, sizeof(struct pi2_stamp));
 	return (struct pi2_stamp *)qdisc_skb_cb(skb)->data;
 }
 
-static u64 head_sojourn(struct Qdisc *sch)
+static u64 pi2_head_sojourn(struct Qdisc *sch)
 {
 	const struct sk_buff *head = qdisc_peek_head(sch);
 
-	return head ? ktime_get_ns() - stamp_of(head)->enqueued : 0;
+	return head ? ktime_get_ns() - pi2_stamp_of(head)->enqueued : 0;
 }
 
 static int pi2_enqueue(struct sk_buff *skb, struct Qdisc *sch, struct sk_buff **to_free)
@@ -85,7 +82,7 @@ static int pi2_enqueue(struct sk_buff *skb, struct Qdisc *sch, struct sk_buff **
 		}
 		q->stats.ecn_mark++;
 	}
-	stamp_of(skb)->enqueued = ktime_get_ns();
+	pi2_stamp_of(skb)->enqueued = ktime_get_ns();
 	q->stats.packets_in++;
 	q->stats.maxq = max_t(u32, q->stats.maxq, qdisc_qlen(sch) + 1);
 	return qdisc_enqueue_tail(skb, sch);
@@ -99,7 +96,7 @@ static void pi2_timer(struct timer_list *timer)
 	rcu_read_lock();
 	lock = qdisc_lock(qdisc_root_sleeping(q->sch));
 	spin_lock(lock);
-	pi2_update(&q->params, &q->vars, head_sojourn(q->sch));
+	pi2_update(&q->params, &q->vars, pi2_head_sojourn(q->sch));
 	if (q->interval)
 		mod_timer(&q->timer, jiffies + q->interval);
 	spin_unlock(lock);
@@ -107,20 +104,20 @@ static void pi2_timer(struct timer_list *timer)
 }
 
 /* Linux 6.1 takes no pointers to constants here. */
-static struct netlink_range_validation targets = { .max = PI2_MOST_TARGET };
-static struct netlink_range_validation tupdates = { PI2_LEAST_TUPDATE, PI2_MOST_TUPDATE };
+static struct netlink_range_validation pi2_targets = { .max = PI2_MOST_TARGET };
+static struct netlink_range_validation pi2_tupdates = { PI2_LEAST_TUPDATE, PI2_MOST_TUPDATE };
 
 static const struct nla_policy pi2_policy[TCA_PI2_MAX + 1] = {
-	[TCA_PI2_TARGET]	= NLA_POLICY_FULL_RANGE(NLA_U32, &targets),
+	[TCA_PI2_TARGET]	= NLA_POLICY_FULL_RANGE(NLA_U32, &pi2_targets),
 	[TCA_PI2_LIMIT]		= NLA_POLICY_MIN(NLA_U32, PI2_LEAST_LIMIT),
-	[TCA_PI2_TUPDATE]	= NLA_POLICY_FULL_RANGE(NLA_U32, &tupdates),
+	[TCA_PI2_TUPDATE]	= NLA_POLICY_FULL_RANGE(NLA_U32, &pi2_tupdates),
 	[TCA_PI2_ALPHA]		= NLA_POLICY_MAX(NLA_U32, PI2_MOST_GAIN),
 	[TCA_PI2_BETA]		= NLA_POLICY_MAX(NLA_U32, PI2_MOST_GAIN),
 	[TCA_PI2_ECN]		= NLA_POLICY_MAX(NLA_U32, 1),
 };
 
-/* Updates come with the kernel's ticks, so tupdate is a whole number of them. */
-static u32 ticks(u32 us)
+/* Updates come with the kernel's pi2_ticks, so tupdate is a whole number of them. */
+static u32 pi2_ticks(u32 us)
 {
 	return max(1UL, usecs_to_jiffies(us));
 }
@@ -142,7 +139,7 @@ static int pi2_change(struct Qdisc *sch, struct nlattr *opt, struct netlink_ext_
 	if (tb[TCA_PI2_LIMIT])
 		sch->limit = nla_get_u32(tb[TCA_PI2_LIMIT]);
 	if (tb[TCA_PI2_TUPDATE])
-		q->interval = ticks(nla_get_u32(tb[TCA_PI2_TUPDATE]));
+		q->interval = pi2_ticks(nla_get_u32(tb[TCA_PI2_TUPDATE]));
 	if (tb[TCA_PI2_ALPHA])
 		q->params.alpha = nla_get_u32(tb[TCA_PI2_ALPHA]);
 	if (tb[TCA_PI2_BETA])
@@ -164,7 +161,7 @@ static int pi2_init(struct Qdisc *sch, struct nlattr *opt, struct netlink_ext_ac
 		.alpha = 5,
 		.beta = 50,
 	};
-	q->interval = ticks(32 * USEC_PER_MSEC);
+	q->interval = pi2_ticks(32 * USEC_PER_MSEC);
 	q->sch = sch;
 	sch->limit = 1000;
 	timer_setup(&q->timer, pi2_timer, 0);
@@ -252,5 +249,7 @@ module_init(pi2_module_init);
 module_exit(pi2_module_exit);
 
 MODULE_DESCRIPTION("PI2: a PI controller whose output is squared");
+MODULE_AUTHOR("Sandglass");
+MODULE_VERSION(SANDGLASS_VERSION);
 MODULE_LICENSE("GPL");
 MODULE_ALIAS("net-sch-pi2");

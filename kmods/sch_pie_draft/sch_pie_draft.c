@@ -17,13 +17,10 @@
 #include <net/netlink.h>
 #include <net/pkt_sched.h>
 
+#include "../compat.h"
 #include "../qdisc.h"
 #include "pie.h"
 #include "uapi.h"
-
-#ifndef HAVE_TIMER_DELETE_SYNC
-#define timer_delete_sync del_timer_sync
-#endif
 
 /**
  * struct pie_sched - private data of the qdisc
@@ -47,7 +44,7 @@ struct pie_sched {
 	struct Qdisc		*sch;
 };
 
-static bool may_mark(const struct pie_sched *q)
+static bool pie_draft_may_mark(const struct pie_sched *q)
 {
 	return q->ecn && q->vars.prob <= PIE_CERTAIN / 100 * q->mark_limit;
 }
@@ -64,7 +61,7 @@ static int pie_draft_enqueue(struct sk_buff *skb, struct Qdisc *sch, struct sk_b
 	}
 	if (pie_signals(&q->params, &q->vars, sch->qstats.backlog, skb->len, mtu,
 			get_random_u32())) {
-		if (!may_mark(q) || !INET_ECN_set_ce(skb)) {
+		if (!pie_draft_may_mark(q) || !INET_ECN_set_ce(skb)) {
 			q->stats.dropped++;
 			return qdisc_drop(skb, sch, to_free);
 		}
@@ -101,27 +98,27 @@ static void pie_draft_timer(struct timer_list *timer)
 }
 
 /* Linux 6.1 takes no pointers to constants here. */
-static struct netlink_range_validation times = { .max = PIE_DRAFT_MOST_TIME };
-static struct netlink_range_validation tupdates = {
+static struct netlink_range_validation pie_draft_times = { .max = PIE_DRAFT_MOST_TIME };
+static struct netlink_range_validation pie_draft_tupdates = {
 	PIE_DRAFT_LEAST_TUPDATE, PIE_DRAFT_MOST_TIME
 };
 
 static const struct nla_policy pie_draft_policy[TCA_PIE_DRAFT_MAX + 1] = {
-	[TCA_PIE_DRAFT_TARGET]		= NLA_POLICY_FULL_RANGE(NLA_U32, &times),
+	[TCA_PIE_DRAFT_TARGET]		= NLA_POLICY_FULL_RANGE(NLA_U32, &pie_draft_times),
 	[TCA_PIE_DRAFT_LIMIT]		= NLA_POLICY_MIN(NLA_U32, PIE_DRAFT_LEAST_LIMIT),
-	[TCA_PIE_DRAFT_TUPDATE]		= NLA_POLICY_FULL_RANGE(NLA_U32, &tupdates),
+	[TCA_PIE_DRAFT_TUPDATE]		= NLA_POLICY_FULL_RANGE(NLA_U32, &pie_draft_tupdates),
 	[TCA_PIE_DRAFT_ALPHA]		= NLA_POLICY_MAX(NLA_U32, PIE_DRAFT_MOST_GAIN),
 	[TCA_PIE_DRAFT_BETA]		= NLA_POLICY_MAX(NLA_U32, PIE_DRAFT_MOST_GAIN),
 	[TCA_PIE_DRAFT_ECN]		= NLA_POLICY_MAX(NLA_U32, 1),
 	[TCA_PIE_DRAFT_BYTEMODE]	= NLA_POLICY_MAX(NLA_U32, 1),
-	[TCA_PIE_DRAFT_MAX_BURST]	= NLA_POLICY_FULL_RANGE(NLA_U32, &times),
+	[TCA_PIE_DRAFT_MAX_BURST]	= NLA_POLICY_FULL_RANGE(NLA_U32, &pie_draft_times),
 	[TCA_PIE_DRAFT_MARK_LIMIT]	= NLA_POLICY_RANGE(NLA_U32, PIE_DRAFT_LEAST_MARK_LIMIT,
 							   PIE_DRAFT_MOST_MARK_LIMIT),
 	[TCA_PIE_DRAFT_RATE_SAMPLE]	= NLA_POLICY_MIN(NLA_U32, PIE_DRAFT_LEAST_RATE_SAMPLE),
 };
 
 /* Updates come with the kernel's ticks, so tupdate is a whole number of them. */
-static void set_tupdate(struct pie_sched *q, u32 us)
+static void pie_draft_set_tupdate(struct pie_sched *q, u32 us)
 {
 	q->interval = max(1UL, usecs_to_jiffies(us));
 	q->params.tupdate = us_to_ns(jiffies_to_usecs(q->interval));
@@ -143,7 +140,7 @@ static int pie_draft_change(struct Qdisc *sch, struct nlattr *opt, struct netlin
 	if (tb[TCA_PIE_DRAFT_LIMIT])
 		sch->limit = nla_get_u32(tb[TCA_PIE_DRAFT_LIMIT]);
 	if (tb[TCA_PIE_DRAFT_TUPDATE])
-		set_tupdate(q, nla_get_u32(tb[TCA_PIE_DRAFT_TUPDATE]));
+		pie_draft_set_tupdate(q, nla_get_u32(tb[TCA_PIE_DRAFT_TUPDATE]));
 	if (tb[TCA_PIE_DRAFT_ALPHA])
 		q->params.alpha = nla_get_u32(tb[TCA_PIE_DRAFT_ALPHA]);
 	if (tb[TCA_PIE_DRAFT_BETA])
@@ -175,7 +172,7 @@ static int pie_draft_init(struct Qdisc *sch, struct nlattr *opt, struct netlink_
 		.beta = 20,
 		.rate_sample = 10000,
 	};
-	set_tupdate(q, 30 * USEC_PER_MSEC);
+	pie_draft_set_tupdate(q, 30 * USEC_PER_MSEC);
 	q->mark_limit = 10;
 	q->sch = sch;
 	sch->limit = 1000;
@@ -270,5 +267,7 @@ module_init(pie_draft_module_init);
 module_exit(pie_draft_module_exit);
 
 MODULE_DESCRIPTION("PIE before RFC 8033");
+MODULE_AUTHOR("Sandglass");
+MODULE_VERSION(SANDGLASS_VERSION);
 MODULE_LICENSE("GPL");
 MODULE_ALIAS("net-sch-pie_draft");

@@ -23,6 +23,8 @@
 #include <linux/minmax.h>
 #include <linux/types.h>
 
+#include "../log2.h"
+
 #define PREDICT_SECOND		1000000000ULL
 /* History, in bins; three of the longest lag fit in it. */
 #define PREDICT_BINS		4096
@@ -189,32 +191,10 @@ static inline u64 predict_capacity(const struct predict *p, u32 bins)
 	return div_u64(predict_rate(p) * div_u64(bins * p->bin_ns, 1000), 1000000);
 }
 
-/**
- * predict_log2() - binary logarithm of a growth
- * @growth:	in 1/PREDICT_ONE, from PREDICT_ONE to 4 * PREDICT_ONE
- *
- * Squares and halves: each square tells one more binary digit.
- *
- * Return: the logarithm, in 1/65536, rounded down.
- */
+/* Binary logarithm of a growth, in 1/65536, rounded down. */
 static inline u32 predict_log2(u32 growth)
 {
-	u64 x = (u64)growth << 24;	/* in 1/2^32 */
-	u32 log = 0;
-	int i;
-
-	while (x >= 2ULL << 32) {
-		x >>= 1;
-		log += 1 << 16;
-	}
-	for (i = 15; i >= 0; i--) {
-		x = (x >> 1) * (x >> 1) >> 30;
-		if (x >= 2ULL << 32) {
-			x >>= 1;
-			log += 1 << i;
-		}
-	}
-	return log;
+	return (fixed_log2(growth) - fixed_log2(PREDICT_ONE)) >> (FIXED_LOG2_SHIFT - 16);
 }
 
 /* The time in which the load doubles, in bins. */

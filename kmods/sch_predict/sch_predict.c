@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * predict - a FIFO that signals exponential load transients before they overload it
+ * predict - a FIFO that predict_is_signalled exponential load transients before they overload it
  *
  * Signals at enqueue, to each flow once in a transient; a packet that cannot be
  * marked is dropped. What stands in the queue without a transient is left to
@@ -18,6 +18,7 @@
 #include <net/netlink.h>
 #include <net/pkt_sched.h>
 
+#include "../compat.h"
 #include "../qdisc.h"
 #include "flows.h"
 #include "predict.h"
@@ -27,7 +28,7 @@
  * struct predict_sched - private data of the qdisc
  * @predict:	the algorithm
  * @flows:	that have been signalled
- * @ecn:	whether signals are marks where they can be
+ * @ecn:	whether predict_is_signalled are marks where they can be
  * @standing:	whether CoDel acts on standing queues
  * @params:	of CoDel
  * @vars:	of CoDel
@@ -52,8 +53,8 @@ struct predict_sched {
 };
 
 /* Whether this packet is to carry a signal. Small ones make no load, and are hard to spare. */
-static bool signals(const struct predict *p, struct predict_flow *flow, const struct Qdisc *sch,
-		    u32 size)
+static bool predict_is_signalled(const struct predict *p, struct predict_flow *flow,
+				 const struct Qdisc *sch, u32 size)
 {
 	if (!predict_signals(p) || size < p->mtu / 4)
 		return false;
@@ -79,7 +80,7 @@ static int predict_enqueue(struct sk_buff *skb, struct Qdisc *sch, struct sk_buf
 		q->overlimit++;
 		return qdisc_drop(skb, sch, to_free);
 	}
-	if (signals(p, flow, sch, size)) {
+	if (predict_is_signalled(p, flow, sch, size)) {
 		if (!q->ecn || !INET_ECN_set_ce(skb)) {
 			q->drops++;
 			return qdisc_drop(skb, sch, to_free);
@@ -90,12 +91,12 @@ static int predict_enqueue(struct sk_buff *skb, struct Qdisc *sch, struct sk_buf
 	return qdisc_enqueue_tail(skb, sch);
 }
 
-static struct sk_buff *take(struct codel_vars *vars, void *ctx)
+static struct sk_buff *predict_take(struct codel_vars *vars, void *ctx)
 {
 	return qdisc_take_head(ctx);
 }
 
-static void drop(struct sk_buff *skb, void *ctx)
+static void predict_drop(struct sk_buff *skb, void *ctx)
 {
 	struct Qdisc *sch = ctx;
 	struct predict_sched *q = qdisc_priv(sch);
@@ -106,7 +107,7 @@ static void drop(struct sk_buff *skb, void *ctx)
 }
 
 /* The next packet; CoDel sees it but for the time of a transient. */
-static struct sk_buff *next_packet(struct Qdisc *sch)
+static struct sk_buff *predict_next(struct Qdisc *sch)
 {
 	struct predict_sched *q = qdisc_priv(sch);
 	struct sk_buff *skb;
@@ -114,7 +115,7 @@ static struct sk_buff *next_packet(struct Qdisc *sch)
 	if (!q->standing || q->predict.transient.lag)
 		return qdisc_take_head(sch);
 	skb = codel_dequeue(sch, &sch->qstats.backlog, &q->params, &q->vars, &q->codel,
-			    qdisc_pkt_len, codel_get_enqueue_time, drop, take);
+			    qdisc_pkt_len, codel_get_enqueue_time, predict_drop, predict_take);
 	if (q->codel.drop_count) {
 		qdisc_tree_reduce_backlog(sch, q->codel.drop_count, q->codel.drop_len);
 		q->codel.drop_count = 0;
@@ -126,7 +127,7 @@ static struct sk_buff *next_packet(struct Qdisc *sch)
 static struct sk_buff *predict_dequeue(struct Qdisc *sch)
 {
 	struct predict_sched *q = qdisc_priv(sch);
-	struct sk_buff *skb = next_packet(sch);
+	struct sk_buff *skb = predict_next(sch);
 
 	if (skb) {
 		qdisc_bstats_update(sch, skb);
@@ -136,7 +137,7 @@ static struct sk_buff *predict_dequeue(struct Qdisc *sch)
 	return skb;
 }
 
-static void restart(struct Qdisc *sch)
+static void predict_forget(struct Qdisc *sch)
 {
 	struct predict_sched *q = qdisc_priv(sch);
 
@@ -149,15 +150,18 @@ static void restart(struct Qdisc *sch)
 }
 
 /* Linux 6.1 takes no pointers to constants here. */
-static struct netlink_range_validation bins = { PREDICT_LEAST_BIN, PREDICT_MOST_BIN };
-static struct netlink_range_validation rates = { .max = PREDICT_MOST_RATE };
+static struct netlink_range_validation predict_bin_lengths = {
+	PREDICT_LEAST_BIN, PREDICT_MOST_BIN
+};
+
+static struct netlink_range_validation predict_rates = { .max = PREDICT_MOST_RATE };
 
 static const struct nla_policy predict_policy[TCA_PREDICT_MAX + 1] = {
 	[TCA_PREDICT_LIMIT]	= NLA_POLICY_MIN(NLA_U32, PREDICT_LEAST_LIMIT),
 	[TCA_PREDICT_TARGET]	= NLA_POLICY_RANGE(NLA_U32, PREDICT_LEAST_TARGET,
 						   PREDICT_MOST_TARGET),
-	[TCA_PREDICT_RATE]	= NLA_POLICY_FULL_RANGE(NLA_U64, &rates),
-	[TCA_PREDICT_BIN]	= NLA_POLICY_FULL_RANGE(NLA_U32, &bins),
+	[TCA_PREDICT_RATE]	= NLA_POLICY_FULL_RANGE(NLA_U64, &predict_rates),
+	[TCA_PREDICT_BIN]	= NLA_POLICY_FULL_RANGE(NLA_U32, &predict_bin_lengths),
 	[TCA_PREDICT_ECN]	= NLA_POLICY_MAX(NLA_U32, 1),
 	[TCA_PREDICT_STANDING]	= NLA_POLICY_MAX(NLA_U32, 1),
 };
@@ -188,8 +192,8 @@ static int predict_change(struct Qdisc *sch, struct nlattr *opt, struct netlink_
 	if (tb[TCA_PREDICT_STANDING])
 		q->standing = nla_get_u32(tb[TCA_PREDICT_STANDING]);
 	q->params.ecn = q->ecn;
-	if (p->bin_ns != bin_ns)	/* the history counts in bins */
-		restart(sch);
+	if (p->bin_ns != bin_ns)	/* the history counts in predict_bin_lengths */
+		predict_forget(sch);
 	qdisc_drop_excess(sch);
 	sch_tree_unlock(sch);
 	return 0;
@@ -206,14 +210,14 @@ static int predict_init(struct Qdisc *sch, struct nlattr *opt, struct netlink_ex
 	q->predict.history = kvcalloc(PREDICT_BINS, sizeof(*q->predict.history), GFP_KERNEL);
 	if (!q->predict.history)
 		return -ENOMEM;
-	restart(sch);
+	predict_forget(sch);
 	return opt ? predict_change(sch, opt, extack) : 0;
 }
 
 static void predict_reset(struct Qdisc *sch)
 {
 	qdisc_reset_queue(sch);
-	restart(sch);
+	predict_forget(sch);
 }
 
 static void predict_destroy(struct Qdisc *sch)
@@ -291,5 +295,7 @@ module_init(predict_module_init);
 module_exit(predict_module_exit);
 
 MODULE_DESCRIPTION("Predict: AQM for exponential load transients");
+MODULE_AUTHOR("Sandglass");
+MODULE_VERSION(SANDGLASS_VERSION);
 MODULE_LICENSE("GPL");
 MODULE_ALIAS("net-sch-predict");

@@ -20,6 +20,7 @@
 #include <net/netlink.h>
 #include <net/pkt_sched.h>
 
+#include "../compat.h"
 #include "drr.h"
 #include "uapi.h"
 
@@ -57,13 +58,14 @@ struct sfq_codel_sched {
 	u32			drop_overlimit;
 };
 
-static struct flow_queue *queue_of(const struct sfq_codel_sched *q, const struct sk_buff *skb)
+static struct flow_queue *sfq_codel_queue_of(const struct sfq_codel_sched *q,
+					     const struct sk_buff *skb)
 {
 	return &q->queues[reciprocal_scale(skb_get_hash_perturb(skb, &q->perturbation),
 					   q->flows)];
 }
 
-static struct sk_buff *take_head(struct Qdisc *sch, struct flow_queue *queue)
+static struct sk_buff *sfq_codel_take_head(struct Qdisc *sch, struct flow_queue *queue)
 {
 	struct sk_buff *skb = __qdisc_dequeue_head(&queue->packets);
 
@@ -76,7 +78,7 @@ static struct sk_buff *take_head(struct Qdisc *sch, struct flow_queue *queue)
 }
 
 /* Drop the head of the queue with most bytes: its sender learns of it soonest. */
-static bool make_room(struct Qdisc *sch, struct sk_buff **to_free)
+static bool sfq_codel_make_room(struct Qdisc *sch, struct sk_buff **to_free)
 {
 	struct sfq_codel_sched *q = qdisc_priv(sch);
 	struct flow_queue *queue, *longest = NULL;
@@ -88,7 +90,7 @@ static bool make_room(struct Qdisc *sch, struct sk_buff **to_free)
 			longest = queue;
 	if (!longest)	/* all there is has been peeked at */
 		return false;
-	skb = take_head(sch, longest);
+	skb = sfq_codel_take_head(sch, longest);
 	size = qdisc_pkt_len(skb);
 	q->drop_overlimit++;
 	qdisc_drop(skb, sch, to_free);
@@ -99,10 +101,10 @@ static bool make_room(struct Qdisc *sch, struct sk_buff **to_free)
 static int sfq_codel_enqueue(struct sk_buff *skb, struct Qdisc *sch, struct sk_buff **to_free)
 {
 	struct sfq_codel_sched *q = qdisc_priv(sch);
-	struct flow_queue *queue = queue_of(q, skb);
+	struct flow_queue *queue = sfq_codel_queue_of(q, skb);
 
 	while (sch->q.qlen >= sch->limit)
-		if (!make_room(sch, to_free))
+		if (!sfq_codel_make_room(sch, to_free))
 			return qdisc_drop(skb, sch, to_free);
 	codel_set_enqueue_time(skb);
 	__qdisc_enqueue_tail(skb, &queue->packets);
@@ -115,18 +117,18 @@ static int sfq_codel_enqueue(struct sk_buff *skb, struct Qdisc *sch, struct sk_b
 
 /* For CoDel. */
 
-static struct sk_buff *codel_take(struct codel_vars *vars, void *sch)
+static struct sk_buff *sfq_codel_take(struct codel_vars *vars, void *sch)
 {
-	return take_head(sch, container_of(vars, struct flow_queue, codel));
+	return sfq_codel_take_head(sch, container_of(vars, struct flow_queue, codel));
 }
 
-static void codel_drop(struct sk_buff *skb, void *sch)
+static void sfq_codel_drop(struct sk_buff *skb, void *sch)
 {
 	kfree_skb(skb);
 	qdisc_qstats_drop(sch);
 }
 
-static struct sk_buff *next_packet(struct Qdisc *sch)
+static struct sk_buff *sfq_codel_next_packet(struct Qdisc *sch)
 {
 	struct sfq_codel_sched *q = qdisc_priv(sch);
 	struct drr_queue *turn;
@@ -137,7 +139,7 @@ static struct sk_buff *next_packet(struct Qdisc *sch)
 		struct sk_buff *skb = codel_dequeue(sch, &sch->qstats.backlog, &q->codel,
 						    &queue->codel, &q->codel_stats,
 						    qdisc_pkt_len, codel_get_enqueue_time,
-						    codel_drop, codel_take);
+						    sfq_codel_drop, sfq_codel_take);
 
 		if (skb) {
 			drr_sent(turn, qdisc_pkt_len(skb));
@@ -150,7 +152,7 @@ static struct sk_buff *next_packet(struct Qdisc *sch)
 }
 
 /* Tell the qdiscs above what CoDel has dropped. */
-static void report_drops(struct Qdisc *sch)
+static void sfq_codel_report_drops(struct Qdisc *sch)
 {
 	struct sfq_codel_sched *q = qdisc_priv(sch);
 
@@ -163,9 +165,9 @@ static void report_drops(struct Qdisc *sch)
 
 static struct sk_buff *sfq_codel_dequeue(struct Qdisc *sch)
 {
-	struct sk_buff *skb = next_packet(sch);
+	struct sk_buff *skb = sfq_codel_next_packet(sch);
 
-	report_drops(sch);
+	sfq_codel_report_drops(sch);
 	return skb;
 }
 
@@ -176,41 +178,41 @@ static struct sk_buff *sfq_codel_peek(struct Qdisc *sch)
 
 	if (skb)
 		return skb;
-	skb = next_packet(sch);
+	skb = sfq_codel_next_packet(sch);
 	if (skb) {
 		__skb_queue_head(&sch->gso_skb, skb);
 		qdisc_qstats_backlog_inc(sch, skb);
 		sch->q.qlen++;
 	}
-	report_drops(sch);
+	sfq_codel_report_drops(sch);
 	return skb;
 }
 
 /* Linux 6.1 takes no pointers to constants here. */
-static struct netlink_range_validation target_range = { .max = SFQ_CODEL_MOST_TARGET };
+static struct netlink_range_validation sfq_codel_targets = { .max = SFQ_CODEL_MOST_TARGET };
 
-static struct netlink_range_validation flows_range = {
+static struct netlink_range_validation sfq_codel_flow_counts = {
 	SFQ_CODEL_LEAST_FLOWS, SFQ_CODEL_MOST_FLOWS
 };
 
-static struct netlink_range_validation quantum_range = {
+static struct netlink_range_validation sfq_codel_quanta = {
 	SFQ_CODEL_LEAST_QUANTUM, SFQ_CODEL_MOST_QUANTUM
 };
 
-static struct netlink_range_validation interval_range = {
+static struct netlink_range_validation sfq_codel_intervals = {
 	SFQ_CODEL_LEAST_INTERVAL, SFQ_CODEL_MOST_INTERVAL
 };
 
 static const struct nla_policy sfq_codel_policy[TCA_SFQ_CODEL_MAX + 1] = {
 	[TCA_SFQ_CODEL_LIMIT]		= NLA_POLICY_MIN(NLA_U32, SFQ_CODEL_LEAST_LIMIT),
-	[TCA_SFQ_CODEL_FLOWS]		= NLA_POLICY_FULL_RANGE(NLA_U32, &flows_range),
-	[TCA_SFQ_CODEL_QUANTUM]		= NLA_POLICY_FULL_RANGE(NLA_U32, &quantum_range),
-	[TCA_SFQ_CODEL_TARGET]		= NLA_POLICY_FULL_RANGE(NLA_U32, &target_range),
-	[TCA_SFQ_CODEL_INTERVAL]	= NLA_POLICY_FULL_RANGE(NLA_U32, &interval_range),
+	[TCA_SFQ_CODEL_FLOWS]		= NLA_POLICY_FULL_RANGE(NLA_U32, &sfq_codel_flow_counts),
+	[TCA_SFQ_CODEL_QUANTUM]		= NLA_POLICY_FULL_RANGE(NLA_U32, &sfq_codel_quanta),
+	[TCA_SFQ_CODEL_TARGET]		= NLA_POLICY_FULL_RANGE(NLA_U32, &sfq_codel_targets),
+	[TCA_SFQ_CODEL_INTERVAL]	= NLA_POLICY_FULL_RANGE(NLA_U32, &sfq_codel_intervals),
 	[TCA_SFQ_CODEL_ECN]		= NLA_POLICY_MAX(NLA_U32, 1),
 };
 
-static codel_time_t us_to_codel(u32 us)
+static codel_time_t sfq_codel_time(u32 us)
 {
 	return ((u64)us * NSEC_PER_USEC) >> CODEL_SHIFT;
 }
@@ -239,16 +241,16 @@ static int sfq_codel_change(struct Qdisc *sch, struct nlattr *opt, struct netlin
 	if (tb[TCA_SFQ_CODEL_QUANTUM])
 		q->drr.quantum = nla_get_u32(tb[TCA_SFQ_CODEL_QUANTUM]);
 	if (tb[TCA_SFQ_CODEL_TARGET])
-		q->codel.target = us_to_codel(nla_get_u32(tb[TCA_SFQ_CODEL_TARGET]));
+		q->codel.target = sfq_codel_time(nla_get_u32(tb[TCA_SFQ_CODEL_TARGET]));
 	if (tb[TCA_SFQ_CODEL_INTERVAL])
-		q->codel.interval = us_to_codel(nla_get_u32(tb[TCA_SFQ_CODEL_INTERVAL]));
+		q->codel.interval = sfq_codel_time(nla_get_u32(tb[TCA_SFQ_CODEL_INTERVAL]));
 	if (tb[TCA_SFQ_CODEL_ECN])
 		q->codel.ecn = nla_get_u32(tb[TCA_SFQ_CODEL_ECN]);
 	sch_tree_unlock(sch);
 	return 0;
 }
 
-static void forget(struct sfq_codel_sched *q)
+static void sfq_codel_forget(struct sfq_codel_sched *q)
 {
 	u32 i;
 
@@ -283,13 +285,13 @@ static int sfq_codel_init(struct Qdisc *sch, struct nlattr *opt, struct netlink_
 	q->queues = kvcalloc(q->flows, sizeof(*q->queues), GFP_KERNEL);
 	if (!q->queues)
 		return -ENOMEM;
-	forget(q);
+	sfq_codel_forget(q);
 	return 0;
 }
 
 static void sfq_codel_reset(struct Qdisc *sch)
 {
-	forget(qdisc_priv(sch));
+	sfq_codel_forget(qdisc_priv(sch));
 }
 
 static void sfq_codel_destroy(struct Qdisc *sch)
@@ -360,5 +362,7 @@ module_init(sfq_codel_module_init);
 module_exit(sfq_codel_module_exit);
 
 MODULE_DESCRIPTION("Stochastic fair queueing with CoDel on each queue");
+MODULE_AUTHOR("Sandglass");
+MODULE_VERSION(SANDGLASS_VERSION);
 MODULE_LICENSE("GPL");
 MODULE_ALIAS("net-sch-sfq_codel");

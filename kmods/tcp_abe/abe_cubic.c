@@ -63,14 +63,14 @@ struct abe_cubic {
 	bool	found;
 };
 
-static u32 now_us(const struct sock *sk)
+static u32 abe_cubic_now_us(const struct sock *sk)
 {
 	return tcp_sk(sk)->tcp_mstamp;
 }
 
-static void start_round(const struct sock *sk, struct abe_cubic *ca)
+static void abe_cubic_start_round(const struct sock *sk, struct abe_cubic *ca)
 {
-	ca->round_start = now_us(sk);
+	ca->round_start = abe_cubic_now_us(sk);
 	ca->train = ca->round_start;
 	ca->round_end = tcp_sk(sk)->snd_nxt;
 	ca->round_rtt = U32_MAX;
@@ -83,7 +83,7 @@ static void abe_cubic_init(struct sock *sk)
 
 	BUILD_BUG_ON(sizeof(*ca) > ICSK_CA_PRIV_SIZE);
 	memset(ca, 0, sizeof(*ca));
-	start_round(sk, ca);
+	abe_cubic_start_round(sk, ca);
 }
 
 static void abe_cubic_in_ack_event(struct sock *sk, u32 flags)
@@ -133,7 +133,7 @@ static void abe_cubic_cwnd_event(struct sock *sk, enum tcp_ca_event event)
 }
 #endif
 
-static void start_epoch(struct abe_cubic *ca, u32 cwnd, u32 acked)
+static void abe_cubic_start_epoch(struct abe_cubic *ca, u32 cwnd, u32 acked)
 {
 	ca->epoch = tcp_jiffies32;
 	ca->acked = acked;
@@ -143,7 +143,7 @@ static void start_epoch(struct abe_cubic *ca, u32 cwnd, u32 acked)
 }
 
 /* The cubic function one round trip ahead. */
-static void follow_cubic(struct abe_cubic *ca, u32 cwnd)
+static void abe_cubic_follow_cubic(struct abe_cubic *ca, u32 cwnd)
 {
 	u64 time = (s32)(tcp_jiffies32 - ca->epoch);
 
@@ -156,7 +156,7 @@ static void follow_cubic(struct abe_cubic *ca, u32 cwnd)
 }
 
 /* Grow as fast as Reno would, where that is faster. */
-static void follow_reno(struct abe_cubic *ca, u32 cwnd, u32 factor)
+static void abe_cubic_follow_reno(struct abe_cubic *ca, u32 cwnd, u32 factor)
 {
 	u32 each = cubic_reno_interval(cwnd, factor);
 	u32 steps = ca->acked ? (ca->acked - 1) / each : 0;
@@ -167,7 +167,7 @@ static void follow_reno(struct abe_cubic *ca, u32 cwnd, u32 factor)
 		ca->interval = min(ca->interval, cwnd / (ca->reno_cwnd - cwnd));
 }
 
-static void update_interval(struct abe_cubic *ca, u32 cwnd, u32 acked, u32 factor)
+static void abe_cubic_update_interval(struct abe_cubic *ca, u32 cwnd, u32 acked, u32 factor)
 {
 	ca->acked += acked;
 	if (ca->seen_cwnd == cwnd && (s32)(tcp_jiffies32 - ca->seen) <= HZ / 32)
@@ -177,10 +177,10 @@ static void update_interval(struct abe_cubic *ca, u32 cwnd, u32 acked, u32 facto
 		ca->seen_cwnd = cwnd;
 		ca->seen = tcp_jiffies32;
 		if (!ca->epoch)
-			start_epoch(ca, cwnd, acked);
-		follow_cubic(ca, cwnd);
+			abe_cubic_start_epoch(ca, cwnd, acked);
+		abe_cubic_follow_cubic(ca, cwnd);
 	}
-	follow_reno(ca, cwnd, factor);
+	abe_cubic_follow_reno(ca, cwnd, factor);
 	/* At most half as much again in a round trip. */
 	ca->interval = max(ca->interval, 2U);
 }
@@ -197,7 +197,7 @@ static void abe_cubic_cong_avoid(struct sock *sk, u32 ack, u32 acked)
 		if (!acked)
 			return;
 	}
-	update_interval(ca, tcp_snd_cwnd(tp), acked, abe_beta(sk, ABE_CUBIC, ABE_LOSS));
+	abe_cubic_update_interval(ca, tcp_snd_cwnd(tp), acked, abe_beta(sk, ABE_CUBIC, ABE_LOSS));
 	tcp_cong_avoid_ai(tp, ca->interval, acked);
 }
 
@@ -206,7 +206,7 @@ static void abe_cubic_cong_avoid(struct sock *sk, u32 ack, u32 acked)
  * packets take, two in the sender and two in the receiver. Not more than 1 ms
  * is forgiven.
  */
-static u32 offload_delay_us(const struct sock *sk)
+static u32 abe_cubic_offload_delay_us(const struct sock *sk)
 {
 	unsigned long rate = READ_ONCE(sk->sk_pacing_rate);
 
@@ -217,10 +217,10 @@ static u32 offload_delay_us(const struct sock *sk)
 }
 
 /* A train of ACKs longer than half a round trip fills the path. */
-static bool train_is_long(const struct sock *sk, struct abe_cubic *ca)
+static bool abe_cubic_train_is_long(const struct sock *sk, struct abe_cubic *ca)
 {
-	u32 threshold = ca->min_rtt + offload_delay_us(sk);
-	u32 now = now_us(sk);
+	u32 threshold = ca->min_rtt + abe_cubic_offload_delay_us(sk);
+	u32 now = abe_cubic_now_us(sk);
 
 	if ((s32)(now - ca->train) > HYSTART_TRAIN_GAP_US)
 		return false;
@@ -232,7 +232,7 @@ static bool train_is_long(const struct sock *sk, struct abe_cubic *ca)
 }
 
 /* A round trip longer by an eighth means a queue. */
-static bool delay_grew(struct abe_cubic *ca, u32 rtt)
+static bool abe_cubic_delay_grew(struct abe_cubic *ca, u32 rtt)
 {
 	ca->round_rtt = min(ca->round_rtt, rtt);
 	if (ca->samples < HYSTART_MIN_SAMPLES) {
@@ -243,7 +243,7 @@ static bool delay_grew(struct abe_cubic *ca, u32 rtt)
 						   HYSTART_DELAY_MAX_US);
 }
 
-static void end_slow_start(struct sock *sk, struct abe_cubic *ca, int detected, int cwnd)
+static void abe_cubic_end_slow_start(struct sock *sk, struct abe_cubic *ca, int detected, int cwnd)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
 
@@ -253,20 +253,20 @@ static void end_slow_start(struct sock *sk, struct abe_cubic *ca, int detected, 
 	WRITE_ONCE(tp->snd_ssthresh, tcp_snd_cwnd(tp));
 }
 
-static void hystart(struct sock *sk, struct abe_cubic *ca, u32 rtt)
+static void abe_cubic_hystart(struct sock *sk, struct abe_cubic *ca, u32 rtt)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
 
 	if (after(tp->snd_una, ca->round_end))
-		start_round(sk, ca);
+		abe_cubic_start_round(sk, ca);
 	if (tcp_snd_cwnd(tp) < HYSTART_LOW_WINDOW)
 		return;
-	if (train_is_long(sk, ca))
-		end_slow_start(sk, ca, LINUX_MIB_TCPHYSTARTTRAINDETECT,
-			       LINUX_MIB_TCPHYSTARTTRAINCWND);
-	if (delay_grew(ca, rtt))
-		end_slow_start(sk, ca, LINUX_MIB_TCPHYSTARTDELAYDETECT,
-			       LINUX_MIB_TCPHYSTARTDELAYCWND);
+	if (abe_cubic_train_is_long(sk, ca))
+		abe_cubic_end_slow_start(sk, ca, LINUX_MIB_TCPHYSTARTTRAINDETECT,
+					 LINUX_MIB_TCPHYSTARTTRAINCWND);
+	if (abe_cubic_delay_grew(ca, rtt))
+		abe_cubic_end_slow_start(sk, ca, LINUX_MIB_TCPHYSTARTDELAYDETECT,
+					 LINUX_MIB_TCPHYSTARTDELAYCWND);
 }
 
 static void abe_cubic_pkts_acked(struct sock *sk, const struct ack_sample *sample)
@@ -283,7 +283,7 @@ static void abe_cubic_pkts_acked(struct sock *sk, const struct ack_sample *sampl
 	if (!ca->min_rtt || rtt < ca->min_rtt)
 		ca->min_rtt = rtt;
 	if (!ca->found && tcp_in_slow_start(tcp_sk(sk)))
-		hystart(sk, ca, rtt);
+		abe_cubic_hystart(sk, ca, rtt);
 }
 
 struct tcp_congestion_ops abe_cubic __read_mostly = {

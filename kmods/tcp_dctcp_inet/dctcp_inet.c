@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * dctcp_inet - DCTCP with the changes for its use in the Internet
+ * dctcp_inet - DCTCP with the changes for its dctcp_inet_use in the Internet
  *
  * M. Kuehlewind, D. P. Wagner, J. M. Reyes Espinosa, B. Briscoe: "Using Data
  * Center TCP (DCTCP) in the Internet", 2014, section III. What it changes in
@@ -24,6 +24,8 @@
 #include <linux/module.h>
 #include <net/tcp.h>
 
+#include "../compat.h"
+#include "../dctcp.h"
 #include "arithmetic.h"
 #include "settings.h"
 
@@ -35,8 +37,7 @@
  * @window_end:	sequence number that ends the round trip for alpha
  * @cwnd_cnt:	the socket's count of linear increase; Linux resets its own
  *		when CWR begins
- * @rcv_nxt:	what the receiver expected before the packet that came last
- * @ce:		whether that packet was marked
+ * @receiver:	this end as a receiver
  * @ece:	whether the ACK in work carries ECN-Echo
  * @in_order:	whether it acknowledges data, not by SACK alone
  */
@@ -46,8 +47,7 @@ struct dctcp_inet {
 	u32	delivered_ce;
 	u32	window_end;
 	u32	cwnd_cnt;
-	u32	rcv_nxt;
-	bool	ce;
+	struct dctcp_receiver receiver;
 	bool	ece;
 	bool	in_order;
 };
@@ -56,21 +56,12 @@ static struct tcp_congestion_ops dctcp_inet;
 static struct tcp_congestion_ops dctcp_inet_cwr;
 static struct tcp_congestion_ops dctcp_inet_reno;
 
-static void use(struct sock *sk, const struct tcp_congestion_ops *ops)
+static void dctcp_inet_use(struct sock *sk, const struct tcp_congestion_ops *ops)
 {
 	WRITE_ONCE(inet_csk(sk)->icsk_ca_ops, ops);
 }
 
-static bool has_ecn(const struct tcp_sock *tp)
-{
-#ifdef HAVE_ECN_MODE
-	return tcp_ecn_mode_any(tp);
-#else
-	return tp->ecn_flags & TCP_ECN_OK;
-#endif
-}
-
-static void start_window(const struct tcp_sock *tp, struct dctcp_inet *ca)
+static void dctcp_inet_start_window(const struct tcp_sock *tp, struct dctcp_inet *ca)
 {
 	ca->delivered = tp->delivered;
 	ca->delivered_ce = tp->delivered_ce;
@@ -84,15 +75,15 @@ static void dctcp_inet_init(struct sock *sk)
 	struct dctcp_inet *ca = inet_csk_ca(sk);
 
 	BUILD_BUG_ON(sizeof(*ca) > ICSK_CA_PRIV_SIZE);
-	if (!has_ecn(tp) && sk->sk_state != TCP_LISTEN && sk->sk_state != TCP_CLOSE) {
+	if (!dctcp_has_ecn(tp) && sk->sk_state != TCP_LISTEN && sk->sk_state != TCP_CLOSE) {
 		/* The flags ask for ECT; Linux takes that back for what has no such flag. */
-		use(sk, &dctcp_inet_reno);
+		dctcp_inet_use(sk, &dctcp_inet_reno);
 		return;
 	}
 	memset(ca, 0, sizeof(*ca));
 	ca->alpha = READ_ONCE(set->alpha_start) << (DCTCP_INET_BITS - 10);
-	ca->rcv_nxt = tp->rcv_nxt;
-	start_window(tp, ca);
+	dctcp_receiver_init(sk, &ca->receiver);
+	dctcp_inet_start_window(tp, ca);
 }
 
 static void dctcp_inet_in_ack_event(struct sock *sk, u32 flags)
@@ -119,7 +110,7 @@ static void dctcp_inet_pkts_acked(struct sock *sk, const struct ack_sample *samp
 					    tp->delivered_ce - ca->delivered_ce,
 					    READ_ONCE(set->alpha_bits),
 					    READ_ONCE(set->shift_g)));
-	start_window(tp, ca);
+	dctcp_inet_start_window(tp, ca);
 }
 
 static void dctcp_inet_cong_avoid(struct sock *sk, u32 ack, u32 acked)
@@ -130,7 +121,7 @@ static void dctcp_inet_cong_avoid(struct sock *sk, u32 ack, u32 acked)
 	ca->cwnd_cnt = tcp_sk(sk)->snd_cwnd_cnt;
 }
 
-static void set_window(struct tcp_sock *tp, u32 cwnd)
+static void dctcp_inet_set_window(struct tcp_sock *tp, u32 cwnd)
 {
 	tcp_snd_cwnd_set(tp, cwnd);
 	WRITE_ONCE(tp->snd_ssthresh, max(cwnd, DCTCP_INET_MIN_WINDOW));
@@ -138,7 +129,7 @@ static void set_window(struct tcp_sock *tp, u32 cwnd)
 }
 
 /* Returns whether that is less than the window was. */
-static bool reduce(struct sock *sk)
+static bool dctcp_inet_reduce(struct sock *sk)
 {
 	struct dctcp_inet *ca = inet_csk_ca(sk);
 	struct tcp_sock *tp = tcp_sk(sk);
@@ -147,27 +138,27 @@ static bool reduce(struct sock *sk)
 
 	if (window >= tcp_snd_cwnd(tp))
 		return false;
-	set_window(tp, window);
+	dctcp_inet_set_window(tp, window);
 	tp->snd_cwnd_cnt = 0;
 	ca->cwnd_cnt = 0;
 	return true;
 }
 
-static void start_cwr(struct sock *sk)
+static void dctcp_inet_start_cwr(struct sock *sk)
 {
 	struct dctcp_inet *ca = inet_csk_ca(sk);
 	struct tcp_sock *tp = tcp_sk(sk);
 
-	use(sk, &dctcp_inet_cwr);
-	if (reduce(sk))
+	dctcp_inet_use(sk, &dctcp_inet_cwr);
+	if (dctcp_inet_reduce(sk))
 		return;
 	/* Slow start ends with the first mark, however small alpha is. */
-	set_window(tp, tcp_snd_cwnd(tp));
+	dctcp_inet_set_window(tp, tcp_snd_cwnd(tp));
 	tp->snd_cwnd_cnt = ca->cwnd_cnt;
 }
 
 /* What Linux does for a loss, except in CWR, where it counts on a window that is reduced. */
-static void start_recovery(struct sock *sk)
+static void dctcp_inet_start_recovery(struct sock *sk)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
 
@@ -179,13 +170,13 @@ static void start_recovery(struct sock *sk)
 	WRITE_ONCE(tp->snd_ssthresh, tcp_reno_ssthresh(sk));
 }
 
-static void end_cwr(struct sock *sk, u8 state)
+static void dctcp_inet_end_cwr(struct sock *sk, u8 state)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
 
-	use(sk, &dctcp_inet);
+	dctcp_inet_use(sk, &dctcp_inet);
 	if (state == TCP_CA_Recovery) {
-		start_recovery(sk);
+		dctcp_inet_start_recovery(sk);
 	} else if (state == TCP_CA_Loss) {
 		/*
 		 * Within the marked window Linux does not halve, and the
@@ -197,7 +188,7 @@ static void end_cwr(struct sock *sk, u8 state)
 	} else if (!after(tp->snd_una, tp->high_seq) && inet_csk(sk)->icsk_ca_initialized) {
 		/* CWR that ends with the ACK that began it: a probe has repaired a loss. */
 		tcp_snd_cwnd_set(tp, tp->prior_cwnd);
-		set_window(tp, tcp_reno_ssthresh(sk));
+		dctcp_inet_set_window(tp, tcp_reno_ssthresh(sk));
 	}
 }
 
@@ -206,15 +197,15 @@ static void dctcp_inet_set_state(struct sock *sk, u8 state)
 	struct dctcp_inet *ca = inet_csk_ca(sk);
 
 	if (state == TCP_CA_CWR)
-		start_cwr(sk);
+		dctcp_inet_start_cwr(sk);
 	else if (inet_csk(sk)->icsk_ca_state == TCP_CA_CWR)
-		end_cwr(sk, state);
+		dctcp_inet_end_cwr(sk, state);
 	if (state == TCP_CA_Recovery || state == TCP_CA_Loss)
 		ca->cwnd_cnt = 0;
 }
 
 /* As Linux decides in its other states. */
-static bool may_grow(const struct sock *sk, const struct rate_sample *sample)
+static bool dctcp_inet_may_grow(const struct sock *sk, const struct rate_sample *sample)
 {
 	const struct dctcp_inet *ca = inet_csk_ca(sk);
 
@@ -224,7 +215,7 @@ static bool may_grow(const struct sock *sk, const struct rate_sample *sample)
 }
 
 /* As Linux does without ->cong_control(), in congestion avoidance. */
-static void update_pacing_rate(struct sock *sk)
+static void dctcp_inet_update_pacing_rate(struct sock *sk)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
 	u64 rate = (u64)tp->mss_cache * (USEC_PER_SEC / 100 << 3);
@@ -236,89 +227,43 @@ static void update_pacing_rate(struct sock *sk)
 	WRITE_ONCE(sk->sk_pacing_rate, min_t(u64, rate, READ_ONCE(sk->sk_max_pacing_rate)));
 }
 
-static void control_in_cwr(struct sock *sk, const struct rate_sample *sample)
+static void dctcp_inet_control_in_cwr(struct sock *sk, const struct rate_sample *sample)
 {
 	const struct dctcp_inet *ca = inet_csk_ca(sk);
 	struct tcp_sock *tp = tcp_sk(sk);
 
 	if (ca->ece) {
-		reduce(sk);
-	} else if (may_grow(sk, sample)) {
+		dctcp_inet_reduce(sk);
+	} else if (dctcp_inet_may_grow(sk, sample)) {
 		dctcp_inet_cong_avoid(sk, tp->snd_una, sample->acked_sacked);
 		tp->snd_cwnd_stamp = tcp_jiffies32;
 	}
-	update_pacing_rate(sk);
+	dctcp_inet_update_pacing_rate(sk);
 	/* CWR stays until something new is acknowledged; an idle time may come before. */
 	if (!tp->packets_out)
-		use(sk, &dctcp_inet);
+		dctcp_inet_use(sk, &dctcp_inet);
 }
 
-#ifdef HAVE_CONG_CONTROL_ACK
-static void dctcp_inet_cong_control(struct sock *sk, u32 ack, int flag,
-				    const struct rate_sample *sample)
+static void dctcp_inet_cong_control(CONG_CONTROL_PARAMETERS)
 {
-	control_in_cwr(sk, sample);
+	dctcp_inet_control_in_cwr(sk, sample);
 }
-#else
-static void dctcp_inet_cong_control(struct sock *sk, const struct rate_sample *sample)
-{
-	control_in_cwr(sk, sample);
-}
-#endif
 
 static void dctcp_inet_tx_start(struct sock *sk)
 {
 	if (inet_csk(sk)->icsk_ca_state == TCP_CA_CWR)
-		use(sk, &dctcp_inet_cwr);
-}
-
-static void set_echo(struct tcp_sock *tp, bool ce)
-{
-	if (ce)
-		tp->ecn_flags |= TCP_ECN_DEMAND_CWR;
-	else
-		tp->ecn_flags &= ~TCP_ECN_DEMAND_CWR;
-}
-
-/* The receiver's side, RFC 8257, 3.2: an ACK stands for packets that are all marked or none. */
-static void receive(struct sock *sk, bool ce)
-{
-	struct dctcp_inet *ca = inet_csk_ca(sk);
-	struct tcp_sock *tp = tcp_sk(sk);
-
-	if (ca->ce != ce) {
-		if (inet_csk(sk)->icsk_ack.pending & ICSK_ACK_TIMER) {
-			set_echo(tp, ca->ce);
-#ifdef HAVE_SEND_ACK_FLAGS
-			__tcp_send_ack(sk, ca->rcv_nxt, 0);
-#else
-			__tcp_send_ack(sk, ca->rcv_nxt);
-#endif
-		}
-		inet_csk(sk)->icsk_ack.pending |= ICSK_ACK_NOW;
-	}
-	ca->rcv_nxt = tp->rcv_nxt;
-	ca->ce = ce;
-	set_echo(tp, ce);
+		dctcp_inet_use(sk, &dctcp_inet_cwr);
 }
 
 static void dctcp_inet_cwnd_event(struct sock *sk, enum tcp_ca_event event)
 {
-	switch (event) {
-	case CA_EVENT_ECN_IS_CE:
-		receive(sk, true);
-		break;
-	case CA_EVENT_ECN_NO_CE:
-		receive(sk, false);
-		break;
+	struct dctcp_inet *ca = inet_csk_ca(sk);
+
+	dctcp_receive(sk, &ca->receiver, event);
 #ifndef HAVE_CWND_EVENT_TX_START
-	case CA_EVENT_TX_START:
+	if (event == CA_EVENT_TX_START)
 		dctcp_inet_tx_start(sk);
-		break;
 #endif
-	default:
-		break;
-	}
 }
 
 /* For ss(8), as mainline's dctcp; alpha is in 2^-30. */
@@ -332,7 +277,7 @@ static size_t dctcp_inet_get_info(struct sock *sk, u32 ext, int *attr, union tcp
 	*attr = INET_DIAG_DCTCPINFO;
 	info->dctcp = (struct tcp_dctcp_info) {
 		.dctcp_enabled	= 1,
-		.dctcp_ce_state	= ca->ce,
+		.dctcp_ce_state	= ca->receiver.ce,
 		.dctcp_alpha	= READ_ONCE(ca->alpha),
 		.dctcp_ab_ecn	= tp->mss_cache * (tp->delivered_ce - ca->delivered_ce),
 		.dctcp_ab_tot	= tp->mss_cache * (tp->delivered - ca->delivered),
@@ -391,5 +336,7 @@ static void __exit dctcp_inet_unregister(void)
 module_init(dctcp_inet_register);
 module_exit(dctcp_inet_unregister);
 
+MODULE_DESCRIPTION("DCTCP with the changes for its dctcp_inet_use in the Internet");
+MODULE_AUTHOR("Sandglass");
+MODULE_VERSION(SANDGLASS_VERSION);
 MODULE_LICENSE("GPL");
-MODULE_DESCRIPTION("DCTCP with the changes for its use in the Internet");

@@ -18,14 +18,14 @@
 #include "lsaimd.h"
 
 /* S_s, at least one segment, since the kernel takes 0 for an error. */
-static u32 threshold_segments(const struct lsaimd *ca, u32 mss)
+static u32 lsaimd_threshold_segments(const struct lsaimd *ca, u32 mss)
 {
 	if (ca->threshold == LSAIMD_CEILING)
 		return TCP_INFINITE_SSTHRESH;
 	return max(lsaimd_segments(ca->threshold, mss), 1U);
 }
 
-static void set_window(struct sock *sk, u64 window, u64 threshold)
+static void lsaimd_set_window(struct sock *sk, u64 window, u64 threshold)
 {
 	struct lsaimd *ca = inet_csk_ca(sk);
 
@@ -38,7 +38,7 @@ static void set_window(struct sock *sk, u64 window, u64 threshold)
  * One segment at a time while segments wait: a packet for segmentation would
  * leave at once what the pace is to spread.
  */
-static void set_segmentation(struct sock *sk, bool waits)
+static void lsaimd_set_segmentation(struct sock *sk, bool waits)
 {
 	struct lsaimd *ca = inet_csk_ca(sk);
 
@@ -51,7 +51,7 @@ static void set_segmentation(struct sock *sk, bool waits)
 	}
 }
 
-static void set_pace(struct sock *sk)
+static void lsaimd_set_pace(struct sock *sk)
 {
 	const struct net *net = sock_net(sk);
 	const struct tcp_sock *tp = tcp_sk(sk);
@@ -60,7 +60,7 @@ static void set_pace(struct sock *sk)
 	u32 percent = 100;
 	u64 rate;
 
-	set_segmentation(sk, waits);
+	lsaimd_set_segmentation(sk, waits);
 	if (!ca->srtt)
 		return;
 	if (!waits)
@@ -73,13 +73,13 @@ static void set_pace(struct sock *sk)
 }
 
 /* The handshake's own ACKs and timeouts come before ->init(), those of a new child without SMSS. */
-static bool has_begun(const struct lsaimd *ca)
+static bool lsaimd_has_begun(const struct lsaimd *ca)
 {
 	return ca->window;
 }
 
 /* What the window could use: the rest is not known to fit into the network. */
-static u64 flight_of(const struct sock *sk)
+static u64 lsaimd_flight_of(const struct sock *sk)
 {
 	const struct lsaimd *ca = inet_csk_ca(sk);
 	const struct tcp_sock *tp = tcp_sk(sk);
@@ -104,14 +104,14 @@ void lsaimd_init(struct sock *sk)
 	memset(ca, 0, sizeof(*ca));
 	if (tp->snd_ssthresh < TCP_INFINITE_SSTHRESH)
 		threshold = lsaimd_window(tp->snd_ssthresh, tp->mss_cache);
-	set_window(sk, lsaimd_window(tcp_snd_cwnd(tp), tp->mss_cache), threshold);
+	lsaimd_set_window(sk, lsaimd_window(tcp_snd_cwnd(tp), tp->mss_cache), threshold);
 	ca->flight = LSAIMD_CEILING;
 	ca->alpha = LSAIMD_ALPHA_ONE;
 	ca->srtt = tp->srtt_us;
 	ca->limited = true;
-	ca->seen = tp->rcv_nxt;
+	dctcp_receiver_init(sk, &ca->receiver);
 	cmpxchg(&sk->sk_pacing_status, SK_PACING_NONE, SK_PACING_NEEDED);
-	set_pace(sk);
+	lsaimd_set_pace(sk);
 }
 
 /**
@@ -120,7 +120,7 @@ void lsaimd_init(struct sock *sk)
  */
 void lsaimd_release(struct sock *sk)
 {
-	set_segmentation(sk, false);
+	lsaimd_set_segmentation(sk, false);
 }
 
 /**
@@ -134,16 +134,16 @@ u32 lsaimd_ssthresh(struct sock *sk)
 	struct lsaimd *ca = inet_csk_ca(sk);
 	u64 reduced;
 
-	if (!has_begun(ca))
+	if (!lsaimd_has_begun(ca))
 		return tcp_reno_ssthresh(sk);
 	ca->prior_window = ca->window;
 	ca->prior_threshold = ca->threshold;
-	ca->flight = flight_of(sk);
+	ca->flight = lsaimd_flight_of(sk);
 	ca->prior_pace = READ_ONCE(sk->sk_pacing_rate);
 	reduced = lsaimd_reduced(ca->flight, ca->alpha);
-	set_window(sk, reduced, reduced);
-	set_pace(sk);
-	return threshold_segments(ca, tcp_sk(sk)->mss_cache);
+	lsaimd_set_window(sk, reduced, reduced);
+	lsaimd_set_pace(sk);
+	return lsaimd_threshold_segments(ca, tcp_sk(sk)->mss_cache);
 }
 
 /**
@@ -156,23 +156,23 @@ u32 lsaimd_undo_cwnd(struct sock *sk)
 {
 	struct lsaimd *ca = inet_csk_ca(sk);
 
-	set_window(sk, max(ca->window, ca->prior_window),
-		   max(ca->threshold, ca->prior_threshold));
-	set_pace(sk);
+	lsaimd_set_window(sk, max(ca->window, ca->prior_window),
+			  max(ca->threshold, ca->prior_threshold));
+	lsaimd_set_pace(sk);
 	return max_t(u32, lsaimd_segments(ca->window, tcp_sk(sk)->mss_cache), LSAIMD_DELTA);
 }
 
 /* A loss halves, also where marks ask for less, in all once per round trip. */
-static void halve(struct sock *sk)
+static void lsaimd_halve(struct sock *sk)
 {
 	struct lsaimd *ca = inet_csk_ca(sk);
 	u64 halved = lsaimd_reduced(ca->flight, LSAIMD_ALPHA_ONE);
 
 	if (halved >= ca->threshold)
 		return;
-	set_window(sk, min(ca->window, halved), halved);
-	set_pace(sk);
-	tcp_sk(sk)->snd_ssthresh = threshold_segments(ca, tcp_sk(sk)->mss_cache);
+	lsaimd_set_window(sk, min(ca->window, halved), halved);
+	lsaimd_set_pace(sk);
+	tcp_sk(sk)->snd_ssthresh = lsaimd_threshold_segments(ca, tcp_sk(sk)->mss_cache);
 }
 
 /*
@@ -180,7 +180,7 @@ static void halve(struct sock *sk)
  * so that one segment may be sent. By that it differs from a smaller path MTU,
  * which enters the same state and asks for no smaller window.
  */
-static bool timed_out(const struct sock *sk)
+static bool lsaimd_timed_out(const struct sock *sk)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
 
@@ -198,21 +198,21 @@ void lsaimd_set_state(struct sock *sk, u8 state)
 {
 	struct lsaimd *ca = inet_csk_ca(sk);
 
-	if (!has_begun(ca))
+	if (!lsaimd_has_begun(ca))
 		return;
 	if (state == TCP_CA_Recovery) {
-		halve(sk);
-	} else if (state == TCP_CA_Loss && timed_out(sk)) {
-		halve(sk);
-		set_window(sk, min(ca->threshold, lsaimd_window(1, tcp_sk(sk)->mss_cache)),
-			   ca->threshold);
-		set_pace(sk);
+		lsaimd_halve(sk);
+	} else if (state == TCP_CA_Loss && lsaimd_timed_out(sk)) {
+		lsaimd_halve(sk);
+		lsaimd_set_window(sk, min(ca->threshold, lsaimd_window(1, tcp_sk(sk)->mss_cache)),
+				  ca->threshold);
+		lsaimd_set_pace(sk);
 		ca->prior_pace = 0;	/* what is sent now sets the next wait */
 	}
 }
 
 /* The initial window, of the route or the kernel's, in 1/2^24 byte. */
-static u64 restart_window(struct sock *sk)
+static u64 lsaimd_restart_window(struct sock *sk)
 {
 	const struct dst_entry *route = __sk_dst_get(sk);
 	u32 segments = route ? dst_metric(route, RTAX_INITCWND) : 0;
@@ -237,15 +237,15 @@ void lsaimd_tx_start(struct sock *sk)
 	if (!READ_ONCE(sock_net(sk)->ipv4.sysctl_tcp_slow_start_after_idle) ||
 	    idle <= (s32)inet_csk(sk)->icsk_rto)
 		return;
-	restart = restart_window(sk);
+	restart = lsaimd_restart_window(sk);
 	if (ca->window <= restart)
 		return;
 	/* Three quarters are what slow start leads back to (tcp_current_ssthresh()). */
-	set_window(sk, lsaimd_idle(ca->window, restart, idle / inet_csk(sk)->icsk_rto),
-		   ca->threshold == LSAIMD_CEILING ? ca->threshold
-			: max(ca->threshold, ca->window - ca->window / 4));
+	lsaimd_set_window(sk, lsaimd_idle(ca->window, restart, idle / inet_csk(sk)->icsk_rto),
+			  ca->threshold == LSAIMD_CEILING ? ca->threshold
+				: max(ca->threshold, ca->window - ca->window / 4));
 	tcp_snd_cwnd_set(tp, lsaimd_segments(ca->window, tp->mss_cache));
-	set_pace(sk);
+	lsaimd_set_pace(sk);
 }
 
 /**
@@ -274,7 +274,7 @@ size_t lsaimd_get_info(struct sock *sk, u32 ext, int *attr, union tcp_cc_info *i
 	return sizeof(*ours);
 }
 
-static void measure_rtt(struct sock *sk, const struct rate_sample *sample)
+static void lsaimd_measure_rtt(struct sock *sk, const struct rate_sample *sample)
 {
 	struct lsaimd *ca = inet_csk_ca(sk);
 	u32 rtt;
@@ -287,7 +287,7 @@ static void measure_rtt(struct sock *sk, const struct rate_sample *sample)
 }
 
 /* Neither the application nor the receiver sends or takes less than the window. */
-static bool is_limited(const struct sock *sk, const struct rate_sample *sample)
+static bool lsaimd_is_limited(const struct sock *sk, const struct rate_sample *sample)
 {
 	const struct lsaimd *ca = inet_csk_ca(sk);
 	const struct tcp_sock *tp = tcp_sk(sk);
@@ -298,7 +298,7 @@ static bool is_limited(const struct sock *sk, const struct rate_sample *sample)
 }
 
 /* The constants are the namespace's and may change at any time. */
-static void update_increase(struct sock *sk)
+static void lsaimd_update_increase(struct sock *sk)
 {
 	struct lsaimd *ca = inet_csk_ca(sk);
 	struct lsaimd_law law;
@@ -310,7 +310,7 @@ static void update_increase(struct sock *sk)
 	ca->increase = lsaimd_increase(law.c, law.k0, law.k1, ca->threshold);
 }
 
-static void grow(struct sock *sk, u32 acked)
+static void lsaimd_grow(struct sock *sk, u32 acked)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
 	struct lsaimd *ca = inet_csk_ca(sk);
@@ -329,7 +329,7 @@ static void grow(struct sock *sk, u32 acked)
 }
 
 /* Only tells how many segments may be on their way; when, the pace tells. */
-static u32 next_cwnd(struct sock *sk, u32 acked, bool losses)
+static u32 lsaimd_next_cwnd(struct sock *sk, u32 acked, bool losses)
 {
 	const struct lsaimd *ca = inet_csk_ca(sk);
 	struct tcp_sock *tp = tcp_sk(sk);
@@ -352,7 +352,7 @@ static u32 next_cwnd(struct sock *sk, u32 acked, bool losses)
  * The latest segment set the time of the next by the pace that was then; but
  * the wait is to be the one of the window after the ACK.
  */
-static void prolong_wait(struct sock *sk)
+static void lsaimd_prolong_wait(struct sock *sk)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
 	struct lsaimd *ca = inet_csk_ca(sk);
@@ -365,38 +365,28 @@ static void prolong_wait(struct sock *sk)
 						   sk->sk_pacing_rate);
 }
 
-/* The window grows in every state but Recovery; in CWR too, as the thesis asks for. */
-static void take_in(struct sock *sk, const struct rate_sample *sample)
+/**
+ * lsaimd_take_in() - take in an ACK, and set snd_cwnd and the pace
+ * @sk:		the socket
+ * @sample:	what the ACK delivered
+ *
+ * The window grows in every state but Recovery; in CWR too, as the thesis asks for.
+ */
+void lsaimd_take_in(struct sock *sk, const struct rate_sample *sample)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
 	struct lsaimd *ca = inet_csk_ca(sk);
 	u32 acked = sample->acked_sacked;
 
-	if (!has_begun(ca))
+	if (!lsaimd_has_begun(ca))
 		return;
-	measure_rtt(sk, sample);
-	update_increase(sk);
-	ca->limited = is_limited(sk, sample);
+	lsaimd_measure_rtt(sk, sample);
+	lsaimd_update_increase(sk);
+	ca->limited = lsaimd_is_limited(sk, sample);
 	if (acked && ca->limited && inet_csk(sk)->icsk_ca_state != TCP_CA_Recovery)
-		grow(sk, acked);
-	tcp_snd_cwnd_set(tp, clamp(next_cwnd(sk, acked, sample->losses > 0), 1U,
+		lsaimd_grow(sk, acked);
+	tcp_snd_cwnd_set(tp, clamp(lsaimd_next_cwnd(sk, acked, sample->losses > 0), 1U,
 				   tp->snd_cwnd_clamp));
-	set_pace(sk);
-	prolong_wait(sk);
-}
-
-/**
- * lsaimd_cong_control() - take in an ACK, and set snd_cwnd and the pace
- * @sk:		the socket
- * @ack:	unused
- * @flag:	unused
- * @sample:	what the ACK delivered
- */
-#ifdef CONG_CONTROL_TELLS_ACK
-void lsaimd_cong_control(struct sock *sk, u32 ack, int flag, const struct rate_sample *sample)
-#else
-void lsaimd_cong_control(struct sock *sk, const struct rate_sample *sample)
-#endif
-{
-	take_in(sk, sample);
+	lsaimd_set_pace(sk);
+	lsaimd_prolong_wait(sk);
 }

@@ -14,16 +14,7 @@
 
 #include "lsaimd.h"
 
-static bool ecn_negotiated(const struct tcp_sock *tp)
-{
-#ifdef HAVE_ECN_MODE
-	return tcp_ecn_mode_any(tp);
-#else
-	return tp->ecn_flags & TCP_ECN_OK;
-#endif
-}
-
-static void begin_round(struct sock *sk)
+static void lsaimd_dctcp_begin_round(struct sock *sk)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
 	struct lsaimd *ca = inet_csk_ca(sk);
@@ -33,14 +24,14 @@ static void begin_round(struct sock *sk)
 	ca->marked = tp->delivered_ce;
 }
 
-static void dctcp_init(struct sock *sk)
+static void lsaimd_dctcp_init(struct sock *sk)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
 
 	lsaimd_init(sk);
-	if (ecn_negotiated(tp) || sk->sk_state == TCP_LISTEN ||
+	if (dctcp_has_ecn(tp) || sk->sk_state == TCP_LISTEN ||
 	    sk->sk_state == TCP_CLOSE) {
-		begin_round(sk);
+		lsaimd_dctcp_begin_round(sk);
 		return;
 	}
 	WRITE_ONCE(inet_csk(sk)->icsk_ca_ops, &lsaimd_reno);
@@ -48,7 +39,7 @@ static void dctcp_init(struct sock *sk)
 }
 
 /* Before the ACK's own mark is answered. */
-static void dctcp_in_ack_event(struct sock *sk, u32 flags)
+static void lsaimd_dctcp_in_ack_event(struct sock *sk, u32 flags)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
 	struct lsaimd *ca = inet_csk_ca(sk);
@@ -57,70 +48,33 @@ static void dctcp_in_ack_event(struct sock *sk, u32 flags)
 		return;
 	ca->alpha = lsaimd_alpha(ca->alpha, tp->delivered - ca->delivered,
 				 tp->delivered_ce - ca->marked);
-	begin_round(sk);
+	lsaimd_dctcp_begin_round(sk);
 }
 
-static void demand_echo(struct sock *sk, bool ce)
+static void lsaimd_dctcp_cwnd_event(struct sock *sk, enum tcp_ca_event event)
 {
-	struct tcp_sock *tp = tcp_sk(sk);
-
-	if (ce)
-		tp->ecn_flags |= TCP_ECN_DEMAND_CWR;
-	else
-		tp->ecn_flags &= ~TCP_ECN_DEMAND_CWR;
-}
-
-/*
- * The receiver, RFC 8257 section 3.2: an ACK that is being delayed is sent
- * before the state changes, so that it tells of its own packets, and the next
- * one is not delayed.
- */
-static void receive(struct sock *sk, bool ce)
-{
-	struct inet_connection_sock *icsk = inet_csk(sk);
 	struct lsaimd *ca = inet_csk_ca(sk);
 
-	if (ca->ce != ce) {
-		if (icsk->icsk_ack.pending & ICSK_ACK_TIMER) {
-			demand_echo(sk, ca->ce);
-#ifdef SEND_ACK_TAKES_FLAGS
-			__tcp_send_ack(sk, ca->seen, 0);
-#else
-			__tcp_send_ack(sk, ca->seen);
+	dctcp_receive(sk, &ca->receiver, event);
+#ifndef HAVE_CWND_EVENT_TX_START
+	if (event == CA_EVENT_TX_START)
+		lsaimd_tx_start(sk);
 #endif
-		}
-		icsk->icsk_ack.pending |= ICSK_ACK_NOW;
-	}
-	ca->seen = tcp_sk(sk)->rcv_nxt;
-	ca->ce = ce;
-	demand_echo(sk, ce);
 }
 
-static void dctcp_cwnd_event(struct sock *sk, enum tcp_ca_event event)
+static void lsaimd_dctcp_cong_control(CONG_CONTROL_PARAMETERS)
 {
-	switch (event) {
-	case CA_EVENT_ECN_IS_CE:
-	case CA_EVENT_ECN_NO_CE:
-		receive(sk, event == CA_EVENT_ECN_IS_CE);
-		break;
-#ifndef HAVE_CWND_EVENT_TX_START
-	case CA_EVENT_TX_START:
-		lsaimd_tx_start(sk);
-		break;
-#endif
-	default:
-		break;
-	}
+	lsaimd_take_in(sk, sample);
 }
 
 struct tcp_congestion_ops lsaimd_dctcp __read_mostly = {
-	.init		= dctcp_init,
+	.init		= lsaimd_dctcp_init,
 	.release	= lsaimd_release,
-	.in_ack_event	= dctcp_in_ack_event,
+	.in_ack_event	= lsaimd_dctcp_in_ack_event,
 	.ssthresh	= lsaimd_ssthresh,
 	.set_state	= lsaimd_set_state,
-	.cong_control	= lsaimd_cong_control,
-	.cwnd_event	= dctcp_cwnd_event,
+	.cong_control	= lsaimd_dctcp_cong_control,
+	.cwnd_event	= lsaimd_dctcp_cwnd_event,
 #ifdef HAVE_CWND_EVENT_TX_START
 	.cwnd_event_tx_start = lsaimd_tx_start,
 #endif

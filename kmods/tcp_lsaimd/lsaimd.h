@@ -9,6 +9,8 @@
 #include <linux/tcp.h>
 #include <net/tcp.h>
 
+#include "../compat.h"
+#include "../dctcp.h"
 #include "window.h"
 
 /**
@@ -38,11 +40,10 @@ struct lsaimd_law {
  * @round:	sequence number that ends the round trip over which @alpha counts
  * @delivered:	segments delivered when it began
  * @marked:	segments marked when it began
- * @seen:	as a receiver: sequence number up to which data had come
+ * @receiver:	this end as a receiver
  * @gso_segs:	largest packet for segmentation that the socket may send again when
  *		segments do not wait; 0: it may
  * @limited:	whether the window is what limits the sender
- * @ce:		as a receiver: whether the latest packet was marked
  */
 struct lsaimd {
 	u64			window;
@@ -58,10 +59,9 @@ struct lsaimd {
 	u32			round;
 	u32			delivered;
 	u32			marked;
-	u32			seen;
+	struct dctcp_receiver	receiver;
 	u16			gso_segs;
 	bool			limited;
-	bool			ce;
 };
 
 /**
@@ -89,11 +89,7 @@ u32 lsaimd_undo_cwnd(struct sock *sk);
 void lsaimd_tx_start(struct sock *sk);
 void lsaimd_set_state(struct sock *sk, u8 state);
 size_t lsaimd_get_info(struct sock *sk, u32 ext, int *attr, union tcp_cc_info *info);
-#ifdef CONG_CONTROL_TELLS_ACK
-void lsaimd_cong_control(struct sock *sk, u32 ack, int flag, const struct rate_sample *sample);
-#else
-void lsaimd_cong_control(struct sock *sk, const struct rate_sample *sample);
-#endif
+void lsaimd_take_in(struct sock *sk, const struct rate_sample *sample);
 
 extern struct tcp_congestion_ops lsaimd_reno;
 extern struct tcp_congestion_ops lsaimd_dctcp;

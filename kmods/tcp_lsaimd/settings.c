@@ -13,63 +13,50 @@
  * between them the second begins to hold is ours: at the geometric mean.
  */
 #include <linux/module.h>
-#include <linux/sysctl.h>
 #include <net/net_namespace.h>
-#include <net/netns/generic.h>
 
+#include "../compat.h"
+#include "../settings.h"
 #include "lsaimd.h"
 
-#define LARGE_SMSS	3600	/* sqrt(1448 * 8948) */
+#define LSAIMD_LARGE_SMSS	3600	/* sqrt(1448 * 8948) */
 
 /* Small segments and large ones. */
-#define SIZES		2
-
-enum setting {
-	SETTING_C,
-	SETTING_K0,
-	SETTING_K1,
-	SETTINGS,
-};
-
-/* Since Linux 6.6 the length is given; before, an empty entry ends a table. */
-#ifdef register_net_sysctl
-#define TABLE_SIZE	SETTINGS
-#else
-#define TABLE_SIZE	(SETTINGS + 1)
-#endif
+#define LSAIMD_SIZES		2
 
 /**
- * struct lsaimd_net - what a network namespace has of its own
- * @value:	the settings, by size of segments
- * @table:	which files they are
- * @header:	of the registered table
+ * struct lsaimd_settings - net.ipv4.tcp_lsaimd.* of a network namespace
+ * @c:	C, in 1/128
+ * @k0:	k0 in bytes, by size of segments
+ * @k1:	k1 in bytes, by size of segments
  */
-struct lsaimd_net {
-	int			value[SETTINGS][SIZES];
-	struct ctl_table	table[TABLE_SIZE];
-	struct ctl_table_header	*header;
+struct lsaimd_settings {
+	int	c;
+	int	k0[LSAIMD_SIZES];
+	int	k1[LSAIMD_SIZES];
 };
 
-static unsigned int lsaimd_net_id __read_mostly;
-
-/**
- * struct description - of a setting
- * @name:	of its file
- * @values:	how many numbers the file has
- * @most:	what each is at most; the least is 1
- * @normal:	what each is at first
- */
-struct description {
-	const char	*name;
-	int		values;
-	int		most;
-	int		normal[SIZES];
+static struct lsaimd_settings lsaimd_defaults = {
+	.c	= LSAIMD_C_ONE,
+	.k0	= { 256, 1024 },
+	.k1	= { 512, 2048 },
 };
 
-static const struct description descriptions[SETTINGS] = {
-	[SETTING_C]	= { "c", 1, LSAIMD_C_ONE, { LSAIMD_C_ONE } },
-	[SETTING_K0]	= { "k0", SIZES, U16_MAX, { 256, 1024 } },
-	[SETTING_K1]	= { "k1", SIZES, U16_MAX, { 512, 2048 } },
+static int lsaimd_most_c = LSAIMD_C_ONE;
+static int lsaimd_most_k = U16_MAX;
+
+static const struct ctl_table lsaimd_files[] = {
+	SETTING("c", lsaimd_defaults.c, SYSCTL_ONE, &lsaimd_most_c),
+	SETTING("k0", lsaimd_defaults.k0, SYSCTL_ONE, &lsaimd_most_k),
+	SETTING("k1", lsaimd_defaults.k1, SYSCTL_ONE, &lsaimd_most_k),
+};
+
+static const struct settings lsaimd_settings = {
+	.path		= "net/ipv4/tcp_lsaimd",
+	.files		= lsaimd_files,
+	.n_files	= ARRAY_SIZE(lsaimd_files),
+	.defaults	= &lsaimd_defaults,
+	.size		= sizeof(lsaimd_defaults),
 };
 
 /**
@@ -79,56 +66,19 @@ static const struct description descriptions[SETTINGS] = {
  */
 void lsaimd_law(const struct sock *sk, struct lsaimd_law *law)
 {
-	const struct lsaimd_net *own = net_generic(sock_net(sk), lsaimd_net_id);
-	int size = tcp_sk(sk)->mss_cache >= LARGE_SMSS;
+	const struct lsaimd_settings *own = settings_of(sock_net(sk));
+	int size = tcp_sk(sk)->mss_cache >= LSAIMD_LARGE_SMSS;
 
-	law->c = READ_ONCE(own->value[SETTING_C][0]);
-	law->k0 = READ_ONCE(own->value[SETTING_K0][size]);
-	law->k1 = READ_ONCE(own->value[SETTING_K1][size]);
+	law->c = READ_ONCE(own->c);
+	law->k0 = READ_ONCE(own->k0[size]);
+	law->k1 = READ_ONCE(own->k1[size]);
 }
-
-static int __net_init lsaimd_net_init(struct net *net)
-{
-	struct lsaimd_net *own = net_generic(net, lsaimd_net_id);
-	unsigned int i;
-
-	for (i = 0; i < SETTINGS; i++) {
-		const struct description *d = &descriptions[i];
-
-		memcpy(own->value[i], d->normal, sizeof(d->normal));
-		own->table[i] = (struct ctl_table) {
-			.procname	= d->name,
-			.data		= own->value[i],
-			.maxlen		= d->values * sizeof(int),
-			.mode		= 0644,
-			.proc_handler	= proc_dointvec_minmax,
-			.extra1		= SYSCTL_ONE,
-			.extra2		= (void *)&d->most,
-		};
-	}
-	own->header = register_net_sysctl(net, "net/ipv4/tcp_lsaimd", own->table);
-	return own->header ? 0 : -ENOMEM;
-}
-
-static void __net_exit lsaimd_net_exit(struct net *net)
-{
-	struct lsaimd_net *own = net_generic(net, lsaimd_net_id);
-
-	unregister_net_sysctl_table(own->header);
-}
-
-static struct pernet_operations lsaimd_net_ops = {
-	.init	= lsaimd_net_init,
-	.exit	= lsaimd_net_exit,
-	.id	= &lsaimd_net_id,
-	.size	= sizeof(struct lsaimd_net),
-};
 
 static int __init lsaimd_register(void)
 {
 	int ret;
 
-	ret = register_pernet_subsys(&lsaimd_net_ops);
+	ret = settings_register(&lsaimd_settings);
 	if (ret)
 		return ret;
 	ret = tcp_register_congestion_control(&lsaimd_reno);
@@ -141,7 +91,7 @@ static int __init lsaimd_register(void)
 no_dctcp:
 	tcp_unregister_congestion_control(&lsaimd_reno);
 no_reno:
-	unregister_pernet_subsys(&lsaimd_net_ops);
+	settings_unregister();
 	return ret;
 }
 
@@ -149,13 +99,15 @@ static void __exit lsaimd_unregister(void)
 {
 	tcp_unregister_congestion_control(&lsaimd_dctcp);
 	tcp_unregister_congestion_control(&lsaimd_reno);
-	unregister_pernet_subsys(&lsaimd_net_ops);
+	settings_unregister();
 }
 
 module_init(lsaimd_register);
 module_exit(lsaimd_unregister);
 
-MODULE_LICENSE("GPL");
 MODULE_DESCRIPTION("Logarithmically scaled AIMD (LS-AIMD) for Reno and DCTCP");
+MODULE_AUTHOR("Sandglass");
+MODULE_VERSION(SANDGLASS_VERSION);
+MODULE_LICENSE("GPL");
 MODULE_ALIAS("tcp_lsaimd_reno");
 MODULE_ALIAS("tcp_lsaimd_dctcp");

@@ -22,7 +22,7 @@
 #include <linux/minmax.h>
 #include <linux/types.h>
 
-#include "log2.h"
+#include "../log2.h"
 
 #define LSAIMD_SHIFT		24	/* of a window, to bytes */
 #define LSAIMD_BYTE		BIT_ULL(LSAIMD_SHIFT)
@@ -88,7 +88,7 @@ static inline u64 lsaimd_increase(u32 c, u32 k0, u32 k1, u64 threshold)
 	const u64 scaled = threshold >> (LSAIMD_SHIFT - 8);
 	const u64 base = (u64)k1 << 8;
 
-	return (u64)c * k0 * (lsaimd_log2(scaled + base) - lsaimd_log2(base)) / LSAIMD_C_ONE;
+	return (u64)c * k0 * (fixed_log2(scaled + base) - fixed_log2(base)) / LSAIMD_C_ONE;
 }
 
 /**

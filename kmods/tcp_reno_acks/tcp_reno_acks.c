@@ -9,6 +9,8 @@
 #include <linux/module.h>
 #include <net/tcp.h>
 
+#include "../compat.h"
+
 static void reno_acks_cong_avoid(struct sock *sk, u32 ack, u32 acked)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
@@ -43,4 +45,6 @@ module_init(reno_acks_module_init);
 module_exit(reno_acks_module_exit);
 
 MODULE_DESCRIPTION("Reno that counts ACKs");
+MODULE_AUTHOR("Sandglass");
+MODULE_VERSION(SANDGLASS_VERSION);
 MODULE_LICENSE("GPL");

@@ -17,7 +17,7 @@ ALPHA_ONE = 1 << 20
 DELTA = 2
 U32, U64, BOOL = ctypes.c_uint32, ctypes.c_uint64, ctypes.c_bool
 SIGNATURES = {
-    "lsaimd_log2": ([U64], U32),
+    "fixed_log2": ([U64], U32),
     "lsaimd_segments": ([U64, U32], U32),
     "lsaimd_window": ([U32, U32], U64),
     "lsaimd_waits": ([U64, U32], BOOL),
@@ -54,7 +54,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Library:
     for name, (arguments, result) in SIGNATURES.items():
         function = getattr(loaded, name)
         function.argtypes, function.restype = arguments, result
-        functions[name.removeprefix("lsaimd_")] = function
+        functions[name.split("_", 1)[1]] = function
     return functions
 
 

@@ -8,7 +8,7 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -106,7 +106,7 @@ def module_sources() -> list[Path]:
     for directory in module_directories():
         for path in directory.rglob("*"):
             whole = path.parent == directory != ROOT / "kmods"  # builds a user's directory alone
-            if path.suffix not in {".c", ".h"} and (path.name not in kept or whole):
+            if path.suffix not in {".c", ".h", ".mk"} and (path.name not in kept or whole):
                 continue
             if not path.name.endswith(".mod.c") and found.setdefault(placed(path), path) != path:
                 raise SandglassError(
@@ -118,16 +118,27 @@ def module_sources() -> list[Path]:
 def modules() -> dict[str, list[Path]]:
     """The out-of-tree modules by name, each with all that it is built from.
 
-    That is its own directory, and the headers that it includes from the one above.
+    That is its own directory, and what it includes from the one above.
     """
     sources = {placed(path): path for path in module_sources()}
     found = {}
     for kbuild in (name for name in sources if name.match("kmods/*/Kbuild")):
         own = [path for name, path in sources.items() if name.is_relative_to(kbuild.parent)]
-        text = "".join(path.read_text() for path in own)
-        shared = set(re.findall(r'^#include "\.\./(\w+\.h)"', text, re.M))
-        found[kbuild.parent.name] = own + [sources[Path("kmods") / name] for name in sorted(shared)]
+        found[kbuild.parent.name] = own + shared_sources(own, sources)
     return found
+
+
+def shared_sources(own: Iterable[Path], sources: Mapping[Path, Path]) -> list[Path]:
+    """What a module includes from the directory above it, and what that includes there."""
+    texts = [path.read_text() for path in own]
+    found: dict[str, Path] = {}
+    while texts:
+        names = set(re.findall(r'^#?include .*\b(\w+\.(?:h|mk))"?$', texts.pop(), re.M))
+        for name in names - set(found):
+            if path := sources.get(Path("kmods") / name):
+                found[name] = path
+                texts.append(path.read_text())
+    return [found[name] for name in sorted(found)]
 
 
 def module_builds() -> dict[str, str]:
