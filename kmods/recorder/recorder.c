@@ -55,6 +55,7 @@
 #endif
 
 #include "../compat.h"
+#include "outcome.h"
 
 #define CHUNK_ORDER	4
 #define CHUNK_SIZE	(PAGE_SIZE << CHUNK_ORDER)
@@ -69,15 +70,6 @@
 #else
 #define DROP_CAUSE	enum skb_drop_reason reason
 #endif
-
-/* What became of a packet. */
-enum outcome {
-	OUTCOME_SENT,
-	OUTCOME_OVERLIMIT,	/* dropped for want of room */
-	OUTCOME_AQM_ENQUEUE,	/* dropped on arrival although there was room */
-	OUTCOME_AQM_DEQUEUE,	/* dropped from the queue */
-	OUTCOME_QUEUED,		/* still in the queue when recording stopped */
-};
 
 struct packet_record {
 	s64	enqueue_ns;
@@ -163,8 +155,7 @@ struct stream {
  * @major:	handle of the qdisc whose statistics are sampled
  * @limit:	how much fits into the queue
  * @limit_bytes: whether @limit counts bytes
- * @last_enqueue: arrival of the latest packet
- * @last_skb:	the latest packet
+ * @latest:	the packet that came last
  */
 struct watch {
 	struct hlist_node	node;
@@ -174,16 +165,35 @@ struct watch {
 	u32			major;
 	u32			limit;
 	bool			limit_bytes;
-	s64			last_enqueue;
-	const struct sk_buff	*last_skb;
+	const struct sk_buff	*latest;
 };
 
-/* A packet between its arrival and its departure. */
+/**
+ * struct queued - a packet between its arrival and its departure
+ * @node:	in queued_by_skb
+ * @arrival:	in waiting, in order of arrival
+ * @skb:	the packet
+ * @taken:	see struct drop, as @congested
+ * @congested:	see struct drop
+ * @packet:	what is known of it so far
+ */
 struct queued {
 	struct hlist_node	node;
-	struct list_head	arrival;	/* in waiting, in order of arrival */
+	struct list_head	arrival;
 	const struct sk_buff	*skb;
+	bool			taken;
+	bool			congested;
 	struct packet_record	packet;
+};
+
+/**
+ * struct cc_seen - a congestion control that a sender has used
+ * @ops:	it; never followed, since its module may be gone
+ * @name:	its name, which tells it from another that is there now
+ */
+struct cc_seen {
+	const struct tcp_congestion_ops *ops;
+	char			name[TCP_CA_NAME_MAX];
 };
 
 static struct stream packets = { .record = sizeof(struct packet_record) };
@@ -196,7 +206,7 @@ static LIST_HEAD(waiting);
 static struct watch *watches[U16_MAX];
 static unsigned int n_watches;
 static struct kmem_cache *queued_cache;
-static const struct tcp_congestion_ops *cc_seen[MAX_CC];
+static struct cc_seen cc_seen[MAX_CC];
 static unsigned int n_cc;
 static s64 zero_ns;		/* time zero on recorder_clock_ns() */
 static ktime_t zero_time;	/* and on CLOCK_MONOTONIC */
@@ -404,6 +414,8 @@ static void recorder_on_net_dev_queue(void *unused, struct sk_buff *skb)
 	}
 	root = rcu_dereference_bh(netdev_get_tx_queue(skb->dev, 0)->qdisc);
 	q->skb = skb;
+	q->taken = false;
+	q->congested = false;
 	q->packet = (struct packet_record){
 		.enqueue_ns	= recorder_now_ns(),
 		.watch		= w->index,
@@ -412,13 +424,47 @@ static void recorder_on_net_dev_queue(void *unused, struct sk_buff *skb)
 		.queue_bytes	= root->qstats.backlog,
 	};
 	recorder_describe(&q->packet, skb);
-	w->last_enqueue = q->packet.enqueue_ns;
-	w->last_skb = skb;
+	w->latest = skb;
 	hash_add(queued_by_skb, &q->node, (unsigned long)skb);
 	list_add_tail(&q->arrival, &waiting);
 out:
 	spin_unlock_irqrestore(&recorder_lock, flags);
 }
+
+static void recorder_on_qdisc_enqueue(void *unused, struct Qdisc *qdisc,
+				      const struct netdev_queue *txq, struct sk_buff *skb)
+{
+	unsigned long flags;
+	struct queued *q;
+
+	if (!packets.enabled || !recorder_watch_of(txq->dev))
+		return;
+	spin_lock_irqsave(&recorder_lock, flags);
+	q = recorder_queued_of(skb);
+	if (q)
+		q->taken = true;
+	spin_unlock_irqrestore(&recorder_lock, flags);
+}
+
+#ifdef HAVE_QDISC_DROP_EVENT
+static void recorder_on_qdisc_drop(void *unused, struct Qdisc *qdisc,
+				   const struct netdev_queue *txq, struct net_device *dev,
+				   struct sk_buff *skb, enum qdisc_drop_reason reason)
+{
+	unsigned long flags;
+	struct queued *q;
+
+	if (!packets.enabled || !recorder_watch_of(dev))
+		return;
+	spin_lock_irqsave(&recorder_lock, flags);
+	q = recorder_queued_of(skb);
+	if (q)
+		q->congested = reason == QDISC_DROP_CONGESTED ||
+			       reason == QDISC_DROP_FLOOD_PROTECTION ||
+			       reason == QDISC_DROP_L4S_STEP_NON_ECN;
+	spin_unlock_irqrestore(&recorder_lock, flags);
+}
+#endif
 
 static void recorder_on_qdisc_dequeue(void *unused, struct Qdisc *qdisc,
 				      const struct netdev_queue *txq, int n, struct sk_buff *skb)
@@ -438,35 +484,35 @@ static void recorder_on_qdisc_dequeue(void *unused, struct Qdisc *qdisc,
 	spin_unlock_irqrestore(&recorder_lock, flags);
 }
 
-/* Why a queued packet was freed, from what the queue looked like. */
-static u8 recorder_outcome_of_drop(const struct watch *w, const struct queued *q, u16 reason, s64 time)
+static struct drop recorder_drop_of(const struct queued *q, enum skb_drop_reason reason)
 {
+	const struct watch *w = watches[q->packet.watch];
 	const struct packet_record *p = &q->packet;
-	bool full = w->limit_bytes ? p->queue_bytes + p->size > w->limit
-				   : p->queue_packets >= w->limit;
 
-	if (w->last_skb == q->skb && w->last_enqueue == time)
-		return full ? OUTCOME_OVERLIMIT : OUTCOME_AQM_ENQUEUE;
-	/* Another packet's arrival pushed it out, or dequeue dropped it. */
-	if (reason == SKB_DROP_REASON_QDISC_DROP && w->last_enqueue == time)
-		return OUTCOME_OVERLIMIT;
-	return OUTCOME_AQM_DEQUEUE;
+	return (struct drop){
+		.taken		= q->taken,
+		.latest		= w->latest == q->skb,
+		.full		= w->limit_bytes ? p->queue_bytes + p->size > w->limit
+						 : p->queue_packets >= w->limit,
+		.listed		= reason == SKB_DROP_REASON_QDISC_DROP,
+		.congested	= q->congested,
+	};
 }
 
 static void recorder_on_kfree_skb(void *unused, struct sk_buff *skb, void *location, DROP_CAUSE)
 {
 	unsigned long flags;
 	struct queued *q;
-	s64 time;
+	struct drop drop;
 
 	if (!packets.enabled)
 		return;
 	spin_lock_irqsave(&recorder_lock, flags);
 	q = recorder_queued_of(skb);
 	if (q) {
-		time = recorder_now_ns();
-		recorder_finish(q, time, recorder_outcome_of_drop(watches[q->packet.watch], q, reason, time),
-		       q->packet.ecn_in, reason);
+		drop = recorder_drop_of(q, reason);
+		recorder_finish(q, recorder_now_ns(), outcome_of_drop(&drop), q->packet.ecn_in,
+				reason);
 	}
 	spin_unlock_irqrestore(&recorder_lock, flags);
 }
@@ -478,11 +524,12 @@ static u8 recorder_cc_index(const struct tcp_congestion_ops *ops)
 	unsigned int i;
 
 	for (i = 0; i < n_cc; i++)
-		if (cc_seen[i] == ops)
+		if (cc_seen[i].ops == ops && !strcmp(cc_seen[i].name, ops->name))
 			return i;
 	if (n_cc == MAX_CC)
 		return MAX_CC;
-	cc_seen[n_cc] = ops;
+	cc_seen[n_cc].ops = ops;
+	strscpy(cc_seen[n_cc].name, ops->name, sizeof(cc_seen[n_cc].name));
 	return n_cc++;
 }
 
@@ -632,7 +679,11 @@ static struct {
 	struct tracepoint	*tracepoint;
 } recorder_probes[] = {
 	{ "net_dev_queue", recorder_on_net_dev_queue },
+	{ "qdisc_enqueue", recorder_on_qdisc_enqueue },
 	{ "qdisc_dequeue", recorder_on_qdisc_dequeue },
+#ifdef HAVE_QDISC_DROP_EVENT
+	{ "qdisc_drop", recorder_on_qdisc_drop },
+#endif
 	{ "kfree_skb", recorder_on_kfree_skb },
 	{ "tcp_probe", recorder_on_tcp_probe },
 };
@@ -839,15 +890,20 @@ static ssize_t recorder_control_write(struct file *file, const char __user *buff
 
 static int recorder_control_show(struct seq_file *m, void *unused)
 {
+	unsigned long flags;
 	unsigned int i;
 
+	mutex_lock(&recorder_control_mutex);
+	spin_lock_irqsave(&recorder_lock, flags);
 	seq_printf(m, "packets %llu lost %llu\n", packets.count, packets.lost);
 	seq_printf(m, "acks %llu lost %llu\n", acks.count, acks.lost);
 	seq_printf(m, "queues %llu lost %llu\n", queues.count, queues.lost);
 	for (i = 0; i < n_watches; i++)
 		seq_printf(m, "watch %u %s\n", i, watches[i]->name);
 	for (i = 0; i < n_cc; i++)
-		seq_printf(m, "cc %u %s\n", i, cc_seen[i]->name);
+		seq_printf(m, "cc %u %s\n", i, cc_seen[i].name);
+	spin_unlock_irqrestore(&recorder_lock, flags);
+	mutex_unlock(&recorder_control_mutex);
 	return 0;
 }
 
