@@ -122,7 +122,6 @@ static u32 pi2_ticks(u32 us)
 	return max(1UL, usecs_to_jiffies(us));
 }
 
-/* A queue that is longer than a new limit takes nothing until it is shorter. */
 static int pi2_change(struct Qdisc *sch, struct nlattr *opt, struct netlink_ext_ack *extack)
 {
 	struct nlattr *tb[TCA_PI2_MAX + 1];
@@ -146,6 +145,7 @@ static int pi2_change(struct Qdisc *sch, struct nlattr *opt, struct netlink_ext_
 		q->params.beta = nla_get_u32(tb[TCA_PI2_BETA]);
 	if (tb[TCA_PI2_ECN])
 		q->ecn = nla_get_u32(tb[TCA_PI2_ECN]);
+	qdisc_drop_excess(sch);
 	sch_tree_unlock(sch);
 	return 0;
 }

@@ -77,41 +77,42 @@ static struct sk_buff *sfq_codel_take_head(struct Qdisc *sch, struct flow_queue 
 	return skb;
 }
 
-/* Drop the head of the queue with most bytes: its sender learns of it soonest. */
-static bool sfq_codel_make_room(struct Qdisc *sch, struct sk_buff **to_free)
+/* Cut the head of the queue with most bytes: its sender learns of it soonest. */
+static struct sk_buff *sfq_codel_cut(struct Qdisc *sch)
 {
 	struct sfq_codel_sched *q = qdisc_priv(sch);
 	struct flow_queue *queue, *longest = NULL;
-	struct sk_buff *skb;
-	unsigned int size;
 
 	list_for_each_entry(queue, &q->drr.round, drr.place)
 		if (queue->backlog > (longest ? longest->backlog : 0))
 			longest = queue;
 	if (!longest)	/* all there is has been peeked at */
-		return false;
-	skb = sfq_codel_take_head(sch, longest);
-	size = qdisc_pkt_len(skb);
+		return NULL;
 	q->drop_overlimit++;
-	qdisc_drop(skb, sch, to_free);
-	qdisc_tree_reduce_backlog(sch, 1, size);
-	return true;
+	return sfq_codel_take_head(sch, longest);
 }
 
 static int sfq_codel_enqueue(struct sk_buff *skb, struct Qdisc *sch, struct sk_buff **to_free)
 {
 	struct sfq_codel_sched *q = qdisc_priv(sch);
 	struct flow_queue *queue = sfq_codel_queue_of(q, skb);
+	struct sk_buff *excess = NULL;
 
-	while (sch->q.qlen >= sch->limit)
-		if (!sfq_codel_make_room(sch, to_free))
+	if (sch->q.qlen >= sch->limit) {
+		excess = sfq_codel_cut(sch);
+		if (!excess)
 			return qdisc_drop(skb, sch, to_free);
+	}
 	codel_set_enqueue_time(skb);
 	__qdisc_enqueue_tail(skb, &queue->packets);
 	queue->backlog += qdisc_pkt_len(skb);
 	sch->q.qlen++;
 	qdisc_qstats_backlog_inc(sch, skb);
 	drr_join(&q->drr, &queue->drr);
+	if (excess) {
+		qdisc_tree_reduce_backlog(sch, 1, qdisc_pkt_len(excess));
+		qdisc_drop(excess, sch, to_free);
+	}
 	return NET_XMIT_SUCCESS;
 }
 
@@ -217,7 +218,23 @@ static codel_time_t sfq_codel_time(u32 us)
 	return ((u64)us * NSEC_PER_USEC) >> CODEL_SHIFT;
 }
 
-/* What a shorter limit leaves no room for is dropped when the next packet arrives. */
+/* Drop what a shorter limit leaves no room for. */
+static void sfq_codel_drop_excess(struct Qdisc *sch)
+{
+	unsigned int packets = 0, bytes = 0;
+	struct sk_buff *skb;
+
+	while (sch->q.qlen > sch->limit) {
+		skb = sfq_codel_cut(sch);
+		if (!skb)
+			break;
+		packets++;
+		bytes += qdisc_pkt_len(skb);
+		rtnl_qdisc_drop(skb, sch);
+	}
+	qdisc_tree_reduce_backlog(sch, packets, bytes);
+}
+
 static int sfq_codel_change(struct Qdisc *sch, struct nlattr *opt, struct netlink_ext_ack *extack)
 {
 	struct nlattr *tb[TCA_SFQ_CODEL_MAX + 1];
@@ -246,6 +263,7 @@ static int sfq_codel_change(struct Qdisc *sch, struct nlattr *opt, struct netlin
 		q->codel.interval = sfq_codel_time(nla_get_u32(tb[TCA_SFQ_CODEL_INTERVAL]));
 	if (tb[TCA_SFQ_CODEL_ECN])
 		q->codel.ecn = nla_get_u32(tb[TCA_SFQ_CODEL_ECN]);
+	sfq_codel_drop_excess(sch);
 	sch_tree_unlock(sch);
 	return 0;
 }
