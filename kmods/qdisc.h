@@ -34,6 +34,27 @@ static inline struct sk_buff *qdisc_take_head(struct Qdisc *sch)
 }
 
 /**
+ * qdisc_report_drops() - tell the qdiscs above what ->dequeue() has dropped
+ * @sch:	qdisc
+ * @packet:	what ->dequeue() is about to return, or NULL
+ * @packets:	dropped since the last report
+ * @bytes:	of these
+ *
+ * The packet still counts: a queue that is empty is taken off the lists above, which happens
+ * again when the packet leaves. Only since the spring of 2025 do HTB and others bear that
+ * (sch_htb: make htb_qlen_notify() idempotent).
+ */
+static inline void qdisc_report_drops(struct Qdisc *sch, const struct sk_buff *packet,
+				      unsigned int packets, unsigned int bytes)
+{
+	if (!packets)
+		return;
+	sch->q.qlen += !!packet;
+	qdisc_tree_reduce_backlog(sch, packets, bytes);
+	sch->q.qlen -= !!packet;
+}
+
+/**
  * qdisc_drop_excess() - drop from the head what a shorter limit leaves no room for
  * @sch:	qdisc, with the new limit and the tree locked
  */

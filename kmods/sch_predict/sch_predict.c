@@ -116,11 +116,9 @@ static struct sk_buff *predict_next(struct Qdisc *sch)
 		return qdisc_take_head(sch);
 	skb = codel_dequeue(sch, &sch->qstats.backlog, &q->params, &q->vars, &q->codel,
 			    qdisc_pkt_len, codel_get_enqueue_time, predict_drop, predict_take);
-	if (q->codel.drop_count) {
-		qdisc_tree_reduce_backlog(sch, q->codel.drop_count, q->codel.drop_len);
-		q->codel.drop_count = 0;
-		q->codel.drop_len = 0;
-	}
+	qdisc_report_drops(sch, skb, q->codel.drop_count, q->codel.drop_len);
+	q->codel.drop_count = 0;
+	q->codel.drop_len = 0;
 	return skb;
 }
 

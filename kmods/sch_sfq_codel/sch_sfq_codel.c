@@ -21,6 +21,7 @@
 #include <net/pkt_sched.h>
 
 #include "../compat.h"
+#include "../qdisc.h"
 #include "drr.h"
 #include "uapi.h"
 
@@ -152,14 +153,12 @@ static struct sk_buff *sfq_codel_next_packet(struct Qdisc *sch)
 	return NULL;
 }
 
-/* Tell the qdiscs above what CoDel has dropped. */
-static void sfq_codel_report_drops(struct Qdisc *sch)
+/* Tell the qdiscs above what CoDel has dropped; @skb is about to leave. */
+static void sfq_codel_report_drops(struct Qdisc *sch, const struct sk_buff *skb)
 {
 	struct sfq_codel_sched *q = qdisc_priv(sch);
 
-	if (!q->codel_stats.drop_count)
-		return;
-	qdisc_tree_reduce_backlog(sch, q->codel_stats.drop_count, q->codel_stats.drop_len);
+	qdisc_report_drops(sch, skb, q->codel_stats.drop_count, q->codel_stats.drop_len);
 	q->codel_stats.drop_count = 0;
 	q->codel_stats.drop_len = 0;
 }
@@ -168,7 +167,7 @@ static struct sk_buff *sfq_codel_dequeue(struct Qdisc *sch)
 {
 	struct sk_buff *skb = sfq_codel_next_packet(sch);
 
-	sfq_codel_report_drops(sch);
+	sfq_codel_report_drops(sch, skb);
 	return skb;
 }
 
@@ -185,7 +184,7 @@ static struct sk_buff *sfq_codel_peek(struct Qdisc *sch)
 		qdisc_qstats_backlog_inc(sch, skb);
 		sch->q.qlen++;
 	}
-	sfq_codel_report_drops(sch);
+	sfq_codel_report_drops(sch, NULL);
 	return skb;
 }
 
