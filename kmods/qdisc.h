@@ -34,6 +34,20 @@ static inline struct sk_buff *qdisc_take_head(struct Qdisc *sch)
 }
 
 /**
+ * qdisc_tree_lock() - the lock of the whole tree that a qdisc stands in
+ * @sch:	qdisc, in a section of RCU
+ *
+ * For those that have no RTNL, which sch_tree_lock() wants: a timer, and the recorder's that asks
+ * for statistics.
+ *
+ * Return: the lock, which is taken with softirqs off.
+ */
+static inline spinlock_t *qdisc_tree_lock(struct Qdisc *sch)
+{
+	return qdisc_lock(qdisc_root_sleeping(sch));
+}
+
+/**
  * qdisc_report_drops() - tell the qdiscs above what ->dequeue() has dropped
  * @sch:	qdisc
  * @packet:	what ->dequeue() is about to return, or NULL

@@ -94,7 +94,7 @@ static void pi2_timer(struct timer_list *timer)
 	spinlock_t *lock;	/* of the whole tree of qdiscs */
 
 	rcu_read_lock();
-	lock = qdisc_lock(qdisc_root_sleeping(q->sch));
+	lock = qdisc_tree_lock(q->sch);
 	spin_lock(lock);
 	pi2_update(&q->params, &q->vars, pi2_head_sojourn(q->sch));
 	if (q->interval)

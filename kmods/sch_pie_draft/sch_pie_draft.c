@@ -88,7 +88,7 @@ static void pie_draft_timer(struct timer_list *timer)
 	spinlock_t *lock;	/* of the whole tree of qdiscs */
 
 	rcu_read_lock();
-	lock = qdisc_lock(qdisc_root_sleeping(q->sch));
+	lock = qdisc_tree_lock(q->sch);
 	spin_lock(lock);
 	pie_update(&q->params, &q->vars, q->sch->qstats.backlog);
 	if (q->interval)

@@ -419,14 +419,13 @@ static inline void predict_resume(struct predict *p, u64 now)
 
 /**
  * predict_arrived() - count a packet that arrives
- * @p:		state
+ * @p:		state, after predict_advance()
  * @now:	in ns
  * @size:	of the packet, in bytes
  * @answer:	whether it is beyond its flow's initial window
  */
 static inline void predict_arrived(struct predict *p, u64 now, u32 size, bool answer)
 {
-	predict_advance(p, now);
 	if (p->link.idle)
 		predict_resume(p, now);
 	p->link.idle = false;

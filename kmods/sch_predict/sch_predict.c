@@ -249,8 +249,16 @@ static int predict_dump_stats(struct Qdisc *sch, struct gnet_dump *d)
 {
 	const struct predict_sched *q = qdisc_priv(sch);
 	const struct predict *p = &q->predict;
-	const u64 doubling = predict_doubling(&p->transient) * p->bin_ns;
-	struct tc_predict_xstats stats = {
+	struct tc_predict_xstats stats;
+	spinlock_t *lock;	/* of the whole tree of qdiscs */
+	u64 doubling;
+
+	/* A transient that is half of one and half of the next may divide by zero. */
+	rcu_read_lock();
+	lock = qdisc_tree_lock(sch);
+	spin_lock_bh(lock);
+	doubling = predict_doubling(&p->transient) * p->bin_ns;
+	stats = (struct tc_predict_xstats){
 		.detections	= p->detections,
 		.doubling	= ns_to_us(doubling),
 		.load		= predict_load(p),
@@ -260,7 +268,8 @@ static int predict_dump_stats(struct Qdisc *sch, struct gnet_dump *d)
 		.standing	= q->codel.ecn_mark + q->standing_drops,
 		.overlimit	= q->overlimit,
 	};
-
+	spin_unlock_bh(lock);
+	rcu_read_unlock();
 	return gnet_stats_copy_app(d, &stats, sizeof(stats));
 }
 
