@@ -106,14 +106,19 @@ static void predict_drop(struct sk_buff *skb, void *ctx)
 	qdisc_qstats_drop(sch);
 }
 
-/* The next packet; CoDel sees it but for the time of a transient. */
+/*
+ * The next packet; CoDel sees it but for the time of a transient. It then begins anew: what it
+ * was about to drop before is overdue afterwards, all at once.
+ */
 static struct sk_buff *predict_next(struct Qdisc *sch)
 {
 	struct predict_sched *q = qdisc_priv(sch);
 	struct sk_buff *skb;
 
-	if (!q->standing || q->predict.transient.lag)
+	if (!q->standing || q->predict.transient.lag) {
+		codel_vars_init(&q->vars);
 		return qdisc_take_head(sch);
+	}
 	skb = codel_dequeue(sch, &sch->qstats.backlog, &q->params, &q->vars, &q->codel,
 			    qdisc_pkt_len, codel_get_enqueue_time, predict_drop, predict_take);
 	qdisc_report_drops(sch, skb, q->codel.drop_count, q->codel.drop_len);

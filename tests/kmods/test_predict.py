@@ -485,6 +485,18 @@ def test_standing_queues_are_left_to_codel_when_asked(lab: Lab) -> None:
 
 
 @pytest.mark.lab
+def test_codel_begins_anew_after_a_transient(lab: Lab) -> None:
+    """It drops one packet at a time: what it was to drop before the transient is forgotten."""
+    load = [bulk(cc="reno", count=4), bulk(cc="reno", count=8, start="8s")]
+    queue = QUEUE | {"ecn": False, "standing": True}
+    run = lab(dumbbell(*load, queue=queue, rtt="100ms", duration="10s"))
+    assert run.table("queues").filter(pl.col("time_ns") > 8 * SECOND)["doubling_us"].max()
+    dropped = run.packets().filter(pl.col("drop") == "aqm_dequeue")
+    assert dropped.filter(pl.col("drop_ns") > 8 * SECOND).height
+    assert dropped["drop_ns"].is_unique().all()
+
+
+@pytest.mark.lab
 @pytest.mark.parametrize(
     "load",
     [
