@@ -1,7 +1,9 @@
 """kernel/build: what it checks before and after the compiler's work."""
 
 import importlib.util
+import os
 import subprocess
+import time
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from types import ModuleType
@@ -124,7 +126,64 @@ def test_a_plugin_that_setup_host_gave_the_machines_tc_stays_ours_in_the_lab(
     monkeypatch.setattr(plugins, "LIBRARIES", (machines,))
     lab = tmp_path / "lab"
     log = build.Log(tmp_path / "log")
-    build.build_plugins(builds.ROOT / "kmods", lab, log)
-    ours = {f"{source.stem}.so" for source in plugins.sources(builds.ROOT / "kmods")}
-    assert {path.name for path in lab.iterdir()} == ours | {"q_atm.so", "normal.dist"}
-    assert not any((lab / name).is_symlink() for name in ours)
+    build.build_plugin(builds.ROOT / "kmods" / "sch_hred" / "q_hred.c", lab, log)
+    build.link_plugins(lab)
+    assert {path.name for path in lab.iterdir()} == {"q_hred.so", "q_atm.so", "normal.dist"}
+    assert not (lab / "q_hred.so").is_symlink()
+
+
+def test_a_compilers_messages_name_the_file_that_is_edited(
+    build: ModuleType, tmp_path: Path
+) -> None:
+    log = build.Log(tmp_path / "log")
+    log.real_names = {"/scratch/kmods/sch_a/sch_a.c": "/home/me/kmods/sch_a/sch_a.c"}
+    with pytest.raises(SandglassError) as failure:
+        log.run("compile", "sh", "-c", "echo /scratch/kmods/sch_a/sch_a.c:7:1: error: no; exit 1")
+    assert str(failure.value.hint).endswith("\n    /home/me/kmods/sch_a/sch_a.c:7:1: error: no")
+
+
+def test_what_was_not_used_for_a_day_is_forgotten(build: ModuleType, tmp_path: Path) -> None:
+    old, new = tmp_path / "old", tmp_path / "new"
+    for directory in (old, new):
+        directory.mkdir()
+    os.utime(old, (time.time() - 90000, time.time() - 90000))
+    build.forget_unused([old, new])
+    assert [path.name for path in tmp_path.iterdir()] == ["new"]
+
+
+@pytest.fixture
+def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A user's directory with a module that does nothing, and a plugin."""
+    qdisc = tmp_path / "kmods" / "sch_edited"
+    qdisc.mkdir(parents=True)
+    (qdisc / "Kbuild").write_text("obj-m := sch_edited.o\n")
+    (qdisc / "sch_edited.c").write_text(
+        "#include <linux/module.h>\n"
+        "static int __init start(void) { return 0; }\n"
+        'module_init(start);\nMODULE_LICENSE("GPL");\n'
+    )
+    (qdisc / "q_edited.c").write_text("int edited;\n")
+    monkeypatch.setenv("SANDGLASS_KMODS", str(qdisc.parent))
+    return qdisc
+
+
+@pytest.mark.lab
+@pytest.mark.parametrize("name", ["sch_edited.c", "q_edited.c"])
+def test_an_edit_has_one_part_built(
+    build: ModuleType, own: Path, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    def products() -> dict[str, int]:
+        build.build(builds.series())
+        guest = builds.lab_kernel().init.parent
+        files = [*guest.glob("lib/modules/*/*.ko"), *guest.glob("lib/tc/q_*.so"), guest / "init"]
+        return {path.name: path.stat().st_ino for path in files if not path.is_symlink()}
+
+    before = products()
+    with (own / name).open("a") as file:
+        file.write(f"/* edited in {own} */\n")
+    capsys.readouterr()
+    after = products()
+    said = capsys.readouterr().out
+    changed = {product for product in before if before[product] != after[product]}
+    assert changed == {{"sch_edited.c": "sch_edited.ko", "q_edited.c": "q_edited.so"}[name]}
+    assert "recorder" not in said

@@ -22,6 +22,7 @@ def sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "kernel/lab.config": "CONFIG_NET=y\n",
         "kernel/patches/6.12/0001-a.patch": "one\n",
         "kernel/patches/7.2/0001-a.patch": "other\n",
+        "kernel/build": "#!/usr/bin/python3\n",
         "kernel/init.c": "int main(void) { return 0; }\n",
         "kmods/recorder/Kbuild": "obj-m += recorder.o\n",
         "kmods/recorder/recorder.c": "\n",
@@ -68,7 +69,7 @@ def test_a_change_of_config_or_patches_asks_for_a_new_kernel(sources: Path, chan
     assert "./sandglass setup" in str(failure.value.hint)
 
 
-@pytest.mark.parametrize("changed", ["kernel/init.c", "kmods/recorder/recorder.c"])
+@pytest.mark.parametrize("changed", ["kernel/build", "kernel/init.c", "kmods/recorder/recorder.c"])
 def test_a_change_of_modules_or_init_keeps_the_kernel(sources: Path, changed: str) -> None:
     home = put_kernel("6.12.117-1")
     (sources / changed).write_text("changed\n")

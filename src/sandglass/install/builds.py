@@ -3,6 +3,7 @@
 Nothing here needs more than the standard library, so that `kernel/build` runs on a bare Debian.
 """
 
+import contextlib
 import hashlib
 import json
 import os
@@ -27,6 +28,8 @@ DECIDE_RUNS = (
 )
 """The folders whose code decides what a run leaves, besides the kernel and its modules."""
 SETUP_HINT = "run `./sandglass setup`"
+DEBUG_ROOT = "/sandglass"
+"""Where a debugger is told that sources lie, on whatever machine they are compiled."""
 
 
 @dataclass(frozen=True)
@@ -193,8 +196,8 @@ def kernel_build(kernel_directory: Path) -> str:
 
 
 def guest_key(kernel_directory: Path) -> str:
-    """What modules and init are made from, and the kernel that they were made for."""
-    sources = [ROOT / "kernel" / "init.c", *module_sources()]
+    """What modules and init are made from, how, and the kernel that they were made for."""
+    sources = [ROOT / "kernel" / "init.c", ROOT / "kernel" / "build", *module_sources()]
     return fingerprint(sources, kernel_directory.name)
 
 
@@ -210,6 +213,8 @@ def lab_kernel() -> LabKernel:
     guest = home / guest_key(home)
     if not guest.is_dir():
         raise SandglassError("the lab kernel's modules and init are not built yet", SETUP_HINT)
+    with contextlib.suppress(OSError):  # a cache that others keep
+        os.utime(guest)  # it is in use: kernel/build removes what is not
     info = json.loads((home / "build.json").read_text())
     return LabKernel(
         linux=home / "linux",
