@@ -102,7 +102,32 @@ def test_a_users_compiler_flags_do_not_enter_the_build(
     monkeypatch.setenv("KCFLAGS", "-g")
     log = build.Log(tmp_path / "log")
     log.run("environment", "env")
-    assert "CFLAGS" not in (tmp_path / "log").read_text()
+    reached = (tmp_path / "log").read_text().splitlines()
+    assert "ARCH=um" in reached
+    assert not [line for line in reached if line.endswith(("CFLAGS=-O0", "CFLAGS=-g"))]
+
+
+def test_another_compiler_asks_for_another_kernel(
+    build: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SANDGLASS_CACHE", str(tmp_path))
+    kept = tmp_path / "kernels" / f"6.12.1-{builds.kernel_key('6.12')}-abcd"
+    kept.mkdir(parents=True)
+    (kept / "build.json").write_text('{"compiler": "cc 1.0", "release": "6.12.1"}')
+    monkeypatch.setattr(build, "build_guest", lambda home, *_: None)
+    built: list[str] = []
+
+    def build_kernel(series: str, *_: object) -> Path:
+        built.append(series)
+        return kept
+
+    monkeypatch.setattr(build, "build_kernel", build_kernel)
+    monkeypatch.setattr(build, "compiler", lambda: "cc 1.0")
+    build.build("6.12")
+    assert built == []
+    monkeypatch.setattr(build, "compiler", lambda: "cc 2.0")
+    build.build("6.12")
+    assert built == ["6.12"]
 
 
 def test_only_what_modules_need_is_kept_of_the_tree(build: ModuleType, tmp_path: Path) -> None:

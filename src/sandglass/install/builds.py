@@ -42,12 +42,14 @@ class LabKernel:
     """The static program that the kernel starts as process 1."""
     modules: list[Path]
     """Out-of-tree modules (*.ko), in the order of their names, as modprobe -d expects them."""
+    symbols: Path
+    """The directory of the same modules with a debugger's symbols."""
     tc: Path
     """The directory of tc's plugins, its own and ours."""
     release: str
     """What `uname -r` says inside."""
     build: str
-    """12 hex digits over source version, configuration, patches and init."""
+    """12 hex digits over source version, configuration, patches, compiler and init."""
     module_builds: dict[str, str]
     """12 hex digits over the sources of each module, by its name."""
     info: dict[str, str | list[str]]
@@ -179,13 +181,14 @@ def fingerprint(files: Iterable[Path], *more: str) -> str:
 
 
 def kernel_key(kernel: str) -> str:
-    """What the kernel proper is made from, the source's own version left out."""
-    return fingerprint([ROOT / "kernel" / "lab.config", *patches(kernel)])
+    """What the kernel proper is made from, but for the source's own version and the compiler."""
+    made_from = [ROOT / "kernel" / name for name in ("lab.config", "make.env")]
+    return fingerprint([*made_from, *patches(kernel)])
 
 
 def built_kernel(kernel: str) -> Path | None:
     """The directory of the newest kernel built of a series from today's configuration."""
-    found = (directory() / "kernels").glob(f"{kernel}.*-{kernel_key(kernel)}/build.json")
+    found = (directory() / "kernels").glob(f"{kernel}.*-{kernel_key(kernel)}*/build.json")
     newest = max(found, key=lambda path: path.stat().st_mtime_ns, default=None)
     return newest.parent if newest else None
 
@@ -220,6 +223,7 @@ def lab_kernel() -> LabKernel:
         linux=home / "linux",
         init=guest / "init",
         modules=sorted(guest.glob(f"lib/modules/{info['release']}/*.ko")),
+        symbols=guest / "debug",
         tc=guest / "lib" / "tc",
         release=info["release"],
         build=kernel_build(home),
