@@ -33,7 +33,7 @@ from sandglass.agent import (  # noqa: E402
     speed,
     tcp,
 )
-from sandglass.agent.clock import Clock  # noqa: E402
+from sandglass.agent.clock import ZERO_NS, Clock  # noqa: E402
 from sandglass.agent.failure import RunError  # noqa: E402
 from sandglass.agent.network import Network  # noqa: E402
 from sandglass.agent.repetition import LEAD_NS, SECOND_NS, Repetition, Tc  # noqa: E402
@@ -44,11 +44,8 @@ if TYPE_CHECKING:
 
     from sandglass.agent.plan import Plan
 
-# Time zero of an experiment, on the lab's clock. Late enough for Open vSwitch
-# and for any network to be built, and the same for all: what happens before
-# it cannot shift what comes after.
-ZERO_NS = 30_000_000_000
 PROGRESS_STEPS = 20
+MESSAGES_SHOWN = 7  # of the kernel's, on the lab's console: all but those for debugging
 
 
 def tell(kind: str, **fields: Any) -> None:
@@ -265,7 +262,9 @@ def main(arguments: list[str]) -> int:
             shell(plan, directory, module_base)
             return 0
         with contextlib.ExitStack() as stack:
-            if backend == "host":
+            if backend == "lab":
+                kernel.write_sysctl("kernel.printk", MESSAGES_SHOWN, None)
+            else:
                 signal.signal(signal.SIGTERM, give_up)
                 stack.callback(end_flows, plan)
             observed = run(plan, directory, backend, module_base)

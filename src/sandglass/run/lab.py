@@ -12,6 +12,7 @@ import fcntl
 import json
 import os
 import queue
+import re
 import signal
 import subprocess
 import sys
@@ -21,20 +22,26 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields
 from pathlib import Path
 
+from sandglass.agent.clock import ZERO_NS
 from sandglass.agent.plan import Plan
 from sandglass.errors import SandglassError
 from sandglass.install import builds
+from sandglass.run import crash
 
 # Time and date when a lab boots: any, but always the same.
 BOOT_TIME_NS = 1_700_000_000 * 10**9
 VIRTUAL_TIME = ("time-travel=inf-cpu", f"time-travel-start={BOOT_TIME_NS}")
 WATCHDOG_S = 300
 """A lab that says nothing for this long, in real time, is taken to hang ($SANDGLASS_WATCHDOG)."""
+ASKS_WHERE = signal.SIGFPE
+"""Has the kernel stop and say where it was; none of its own code divides by zero or computes."""
+LAST_WORDS_S = 10
 PDEATHSIG = 1  # PR_SET_PDEATHSIG of <linux/prctl.h>
 FIRST_DOOR = 30  # the first of the file descriptors that a lab inherits
 CODE = "/run/sandglass/code"
 RUN = "/run/sandglass/run"
 LAB = "/run/sandglass/lab"
+STAMP = re.compile(rb"\[ *(\d+\.\d+)\]")  # of a message of the kernel, in seconds since its start
 _libc = ctypes.CDLL(None)
 
 Progress = Callable[[float, float], None]
@@ -225,11 +232,12 @@ def run(plan: Plan, directory: Path, progress: Progress | None = None) -> None:
         reader.start()
         failure: dict[str, str | None] | None = None
         done = False
+        status: int | None
         try:
             while (line := said.get(timeout=watchdog_s)) is not None:
                 message = _message(line)
                 if message is None:
-                    log.write(line)
+                    log.write(_timed(line))
                 elif message["kind"] == "progress" and progress:
                     progress(float(message["virtual_s"] or 0), plan["duration_ns"] / 1e9)
                 elif message["kind"] == "error":
@@ -238,14 +246,24 @@ def run(plan: Plan, directory: Path, progress: Progress | None = None) -> None:
                     done = True
             status = process.wait()
         except queue.Empty:
-            raise SandglassError(
-                f"the lab has said nothing for {watchdog_s:.0f} s and was ended",
-                "A program in it may wait in a busy loop, which stops virtual time.",
-            ) from None
+            process.send_signal(ASKS_WHERE)
+            with contextlib.suppress(queue.Empty):
+                while (line := said.get(timeout=LAST_WORDS_S)) is not None:
+                    log.write(_timed(line))
+            status = None
         finally:
             _end(process)
     if failure:
         raise SandglassError(str(failure["message"]), failure["hint"])
+    crashed = crash.read(console, builds.lab_kernel().symbols) if status != 0 else None
+    if status is None:
+        raise (
+            crashed.hang(watchdog_s)
+            if crashed
+            else SandglassError(f"the lab has said nothing for {watchdog_s:.0f} s and was ended")
+        )
+    if crashed:
+        raise crashed.error()
     if status or not done:
         raise SandglassError(
             f"the lab ended with status {status} before the run was complete", _tail(console)
@@ -301,6 +319,13 @@ def _message(line: bytes) -> dict[str, str | None] | None:
     except ValueError:
         return None
     return message if isinstance(message, dict) and "kind" in message else None
+
+
+def _timed(line: bytes) -> bytes:
+    """A line of the console; the kernel's messages get the time of the experiment."""
+    if stamped := STAMP.match(line):
+        return b"[%13.6f]" % (float(stamped[1]) - ZERO_NS / 1e9) + line[stamped.end() :]
+    return line
 
 
 def _end(process: "subprocess.Popen[bytes]") -> None:

@@ -1,0 +1,146 @@
+"""Where the lab's kernel was when it stopped: its call trace, in the files that an author edits."""
+
+import re
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from sandglass.errors import SandglassError
+from sandglass.install import builds
+
+PLACE = r"(?P<function>[\w.]+)\+0x(?P<offset>[0-9a-f]+)/0x[0-9a-f]+(?: \[(?P<module>\w+)\])?"
+"""As the kernel prints an address (%pS)."""
+TRACED = re.compile(rf"\[<[0-9a-f]+>\] (?P<doubtful>\? )?{PLACE}$")
+PANIC = re.compile(r"^\[ *(?P<time>[-\d.]+)\] Kernel panic - not syncing: (?P<reason>.*)$", re.M)
+STOPPED = re.compile(rf"ip {PLACE}$")
+POINTER = re.compile(r"at addr 0x([0-9a-f]+),")
+PROCESS = re.compile(r"\] CPU: .* Comm: (?P<name>.+?) (?:Not tainted|Tainted)")
+LEAST_ADDRESS = 4096  # below, it is a NULL pointer's member
+CALLERS_SHOWN = 4
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A function that was at work."""
+
+    function: str
+    source: str | None
+    """FILE:LINE, known of the modules only."""
+
+    def __str__(self) -> str:
+        return f"{self.function} ({self.source})" if self.source else self.function
+
+
+@dataclass(frozen=True)
+class Crash:
+    """What a panic told."""
+
+    time_s: float
+    """Of the experiment."""
+    reason: str
+    process: str
+    """The program that ran, or for whom the kernel did."""
+    frames: list[Frame]
+    """Innermost first."""
+    in_kernel: bool
+    """Whether the kernel's own code was at work; else it waited for the program, or was lost."""
+
+    def error(self) -> SandglassError:
+        """What there is to say of a panic."""
+        where = f" in {self.frames[0]}" if self.frames else ""
+        return SandglassError(f"{self.reason}{where}, {self._when}", self._callers(0))
+
+    def hang(self, silent_s: float) -> SandglassError:
+        """What there is to say of a lab that had to be asked where it is."""
+        said = f"the lab has said nothing for {silent_s:.0f} s and was ended"
+        if not self.in_kernel:
+            hint = f"The program {self.process} may wait in a busy loop, which stops virtual time."
+            return SandglassError(f"{said}, {self._when}", hint)
+        own = next((n for n, frame in enumerate(self.frames) if frame.source), 0)
+        where = f" in {self.frames[own]}" if self.frames else ""
+        return SandglassError(f"{said}: its kernel loops{where}, {self._when}", self._callers(own))
+
+    @property
+    def _when(self) -> str:
+        if self.time_s < 0:
+            return "before the experiment began"
+        return f"{self.time_s:.6f} s into the experiment"
+
+    def _callers(self, number: int) -> str:
+        callers = self.frames[number + 1 :]
+        lines = [f"called from {frame}" for frame in callers[:CALLERS_SHOWN]]
+        if len(callers) > CALLERS_SHOWN:
+            lines.append(f"and {len(callers) - CALLERS_SHOWN} more, which are in the console")
+        return "\n".join(lines)
+
+
+def read(console: Path, symbols: Path) -> Crash | None:
+    """What a panic told on a console; None when there was none.
+
+    Each line of the console that names a place in a module gets its file and line.
+
+    Args:
+        symbols: a directory of modules with a debugger's symbols.
+    """
+    lines = console.read_text(errors="replace").splitlines()
+    panic = next((match for line in lines if (match := PANIC.match(line))), None)
+    if panic is None:
+        return None
+    frames = []
+    for number, line in enumerate(lines):
+        if found := TRACED.search(line):
+            frame = _frame(found, symbols, called=True)
+            if frame.source:
+                lines[number] = f"{line} ({frame.source})"
+            if not found["doubtful"]:
+                frames.append(frame)
+    console.write_text("\n".join(lines) + "\n")
+    stopped = STOPPED.search(panic["reason"])
+    if stopped:
+        frames.insert(0, _frame(stopped, symbols, called=False))
+    process = next((match["name"] for line in lines if (match := PROCESS.search(line))), "")
+    reason = _reason(panic["reason"])
+    return Crash(float(panic["time"]), reason, process, frames, in_kernel=stopped is not None)
+
+
+def _reason(said: str) -> str:
+    """The kernel's words for a panic, or ours where they are about pointers."""
+    if not (pointer := POINTER.search(said)):
+        return said
+    address = int(pointer[1], 16)
+    return "a NULL pointer" if address < LEAST_ADDRESS else f"a wrong pointer (0x{address:x})"
+
+
+def _frame(found: re.Match[str], symbols: Path, *, called: bool) -> Frame:
+    """The frame that the kernel printed; `called` says that the address is where a call returns."""
+    source = None
+    module = symbols / f"{found['module']}.ko"
+    if found["module"] and module.is_file():
+        source = _source(module, found["function"], int(found["offset"], 16) - called)
+    return Frame(found["function"], source)
+
+
+def _source(module: Path, function: str, offset: int) -> str | None:
+    """FILE:LINE of a place in a module, in its own source even where that calls inline functions.
+
+    None without the tools that compilers bring.
+    """
+    try:
+        listed = subprocess.check_output(["nm", "-f", "sysv", module], text=True)
+        for line in listed.splitlines():
+            name, value, _, kind, _, _, section = (f"{line}||||||".split("|"))[:7]
+            if name.strip() == function and kind.strip() == "FUNC":
+                address = hex(int(value, 16) + offset)
+                command = ("addr2line", "-i", "-e", str(module), "-j", section.strip(), address)
+                places = subprocess.check_output(command, text=True).split("\n")
+                return next(filter(None, map(_own, places)), None)
+    except (FileNotFoundError, subprocess.CalledProcessError):
+        pass
+    return None
+
+
+def _own(place: str) -> str | None:
+    """FILE:LINE as the author knows it, if the file is a module's."""
+    file, _, line = place.partition(" ")[0].rpartition(":")
+    sources = {f"{builds.DEBUG_ROOT}/{builds.placed(p)}": p for p in builds.module_sources()}
+    return f"{sources[file]}:{line}" if file in sources else None
