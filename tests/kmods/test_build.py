@@ -1,5 +1,6 @@
 """The modules as a kernel developer wants them, and for the kernels that Debian ships."""
 
+import os
 import re
 import shutil
 import subprocess
@@ -58,19 +59,34 @@ def headers_package(series: str) -> str:
     return newest
 
 
+# Packages that a kernel's headers bring along: the rest of the kernel's, and what writes the type
+# information (BTF) of modules where the kernel has its own, with the libraries that it calls.
+BROUGHT = re.compile(r"linux-kbuild-.*|linux-headers-.*-common|pahole|lib(bpf|dw|elf)\d.*")
+
+
+def unpack_with_dependencies(package: str, root: Path) -> None:
+    """Unpack a package and those of BROUGHT that it depends on, at any remove."""
+    wanted, unpacked = [package], set()
+    while wanted:
+        name = wanted.pop()
+        if name in unpacked:
+            continue
+        unpacked.add(name)
+        deb = debian.fetch(name)
+        debian.unpack(deb, root)
+        depends = subprocess.check_output(["dpkg-deb", "--field", str(deb), "Depends"], text=True)
+        wanted += filter(BROUGHT.fullmatch, re.split(r"[\s,|]+", depends))
+
+
 @pytest.fixture(scope="module", params=["6.1", "6.12"])
 def headers(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The build directory of one of Debian's kernels, unpacked and not installed."""
     root = tmp_path_factory.mktemp("headers")
     try:
         package = headers_package(request.param)
-        own = debian.fetch(package)
+        unpack_with_dependencies(package, root)
     except SandglassError as error:
         pytest.skip(f"{error.message}: {error.hint}")
-    depends = subprocess.check_output(["dpkg-deb", "--field", str(own), "Depends"], text=True)
-    others = re.findall(r"linux-(?:kbuild-\S+?|headers-\S+?-common)(?=[ ,]|$)", depends)
-    for deb in [own, *map(debian.fetch, others)]:
-        debian.unpack(deb, root)
     build = root / "usr" / "src" / package
     makefile = build / "Makefile"
     makefile.write_text(makefile.read_text().replace("/usr/src/", f"{root}/usr/src/"))
@@ -80,8 +96,14 @@ def headers(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 def test_debians_kernels_take_every_module(headers: Path, tmp_path: Path) -> None:
     copy = tmp_path / "kmods"
     shutil.copytree(KMODS, copy, ignore=shutil.ignore_patterns("*.o", "*.ko", "*.mod*", ".*"))
+    usr = headers.parents[1]
+    tools = {
+        "PATH": f"{os.environ['PATH']}:{usr / 'bin'}",
+        "LD_LIBRARY_PATH": str(usr / "lib" / "x86_64-linux-gnu"),
+    }
     done = subprocess.run(
         ["make", "-j2", "-C", str(headers), f"M={copy}", "W=1", "modules"],
+        env=os.environ | tools,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
