@@ -6,9 +6,9 @@ machine.json in the directory: {"cache", "python", "steps"}, the host's cache an
 and a list of steps:
 
     {"run": WORDS}                         run Sandglass to its end
-    {"run": WORDS, "kill": [NAME, ...],    kill, when the first progress shows, the processes so
-     "with": SIGNAL}                       called: "sandglass", "keeper", "agent"; then wait for all
-    {"run": WORDS, "beside": WORDS}        run another one when the first is at work
+    {"run": WORDS, "kill": [NAME, ...],    kill, when its network is there, the processes so called:
+     "with": SIGNAL}                       "sandglass", "keeper", "agent"; then wait for all
+    {"run": WORDS, "beside": WORDS}        run another one before the first has come to its end
     {"obey": True}                         run the commands that the last step's output ends with
 
 steps.json gets an entry for each: {"status", "out", "machine": what the machine is afterwards}, and
@@ -20,6 +20,7 @@ from __future__ import annotations
 import ctypes
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -29,7 +30,8 @@ from typing import Any
 MS_RDONLY, MS_BIND, MS_MOVE = 1, 4096, 8192  # <linux/mount.h>
 CACHE = "/run/sandglass/cache"
 CODE = Path("/run/sandglass/code")
-LAST_S = 60.0
+LAST_S = 300.0
+RECORDER = Path("/proc/recorder/control")
 CALLED = {
     "sandglass": ["-P", "-m", "sandglass"],
     "keeper": ["-SBsE", str(CODE / "src" / "sandglass" / "run" / "keeper.py")],
@@ -75,6 +77,11 @@ def processes(called: list[str]) -> list[int]:
     return found
 
 
+def watched() -> bool:
+    """Whether the recorder has been told which queues to watch."""
+    return RECORDER.exists() and "watch" in RECORDER.read_text()
+
+
 def said(*command: str) -> str:
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
@@ -114,11 +121,10 @@ class Machine:
             )
 
     def at_work(self) -> None:
-        """Wait until an agent is: for three seconds, so that its network is there."""
+        """Wait until a network is there, and the recorder watches its queues."""
         deadline = time.monotonic() + LAST_S
-        while not processes(CALLED["agent"]) and time.monotonic() < deadline:
+        while not watched() and time.monotonic() < deadline:
             time.sleep(0.1)
-        time.sleep(3)
 
     def quiet(self) -> None:
         """Wait until nothing of Sandglass runs."""
@@ -145,8 +151,10 @@ class Machine:
                 os.kill(processes(CALLED[name])[0], step["with"])
         if "beside" in step:
             self.at_work()
+            process.send_signal(signal.SIGSTOP)  # its agent goes on
             other = self.start(step["beside"], "beside.log")
             status = other.wait()
+            process.send_signal(signal.SIGCONT)
             result["beside"] = {
                 "status": status,
                 "out": (self.directory / "beside.log").read_text(),

@@ -6,7 +6,9 @@ import os
 import subprocess
 import tarfile
 import time
+from collections import Counter
 from collections.abc import Callable
+from multiprocessing.synchronize import Event
 from pathlib import Path
 
 import pytest
@@ -115,29 +117,30 @@ def test_checksums_are_those_of_sha256sum(tmp_path: Path, home: Path, files: lis
     subprocess.run(["sha256sum", "--check", "SHA256SUMS"], cwd=tmp_path, check=True)
 
 
-def write_often(name: str, files: list[Path], times: int) -> None:
-    for _ in range(times):
+def write_until(enough: Event, name: str, files: list[Path]) -> None:
+    while not enough.is_set():
         kept.keep(name, files)
         kept.trim(0)
 
 
 def test_writers_at_once(tmp_path: Path, home: Path, files: list[Path]) -> None:
     """While some keep a run and throw it away again, a reader finds all of it or nothing."""
-    writers = [
-        multiprocessing.get_context("fork").Process(target=write_often, args=("a", files, 200))
-        for _ in range(4)
-    ]
+    forked = multiprocessing.get_context("fork")
+    enough = forked.Event()
+    writers = [forked.Process(target=write_until, args=(enough, "a", files)) for _ in range(4)]
     for writer in writers:
         writer.start()
-    met = set()
-    number = 0
-    while any(writer.is_alive() for writer in writers):
-        found = taken("a", tmp_path / f"reader{number}")
-        assert found in (None, CONTENT)
-        met.add(found is None)
-        number += 1
+    met = Counter[bool]()
+    try:
+        while min(met[True], met[False]) < 20:
+            found = taken("a", tmp_path / f"reader{met.total()}")
+            assert found in (None, CONTENT)
+            met[found is None] += 1
+    finally:
+        enough.set()
+        for writer in writers:
+            writer.join()
     assert [writer.exitcode for writer in writers] == [0] * 4
-    assert met == {True, False}
     assert list(home.iterdir()) == []
 
 

@@ -1,12 +1,15 @@
 """A run leaves the machine as it found it, however it ends."""
 
+import contextlib
 import ctypes
 import fcntl
 import os
+import pty
+import select
 import signal
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +21,9 @@ from tests.lab.experiments import bulk, dumbbell, written
 
 pytestmark = pytest.mark.lab
 PR_SET_CHILD_SUBREAPER = 36  # <linux/prctl.h>
-GONE_WITHIN_S = 1.0
+GONE_WITHIN_S = 60.0
+LONG = "300s"
+"""Of virtual time, so that much of it is left when the first progress shows."""
 LOCKS = "sandglass-processors"
 # They count what goes on, on the host and beside us.
 COUNTERS = ("nf_conntrack_count", "tcp_mem_pressure")
@@ -125,36 +130,54 @@ def test_a_run_leaves_nothing_but_its_results(
     assert names(tmp_path / "results") == ["out"]
 
 
+def boots(results: Path, terminal: int) -> bool:
+    """Whether a lab is being started."""
+    return any(results.glob(".out.*/console.log"))
+
+
+def gets_on(results: Path, terminal: int) -> bool:
+    """Whether the terminal has been told of progress."""
+    readable, _, _ = select.select([terminal], [], [], 0)
+    return bool(readable) and b" of 300 s" in os.read(terminal, 1000)
+
+
+def rest(terminal: int) -> bytes:
+    """What is written to a terminal until nobody has it open any more."""
+    said = b""
+    with contextlib.suppress(OSError):  # EIO: the last one has closed it
+        while True:
+            said += os.read(terminal, 10_000)
+    return said
+
+
 @pytest.mark.usefixtures("adopted")
 @pytest.mark.parametrize("ending", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
-@pytest.mark.parametrize("after_s", [0.25, 0.7])
+@pytest.mark.parametrize("when", [boots, gets_on])
 def test_a_run_that_is_killed_leaves_nothing_that_looks_like_a_result(
     sandglass: Cli,
     experiment: Path,
     tmp_path: Path,
     temporary: Path,
     ending: signal.Signals,
-    after_s: float,
+    when: Callable[[Path, int], bool],
 ) -> None:
     results, out = tmp_path / "results", tmp_path / "results" / "out"
     before = machine(temporary)
+    terminal, theirs = pty.openpty()
     with subprocess.Popen(
-        command(builds.ROOT, "run", experiment, "--out", out),
+        command(builds.ROOT, "run", experiment, "--out", out, "--set", f"duration={LONG}"),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
+        stderr=theirs,
     ) as process:
-        while not results.exists() or not any(results.iterdir()):
-            assert process.poll() is None
+        os.close(theirs)
+        while not when(results, terminal):
+            assert process.poll() is None, "the run is to be killed in the middle"
             time.sleep(0.005)
-        time.sleep(after_s)
-        assert process.poll() is None, "the run is to be killed in the middle"
         assert descendants()
         process.send_signal(ending)
-        process.wait()
-        assert process.stderr
-        assert "Traceback" not in process.stderr.read()
+        assert b"Traceback" not in rest(terminal)
+    os.close(terminal)
     assert process.returncode != 0
     deadline = time.monotonic() + GONE_WITHIN_S
     while descendants() and time.monotonic() < deadline:
