@@ -2,23 +2,20 @@
 
 import re
 import subprocess
+from pathlib import Path
 
 import pytest
 
 from sandglass.install.builds import ROOT
+from tests.conftest import Reproduced
 
 README = (ROOT / "README.md").read_text()
 PROMPT = "mininet> "
+REPRODUCE = "./sandglass reproduce abe --profile smoke"
 FENCED = re.findall(r"^```(\w*)\n(.*?)^```$", README, re.DOTALL | re.MULTILINE)
 LINES = [line for kind, block in FENCED if not kind for line in block.splitlines()]
 COMMANDS = [line for line in LINES if line.startswith("./sandglass")]
 TYPED = "".join(line.removeprefix(PROMPT) + "\n" for line in LINES if line.startswith(PROMPT))
-
-
-def sandglass(command: str) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(
-        command, shell=True, cwd=ROOT, input=TYPED, capture_output=True, text=True, check=False
-    )
 
 
 def test_all_commands_are_understood() -> None:
@@ -28,14 +25,25 @@ def test_all_commands_are_understood() -> None:
 
 @pytest.mark.lab
 @pytest.mark.parametrize(
-    "command", [line for line in dict.fromkeys(COMMANDS) if line != "./sandglass test"]
+    "command",
+    [line for line in dict.fromkeys(COMMANDS) if line not in (REPRODUCE, "./sandglass test")],
 )
-def test_a_command_of_the_readme_works(command: str) -> None:
-    done = sandglass(command)
+def test_a_command_of_the_readme_works(command: str, clone: Path) -> None:
+    done = subprocess.run(
+        command, shell=True, cwd=clone, input=TYPED, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     if " shell " in command:
         assert "3 packets transmitted, 3 received" in done.stdout
         assert "qdisc htb" in done.stdout
+
+
+@pytest.mark.lab
+def test_the_first_command_of_the_readme_works(reproduced: Reproduced) -> None:
+    assert COMMANDS[0] == REPRODUCE
+    results = reproduced("abe")
+    assert (results / "report.html").stat().st_size > 0
+    assert (results / "fig03.svg").stat().st_size > 0
 
 
 def test_the_experiment_shown_is_the_example() -> None:

@@ -1,5 +1,6 @@
 """Labs are booted here: some seconds for each file of tests."""
 
+import hashlib
 import json
 import os
 import shutil
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 
 from sandglass.install import builds
+from tests.conftest import one_at_a_time
 from tests.lab.experiments import Lab, Run, run
 
 Cli = Callable[..., subprocess.CompletedProcess[str]]
@@ -20,15 +22,17 @@ PARTS = ("src", "workloads", "topologies", "kernel", "kmods", "setup")
 
 
 @pytest.fixture(scope="session")
-def lab(tmp_path_factory: pytest.TempPathFactory) -> Lab:
+def lab(shared: Path) -> Lab:
     """Runs an experiment, or hands out the run of the same one made before."""
-    finished: dict[str, Run] = {}
 
     def once(experiment: Mapping[str, Any], seed: int | None = None) -> Run:
-        key = json.dumps([experiment, seed])
-        if key not in finished:
-            finished[key] = run(experiment, tmp_path_factory.mktemp("lab"), seed)
-        return finished[key]
+        key = hashlib.sha256(json.dumps([experiment, seed]).encode()).hexdigest()[:16]
+        home = shared / f"lab-{key}"
+        home.mkdir(exist_ok=True)
+        with one_at_a_time(home / "lock"):
+            if not (home / "run" / "run.json").exists():
+                return run(experiment, home, seed)
+        return Run(home / "run", json.loads((home / "run" / "run.json").read_text()))
 
     return once
 

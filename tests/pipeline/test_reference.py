@@ -1,7 +1,6 @@
 """The smoke profile against the results kept in results/reference/."""
 
 import json
-import subprocess
 
 import polars as pl
 import pytest
@@ -9,6 +8,7 @@ from polars.testing import assert_frame_equal
 
 from sandglass.install.builds import ROOT
 from sandglass.papers import shelf
+from tests.conftest import Reproduced
 
 REFERENCE = ROOT / "results" / "reference"
 PROFILES = {
@@ -65,21 +65,15 @@ def kept() -> pl.DataFrame:
 
 @pytest.mark.lab
 @pytest.mark.parametrize("paper", PROFILES)
-def test_smoke_is_as_it_was(paper: str) -> None:
+def test_smoke_is_as_it_was(paper: str, reproduced: Reproduced) -> None:
     """Every run of all figures; on the same lab build the tables are the same to the last digit."""
-    done = subprocess.run(
-        [ROOT / "sandglass", "reproduce", paper, "--profile", "smoke"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
+    results = reproduced(paper)
     kept = smoke_runs(paper)
-    found = pl.read_csv(ROOT / "results" / paper / "runs.csv", infer_schema_length=None)
+    found = pl.read_csv(results / "runs.csv", infer_schema_length=None)
     assert departures(found, kept) == []
     if found.select(BUILD).equals(kept.select(BUILD)):
         assert_frame_equal(found.drop(ORIGIN), kept.drop(ORIGIN, strict=False))
-    judged = pl.read_csv(ROOT / "results" / paper / "verdicts.csv", infer_schema_length=None)
+    judged = pl.read_csv(results / "verdicts.csv", infer_schema_length=None)
     assert unexplained(judged) == []
 
 

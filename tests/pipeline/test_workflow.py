@@ -2,7 +2,6 @@
 
 import os
 import re
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterable
@@ -13,6 +12,7 @@ import pytest
 
 from sandglass.install import builds
 from sandglass.papers import grid, shelf
+from tests.conftest import copy_checkout
 from tests.pipeline.synthetic import FIGURES, write_profile
 
 PAGES = [f"results/abe/{figure}.html" for figure in FIGURES]
@@ -133,9 +133,7 @@ def test_fig05_twice_in_the_lab(tmp_path: Path) -> None:
 
 @pytest.mark.lab
 def test_runs_are_repeated_when_a_module_changes_that_they_name(tmp_path: Path) -> None:
-    repository = tmp_path / "repository"
-    left_out = shutil.ignore_patterns(".*", "results", "tests", "docs")
-    shutil.copytree(builds.ROOT, repository, ignore=left_out)
+    repository = copy_checkout(tmp_path / "repository")
     figure = ["results/abe/fig18.csv", "--config", "profile=smoke"]  # of flows with abe_reno
 
     def plan() -> subprocess.CompletedProcess[str]:
