@@ -17,21 +17,34 @@ def names(requirements: list[str]) -> set[str]:
 
 
 def locked(name: str) -> set[str]:
-    lines = (builds.ROOT / name).read_text().splitlines()
-    return names([line for line in lines if not line.startswith("#")])
+    return names(re.findall(r"^[^#\s]+==", (builds.ROOT / name).read_text(), re.M))
 
 
-def test_running_needs_nothing_of_the_tests_lock() -> None:
-    run, test = locked("requirements.lock"), locked("requirements-dev.lock")
+def test_running_needs_nothing_of_the_other_locks() -> None:
+    run = locked("requirements.lock")
     assert names(ASKED["project"]["dependencies"]) <= run
-    assert names(ASKED["dependency-groups"]["dev"]) <= run | test
-    assert not run & test
+    for group, asked in ASKED["dependency-groups"].items():
+        added = locked(f"requirements-{group}.lock")
+        assert names(asked) <= run | added
+        assert not run & added
+
+
+@pytest.mark.parametrize("lock", sorted(builds.ROOT.glob("*.lock")), ids=lambda path: path.name)
+def test_every_package_is_known_by_the_hashes_of_its_files(lock: Path) -> None:
+    """And nothing says where to get it: that is the machine's to know."""
+    text = lock.read_text().replace("\\\n", "")
+    entries = [line for line in text.splitlines() if not line.startswith("#")]
+    assert entries
+    for entry in entries:
+        assert re.fullmatch(r"[a-z0-9.-]+==\S+( +--hash=sha256:[0-9a-f]{64})+", entry)
 
 
 def test_a_package_that_is_missing_or_of_another_version_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "some.lock").write_text("# three\na_b==1.0\nc==2.0\nd==3.0\n")
+    (tmp_path / "some.lock").write_text(
+        "# three\na_b==1.0 \\\n    --hash=sha256:0\nc==2.0\nd==3.0\n"
+    )
     monkeypatch.setattr(builds, "ROOT", tmp_path)
     monkeypatch.setattr(setup_lab, "python_version", {"a_b": "1.0", "c": "2.1"}.get)
     assert setup_lab.differing("some.lock") == ["c", "d"]

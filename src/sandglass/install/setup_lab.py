@@ -47,14 +47,15 @@ def add_locked(lock: str) -> None:
     if not differing(lock):
         return
     print(f"sandglass: adding the Python packages of {lock}", flush=True)
-    options = ("--no-input", "--disable-pip-version-check", "--no-deps", "--quiet")
-    run(sys.executable, "-m", "pip", "install", *options, "--requirement", builds.ROOT / lock)
+    options = ("--no-input", "--disable-pip-version-check", "--quiet", "--no-deps")
+    hashed = ("--require-hashes", "--requirement", builds.ROOT / lock)
+    run(sys.executable, "-m", "pip", "install", *options, *hashed)
 
 
 def differing(lock: str) -> list[str]:
     """The packages of a lock file that the Python environment has not, or not in this version."""
     text = (builds.ROOT / lock).read_text()
-    wanted = re.findall(r"^([^#\s=]+)==(\S+)$", text, re.M)
+    wanted = re.findall(r"^([^#\s=]+)==(\S+)", text, re.M)
     return [name for name, version in wanted if python_version(name) != version]
 
 
