@@ -321,9 +321,9 @@ def bench(
 
 @app.command(context_settings={"ignore_unknown_options": True, "allow_extra_args": True})
 def test(context: typer.Context) -> None:
-    """Run linters, type checks and tests.
+    """Run linters, type checks and tests, on all processors.
 
-    With words for pytest, only the tests they choose.
+    With words for pytest, only the tests they choose, one after the other.
 
     Example: ./sandglass test tests/cli -k help
     """

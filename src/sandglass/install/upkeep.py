@@ -1,5 +1,6 @@
-"""Sandglass's checks of itself: linters, type checks, tests and benchmarks."""
+"""Sandglass's checks of itself: tests, linters among them, and benchmarks."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -7,62 +8,17 @@ from pathlib import Path
 from sandglass.errors import UsageError, nearest
 from sandglass.install import builds
 
-SCRIPTS = (
-    "sandglass",
-    "setup/packages",
-    "setup/python",
-    "container/build",
-    "profiles/kubernetes/pod",
-    ".ci/run",
-    ".ci/key",
-    ".ci/experiments",
-)
-
-
-def linters() -> dict[str, list[str]]:
-    """What is run before the tests, by name; nothing of it changes a file."""
-    rules = [str(path.relative_to(builds.ROOT)) for path in builds.ROOT.glob("pipelines/**/*.smk")]
-    return {
-        "ruff check": ["ruff", "check", "."],
-        "ruff format": ["ruff", "format", "--check", "."],
-        "mypy": ["mypy"],
-        "snakefmt": ["snakefmt", "--check", "Snakefile", *sorted(rules)],
-        "shellcheck": ["shellcheck", *SCRIPTS],
-        "shfmt": ["shfmt", "--indent", "4", "--diff", *SCRIPTS],
-    }
-
 
 def test(words: list[str]) -> int:
-    """Linters, then pytest, whose closing line is the last; `words` are pytest's.
+    """Run pytest, whose closing line is the last, and return its exit status.
 
-    With words of pytest's own only the tests are run, for someone at work on a few of them.
-    Returns an exit status: 0 only when everything passed.
+    Without words of pytest's own, all tests on all processors. Those of a file stay together: they
+    share what is costly, and labs wait for a processor of their own anyway.
     """
-    failed = [] if words else [name for name, command in linters().items() if not passes(command)]
-    tests = python_tool("pytest", *words)
-    if failed:
-        print(f"sandglass: failed before the tests: {', '.join(failed)}", file=sys.stderr)
-    return tests or bool(failed)
-
-
-def passes(command: list[str]) -> bool:
-    """Run a linter; what it says is shown only when it finds something."""
-    tool = Path(sys.executable).with_name(command[0])
-    done = subprocess.run(
-        [tool, *command[1:]],
-        cwd=builds.ROOT,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
-    )
-    if done.returncode:
-        print(f"{' '.join(command[:2])}:\n{done.stdout}", flush=True)
-    return done.returncode == 0
-
-
-def python_tool(*command: str) -> int:
-    return subprocess.run([sys.executable, "-m", *command], cwd=builds.ROOT, check=False).returncode
+    number = len(os.sched_getaffinity(0))
+    everywhere = ["-n", str(number), "--dist=loadscope", "--no-loadscope-reorder"]
+    command = [sys.executable, "-m", "pytest", *(words or everywhere)]
+    return subprocess.run(command, cwd=builds.ROOT, check=False).returncode
 
 
 def benchmarks(names: list[str]) -> list[Path]:
