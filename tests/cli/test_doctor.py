@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from sandglass.install import doctor
+from sandglass.install import doctor, memory, setup_lab
 from tests.cli.conftest import Cli
 
 
@@ -20,7 +20,7 @@ def test_without_a_lab_kernel_it_says_so_and_exits_1(sandglass: Cli, empty_cache
 
 def test_it_lists_packages_with_versions_and_the_machine(sandglass: Cli) -> None:
     rows = sandglass("doctor").stdout.splitlines()
-    for thing in ("processors", "ptrace", "temporary directory", "free memory", "package mininet"):
+    for thing in ("processors", "ptrace", "lab's memory", "free memory", "package mininet"):
         assert any(line.startswith("ok") and thing in line for line in rows), thing
 
 
@@ -49,3 +49,30 @@ def test_to_build_with_is_needed_only_while_there_is_no_lab_kernel(
     needed = {finding.thing: finding.needed for finding in doctor.packages()}
     assert needed["package mininet"]
     assert needed["package build-essential"] == (not built)
+
+
+def test_one_directory_for_a_labs_memory_is_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a lab finds one, such as /var/tmp beside a /tmp that is mounted noexec."""
+    monkeypatch.setattr(memory, "executable", lambda place: place == Path("/var/tmp"))
+    assert doctor.lab_memory().found == str(memory.directory()) == "/var/tmp"
+    monkeypatch.setattr(memory, "executable", lambda place: False)
+    missing = doctor.lab_memory()
+    assert not missing.found
+    assert "/dev/shm, /tmp, /var/tmp" in missing.remedy
+    assert "Set TMPDIR" in missing.remedy
+
+
+def test_where_nothing_can_be_written_no_memory_can_lie(tmp_path: Path) -> None:
+    assert memory.executable(tmp_path)
+    assert not memory.executable(tmp_path / "nowhere")
+    assert not memory.executable(Path("/proc"))
+
+
+def test_a_processor_without_avx2_needs_another_polars(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else it ends in the middle of a run, by an illegal instruction."""
+    assert doctor.tables({"avx2"}).found
+    monkeypatch.setattr(setup_lab, "python_version", lambda name: None)
+    assert not doctor.tables({"avx"}).found
+    assert "no AVX2" in doctor.tables({"avx"}).remedy
+    monkeypatch.setattr(setup_lab, "python_version", {"polars-runtime-compat": "2.1.0"}.get)
+    assert "2.1.0" in doctor.tables({"avx"}).found

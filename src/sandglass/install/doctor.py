@@ -1,14 +1,12 @@
 """What Sandglass needs of a machine, and what of it is there."""
 
 import ctypes
-import mmap
 import os
 import platform
 import re
 import shutil
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -69,20 +67,16 @@ def machine() -> Iterator[Finding]:
         "" if kind == "Linux x86_64" else f"this is {kind}: the lab kernel needs an x86-64 host",
     )
     yield Finding("processors", str(len(os.sched_getaffinity(0))))
-    flags = Path("/proc/cpuinfo").read_text()
+    flags = processor_flags()
     yield Finding("processor state with AMX", "yes" if "amx_tile" in flags else "no")
+    yield tables(flags)
     free_mb = memory.available_mb()
     yield Finding(
         f"{LAB_MEMORY_MB} MB of free memory",
         f"{free_mb} MB" if free_mb >= LAB_MEMORY_MB else "",
         "" if free_mb >= LAB_MEMORY_MB else f"only {free_mb} MB are free: end something else",
     )
-    temporary = tempfile.gettempdir()
-    yield Finding(
-        "temporary directory, exec",
-        temporary if executable(Path(temporary)) else "",
-        "" if executable(Path(temporary)) else f"{temporary} is noexec: set TMPDIR",
-    )
+    yield lab_memory()
     yield Finding(
         "ptrace of own processes",
         "allowed" if ptrace_allowed() else "",
@@ -99,6 +93,25 @@ def machine() -> Iterator[Finding]:
         else f"{free} MB are free, a build of the kernel takes {CACHE_FREE_MB} MB",
         needed=not lab_kernel().found,
     )
+
+
+def tables(flags: set[str]) -> Finding:
+    """Polars, which is compiled for processors with AVX2, or its build for all others."""
+    thing = "processor for Polars"
+    if "avx2" in flags:
+        return Finding(thing, "with AVX2")
+    if version := setup_lab.python_version("polars-runtime-compat"):
+        return Finding(thing, f"without AVX2: Polars' compatible build {version}")
+    return Finding(thing, "", f"has no AVX2: rm -r {sys.prefix}; the next command makes it anew")
+
+
+def lab_memory() -> Finding:
+    """A directory for the memory of labs."""
+    thing = "directory for a lab's memory"
+    try:
+        return Finding(thing, str(memory.directory()))
+    except SandglassError as error:
+        return Finding(thing, "", f"{error.message}. {error.hint}")
 
 
 def packages() -> Iterator[Finding]:
@@ -158,16 +171,10 @@ def lab_kernel() -> Finding:
     return Finding("lab kernel", f"{kernel.release}, build {kernel.build}")
 
 
-def executable(directory: Path) -> bool:
-    """Whether a file there may be mapped as code, as the lab's memory is."""
-    with tempfile.TemporaryFile(dir=directory) as file:
-        file.truncate(mmap.PAGESIZE)
-        try:
-            access = mmap.PROT_READ | mmap.PROT_EXEC
-            mmap.mmap(file.fileno(), mmap.PAGESIZE, mmap.MAP_SHARED, access).close()
-        except PermissionError:
-            return False
-    return True
+def processor_flags() -> set[str]:
+    """What the processors can do, in Linux's words."""
+    found = re.search(r"^flags\s*:(.*)$", Path("/proc/cpuinfo").read_text(), re.M)
+    return set(found[1].split()) if found else set()
 
 
 def ptrace_allowed() -> bool:

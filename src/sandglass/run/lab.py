@@ -25,7 +25,7 @@ from pathlib import Path
 from sandglass.agent.clock import ZERO_NS
 from sandglass.agent.plan import Plan
 from sandglass.errors import SandglassError
-from sandglass.install import builds
+from sandglass.install import builds, memory
 from sandglass.run import crash
 
 # Time and date when a lab boots: any, but always the same.
@@ -45,22 +45,6 @@ STAMP = re.compile(rb"\[ *(\d+\.\d+)\]")  # of a message of the kernel, in secon
 _libc = ctypes.CDLL(None)
 
 Progress = Callable[[float, float], None]
-
-
-def memory_directory() -> str:
-    """Where the lab's memory file goes: a mount in memory if possible, and never a noexec one.
-
-    Raises SandglassError when no directory will do.
-    """
-    places = [os.environ.get("TMPDIR"), "/dev/shm", "/tmp", "/var/tmp", str(builds.directory())]
-    for place in places:
-        usable = place and Path(place).is_dir() and os.access(place, os.W_OK)
-        if place and usable and not os.statvfs(place).f_flag & os.ST_NOEXEC:
-            return place
-    raise SandglassError(
-        "no directory for the lab's memory: all of /dev/shm, /tmp and /var/tmp are noexec",
-        "Set TMPDIR to a directory that allows execution.",
-    )
 
 
 @contextlib.contextmanager
@@ -183,7 +167,7 @@ def _start(
     return subprocess.Popen(
         command,
         executable=kernel.linux,
-        env={"TMPDIR": memory_directory(), "PATH": os.defpath, "HOME": "/"},
+        env={"TMPDIR": str(memory.directory()), "PATH": os.defpath, "HOME": "/"},
         preexec_fn=in_child,  # noqa: PLW1509 it takes no lock, and no thread of ours runs yet
         close_fds=False,  # Python's are closed on exec anyway, the doors must stay
         stdin=pipe,
