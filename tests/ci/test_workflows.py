@@ -18,7 +18,7 @@ from sandglass.install import builds
 
 ROOT = builds.ROOT
 AUTHOR = ROOT / "examples" / "module-repository"
-GITHUB = ROOT / ".github" / "workflows" / "smoke.yml"
+GITHUB = ROOT / ".github" / "workflows" / "ci.yml"
 GITLAB = ROOT / ".gitlab-ci.yml"
 ACTION = ROOT / "action.yml"
 THEIRS = AUTHOR / ".github" / "workflows" / "experiments.yml"
@@ -32,17 +32,16 @@ def read(path: Path) -> dict[str, Any]:
 
 
 def steps(path: Path) -> list[dict[str, Any]]:
-    """The steps of a workflow of one job, or of the action."""
+    """The steps of all jobs of a workflow, or of the action."""
     if path == ACTION:
         return list(read(path)["runs"]["steps"])
-    [job] = read(path)["jobs"].values()
-    return list(job["steps"])
+    return [step for job in read(path)["jobs"].values() for step in job["steps"]]
 
 
 def scripts(path: Path) -> list[str]:
     """The shell scripts of a file."""
     if path == GITLAB:
-        return ["\n".join(read(path)["smoke"]["script"])]
+        return ["\n".join(job["script"]) for job in read(path).values()]
     return [step["run"] for step in steps(path) if "run" in step]
 
 
@@ -82,6 +81,12 @@ def test_commands_are_there_and_understood(path: Path) -> None:
         if program == "sandglass":
             name, *rest = words
             typer.main.get_group(app).commands[name].make_context(name, rest)
+
+
+@pytest.mark.parametrize("path", [GITHUB, GITLAB], ids=lambda path: path.name)
+def test_all_tests_are_run_on_every_commit(path: Path) -> None:
+    assert ".ci/run" in scripts(path)
+    assert (ROOT / ".ci" / "run").read_text().endswith("\n./sandglass test\n")
 
 
 def test_what_a_cache_holds_is_where_set_up_puts_it(
