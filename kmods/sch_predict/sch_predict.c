@@ -9,6 +9,8 @@
 #include <linux/ktime.h>
 #include <linux/minmax.h>
 #include <linux/module.h>
+#include <linux/random.h>
+#include <linux/siphash.h>
 #include <linux/skbuff.h>
 #include <linux/slab.h>
 #include <net/codel.h>
@@ -28,6 +30,7 @@
  * struct predict_sched - private data of the qdisc
  * @predict:	the algorithm
  * @flows:	that have been signalled
+ * @perturbation: key of their hash, drawn when the qdisc is made
  * @ecn:	whether predict_is_signalled are marks where they can be
  * @standing:	whether CoDel acts on standing queues
  * @params:	of CoDel
@@ -41,6 +44,7 @@
 struct predict_sched {
 	struct predict		predict;
 	struct predict_flows	flows;
+	siphash_key_t		perturbation;
 	bool			ecn;
 	bool			standing;
 	struct codel_params	params;
@@ -65,6 +69,15 @@ static bool predict_is_signalled(const struct predict *p, struct predict_flow *f
 	return predict_claim(flow, p->bin, 4 * predict_feedback(p, sch->qstats.backlog));
 }
 
+/*
+ * From addresses and ports. The hash that a packet brings with it is its sender's where that is in
+ * the same kernel, and TCP draws a new one at each timeout (net.core.txrehash).
+ */
+static u32 predict_hash(const struct predict_sched *q, const struct sk_buff *skb)
+{
+	return skb_get_hash_perturb(skb, &q->perturbation);
+}
+
 static int predict_enqueue(struct sk_buff *skb, struct Qdisc *sch, struct sk_buff **to_free)
 {
 	struct predict_sched *q = qdisc_priv(sch);
@@ -74,7 +87,7 @@ static int predict_enqueue(struct sk_buff *skb, struct Qdisc *sch, struct sk_buf
 	struct predict_flow *flow;
 
 	predict_advance(p, now);
-	flow = predict_flow(&q->flows, skb_get_hash(skb), p->bin);
+	flow = predict_flow(&q->flows, predict_hash(q, skb), p->bin);
 	predict_arrived(p, now, size, predict_answers(flow, size, p->mtu));
 	if (unlikely(qdisc_qlen(sch) >= sch->limit)) {
 		q->overlimit++;
@@ -210,6 +223,7 @@ static int predict_init(struct Qdisc *sch, struct nlattr *opt, struct netlink_ex
 	q->predict.bin_ns = NSEC_PER_MSEC;
 	q->predict.target = 100;
 	codel_params_init(&q->params);
+	get_random_bytes(&q->perturbation, sizeof(q->perturbation));
 	q->predict.history = kvcalloc(PREDICT_BINS, sizeof(*q->predict.history), GFP_KERNEL);
 	if (!q->predict.history)
 		return -ENOMEM;

@@ -497,6 +497,22 @@ def test_codel_begins_anew_after_a_transient(lab: Lab) -> None:
 
 
 @pytest.mark.lab
+def test_a_flow_stays_the_same_after_a_timeout(lab: Lab) -> None:
+    """TCP then sends by another hash, unless it is told not to; queue and signals must not care."""
+    samples = []
+    load = [
+        bulk(cc="reno", count=8),
+        bulk(cc="reno", count=8, start="3s") | {"from": "s2", "to": "d2"},
+    ]
+    for rehash in (0, 1):
+        hosts = {name: {"sysctls": {"net.core.txrehash": rehash}} for name in ("s1", "s2")}
+        keys = {"pairs": 2, "rate": "5mbit", "rtt": "100ms", "duration": "8s", "hosts": hosts}
+        samples.append(lab(dumbbell(*load, queue=QUEUE | {"limit": 40}, **keys)))
+    assert samples[0].qdisc()["overlimit"] > 100  # so that there are timeouts
+    assert samples[0].table("queues").equals(samples[1].table("queues"))
+
+
+@pytest.mark.lab
 @pytest.mark.parametrize(
     "load",
     [
