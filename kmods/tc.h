@@ -10,6 +10,11 @@
 #ifndef SANDGLASS_TC_H
 #define SANDGLASS_TC_H
 
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE	/* for dladdr1() */
+#endif
+#include <dlfcn.h>
+#include <link.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
 #include <linux/types.h>
@@ -103,6 +108,27 @@ struct tc_plugin {
 	struct qdisc_util	util;
 	const struct tc_option	*options;
 };
+
+#pragma weak pfifo_qdisc_util
+extern const struct qdisc_util pfifo_qdisc_util;
+
+/*
+ * tc has no version of what it shares with its plugins, and calls whatever stands where it expects
+ * a function. So the plugin ends tc, with a word, where tc's own kinds are not laid out as here.
+ */
+static void __attribute__((constructor)) tc_check(void)
+{
+	void *symbol = NULL;
+	Dl_info found;
+
+	if (&pfifo_qdisc_util &&
+	    dladdr1(&pfifo_qdisc_util, &found, &symbol, RTLD_DL_SYMENT) && symbol &&
+	    ((const ElfW(Sym) *)symbol)->st_size == sizeof(struct qdisc_util) &&
+	    !strcmp(pfifo_qdisc_util.id, "pfifo"))
+		return;
+	fputs("these plugins do not fit this tc: its struct qdisc_util is another\n", stderr);
+	exit(1);
+}
 
 static inline const struct tc_option *tc_options_of(const struct qdisc_util *util)
 {
@@ -353,6 +379,21 @@ static inline int tc_parse(const struct qdisc_util *util, int argc, char **argv,
 	return 0;
 }
 
+/* The value of an attribute: a u32, or a u64 for a rate. */
+static inline __u64 tc_value(const struct rtattr *attribute)
+{
+	__u32 value = 0;
+	__u64 rate = 0;
+
+	if (RTA_PAYLOAD(attribute) == sizeof(rate)) {
+		memcpy(&rate, RTA_DATA(attribute), sizeof(rate));
+		return rate;
+	}
+	if (RTA_PAYLOAD(attribute) == sizeof(value))
+		memcpy(&value, RTA_DATA(attribute), sizeof(value));
+	return value;
+}
+
 /* Print the options that the kernel tells of. */
 static inline int tc_print(const struct qdisc_util *util, FILE *file, struct rtattr *given)
 {
@@ -364,11 +405,11 @@ static inline int tc_print(const struct qdisc_util *util, FILE *file, struct rta
 	parse_rtattr(table, 63, RTA_DATA(given), RTA_PAYLOAD(given));
 	for (; options->name; options++) {
 		const struct rtattr *attribute = table[options->attribute];
-		__u64 value = 0;
+		__u64 value;
 
-		if (!attribute || RTA_PAYLOAD(attribute) > sizeof(value))
+		if (!attribute)
 			continue;
-		memcpy(&value, RTA_DATA(attribute), RTA_PAYLOAD(attribute));
+		value = tc_value(attribute);
 		switch (options->type) {
 		case TC_NUMBER:
 			tc_print_number(options->name, value, options->unit ? options->unit : "");

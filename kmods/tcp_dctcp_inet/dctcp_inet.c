@@ -86,22 +86,14 @@ static void dctcp_inet_init(struct sock *sk)
 	dctcp_inet_start_window(tp, ca);
 }
 
-static void dctcp_inet_in_ack_event(struct sock *sk, u32 flags)
-{
-	struct dctcp_inet *ca = inet_csk_ca(sk);
-
-	ca->ece = flags & CA_ACK_ECE;
-}
-
-/* Comes when all counts are up to date, and before the ACK changes the window. */
-static void dctcp_inet_pkts_acked(struct sock *sk, const struct ack_sample *sample)
+/* At a time when all counts are up to date, and before the ACK changes the window. */
+static void dctcp_inet_update_alpha(struct sock *sk)
 {
 	const struct dctcp_inet_settings *set = dctcp_inet_settings(sock_net(sk));
 	const struct tcp_sock *tp = tcp_sk(sk);
 	struct dctcp_inet *ca = inet_csk_ca(sk);
 	u32 delivered = tp->delivered - ca->delivered;
 
-	ca->in_order = sample->pkts_acked;
 	if (!READ_ONCE(set->alpha_per_ack) && before(tp->snd_una, ca->window_end))
 		return;
 	if (delivered)
@@ -111,6 +103,25 @@ static void dctcp_inet_pkts_acked(struct sock *sk, const struct ack_sample *samp
 					    READ_ONCE(set->alpha_bits),
 					    READ_ONCE(set->shift_g)));
 	dctcp_inet_start_window(tp, ca);
+}
+
+/* Kernels with Accurate ECN count its marks only after ->pkts_acked(), and call this then. */
+static void dctcp_inet_in_ack_event(struct sock *sk, u32 flags)
+{
+	struct dctcp_inet *ca = inet_csk_ca(sk);
+
+	ca->ece = flags & CA_ACK_ECE;
+	if (dctcp_has_accecn(tcp_sk(sk)))
+		dctcp_inet_update_alpha(sk);
+}
+
+static void dctcp_inet_pkts_acked(struct sock *sk, const struct ack_sample *sample)
+{
+	struct dctcp_inet *ca = inet_csk_ca(sk);
+
+	ca->in_order = sample->pkts_acked;
+	if (!dctcp_has_accecn(tcp_sk(sk)))
+		dctcp_inet_update_alpha(sk);
 }
 
 static void dctcp_inet_cong_avoid(struct sock *sk, u32 ack, u32 acked)
