@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import threading
 import traceback
+from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from sandglass.agent import draws, kernel
@@ -68,16 +68,18 @@ class Tc:
 
     def __init__(self, where: str | None) -> None:
         self.where = where
-        # A file, which takes whatever tc says: it would wait for us at a full pipe.
-        self.said = os.memfd_create("tc")
+        self._said: deque[str] = deque(maxlen=LAST_WORDS)
         with kernel.namespace(where):
             self.process = subprocess.Popen(
                 ["tc", "-batch", "-"],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
-                stderr=self.said,
+                stderr=subprocess.PIPE,
                 text=True,
             )
+        # A thread, and no file in memory: that would draw a random number.
+        self._listener = threading.Thread(target=self._listen, daemon=True)
+        self._listener.start()
 
     def write(self, lines: list[str]) -> None:
         assert self.process.stdin
@@ -91,9 +93,14 @@ class Tc:
             RunError: with tc's own words.
         """
         if self.process.poll() is not None:
-            said = os.pread(self.said, os.fstat(self.said).st_size, 0).decode().splitlines()
+            self._listener.join()
             place = f" on {self.where}" if self.where else ""
-            raise RunError(f"tc refused{place}: {'; '.join(said[-LAST_WORDS:])}")
+            raise RunError(f"tc refused{place}: {'; '.join(self._said)}")
+
+    def _listen(self) -> None:
+        """Take whatever tc says: at a full pipe it would wait for us."""
+        assert self.process.stderr
+        self._said.extend(line.rstrip() for line in self.process.stderr)
 
 
 class Repetition:
