@@ -151,9 +151,9 @@ def list_all(
 ) -> None:
     """List what there is to name or to run.
 
-    Kinds: topologies, workloads, qdiscs, congestion-controls, papers, examples, benches. Modules and
-    papers are ours and those of SANDGLASS_KMODS and SANDGLASS_PAPERS; a directory that is laid out
-    as examples/module-repository is looked into as well.
+    Kinds: topologies, workloads, qdiscs, congestion-controls, papers, examples, benches. Modules
+    and papers are ours and those of SANDGLASS_KMODS and SANDGLASS_PAPERS; a directory that is laid
+    out as examples/module-repository is looked into as well.
 
     Example: ./sandglass list workloads ../mine
     """

@@ -2,9 +2,9 @@
 
 Usage, as the lab's one program: python3 drops.py DIRECTORY
 
-drops.json in the directory holds {kind: options}. Each qdisc in turn takes 60 packets from two sockets on
-a link of 1 Mb/s until all have left it. packets.bin gets the recorder's records, in which the
-watches are in the order of the kinds.
+drops.json in the directory holds {kind: options}. Each qdisc in turn takes 60 packets from two
+sockets on a link of 1 Mb/s until all have left it. packets.bin gets the recorder's records, in
+which the watches are in the order of the kinds.
 """
 
 from __future__ import annotations

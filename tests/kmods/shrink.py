@@ -2,8 +2,9 @@
 
 Usage, as the lab's one program: python3 shrink.py DIRECTORY
 
-shrink.json in the directory holds {kind: options}. Each qdisc in turn takes 50 packets on a link that
-hardly sends, and is then told `limit 10`. queues.json gets {kind: packets in the queue after that}.
+shrink.json in the directory holds {kind: options}. Each qdisc in turn takes 50 packets on a link
+that hardly sends, and is then told `limit 10`. queues.json gets {kind: packets in the queue after
+that}.
 """
 
 from __future__ import annotations
