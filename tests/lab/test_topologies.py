@@ -91,7 +91,7 @@ def prompt(target: str, *typed: str) -> str:
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        timeout=120,
+        timeout=900,  # for a prompt that never ends
         check=False,
     )
     assert done.returncode == 0, done.stdout
