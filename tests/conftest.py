@@ -14,13 +14,14 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from hypothesis.configuration import set_hypothesis_home_dir
 
 from sandglass.install import builds
 
-# How long an example takes depends on what else the machine does. What failed is not kept: it would
-# lie in the checkout.
-settings.register_profile("sandglass", deadline=None, database=None)
+# How long an example takes depends on what else the machine does.
+settings.register_profile("sandglass", deadline=None)
 settings.load_profile("sandglass")
+set_hypothesis_home_dir(builds.directory() / "hypothesis")  # not the checkout
 
 # What is tested runs: a run that an earlier test or a user has kept would show nothing.
 os.environ["SANDGLASS_RUNS_LIMIT"] = "0"
