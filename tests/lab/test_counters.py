@@ -64,7 +64,7 @@ def test_what_is_told_apart_is_there(lab: Lab) -> None:
 
 
 def test_marks_that_may_be_anothers_are_not_told() -> None:
-    xstats = np.zeros(1, records.XSTATS["codel"])
+    xstats = np.zeros(1, records.layout_of(records.xstats_of("codel")))
     xstats["ecn_mark"], xstats["ce_mark"] = 3, 4
     counted = {"queued": 5, "xstats": xstats.tobytes().hex()}
     assert summary.marks(counted, "codel", alone=True) == 7

@@ -34,16 +34,6 @@ SIOCETHTOOL = 0x8946  # <linux/sockios.h>
 # make the qdiscs see packets larger than the link carries.
 OFFLOADS_OFF = {"tso": 0x1F, "gso": 0x24, "gro": 0x2C}
 SYS_PIDFD_GETFD = 438  # <asm-generic/unistd.h>
-# What modules refuse, by the beginning of a sysctl's name.
-SYSCTL_RANGES = {
-    "net.ipv4.tcp_abe.": "Write a whole number from 1 to 100, in percent.",
-    "net.ipv4.tcp_dctcp_inet.shift_g": "Write a whole number from 0 to alpha_bits.",
-    "net.ipv4.tcp_dctcp_inet.alpha_bits": "Write a whole number from shift_g to 30.",
-    "net.ipv4.tcp_dctcp_inet.alpha_per_ack": "Write 0 or 1.",
-    "net.ipv4.tcp_dctcp_inet.alpha_start": "Write a whole number from 0 to 1024, in 1/1024.",
-    "net.ipv4.tcp_lsaimd.c": "Write a whole number from 1 to 128, in 1/128.",
-    "net.ipv4.tcp_lsaimd.k": "Write two whole numbers from 1 to 65535, in bytes.",
-}
 UNKNOWN_QDISC = r"\[Unknown qdisc, optlen=\d+\]"
 
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -258,8 +248,8 @@ def sysctl_path(name: str) -> str:
     return "/proc/sys/" + name.replace(".", "/")
 
 
-def write_sysctl(name: str, value: int | str, where: str | None) -> None:
-    """Set a sysctl, given with dots, in namespace `where`.
+def write_sysctl(name: str, value: int | str, where: str | None, advice: str | None = None) -> None:
+    """Set a sysctl, given with dots, in namespace `where`; `advice` is for when it is refused.
 
     Raises:
         RunError: it does not exist there, or refuses the value.
@@ -273,9 +263,8 @@ def write_sysctl(name: str, value: int | str, where: str | None) -> None:
             "It does not exist, or the kernel keeps it for all network namespaces together.",
         ) from None
     except OSError as error:
-        ranges = (text for beginning, text in SYSCTL_RANGES.items() if name.startswith(beginning))
         raise RunError(
-            f"sysctl {name} on host {where} refuses {value}: {error.strerror}", next(ranges, None)
+            f"sysctl {name} on host {where} refuses {value}: {error.strerror}", advice
         ) from None
 
 

@@ -201,7 +201,8 @@ class Network:
             kernel.write_sysctl("net.ipv4.tcp_comp_sack_slack_ns", 0, node.namespace)
             kernel.write_sysctl("net.ipv4.tcp_ecn", 1 if planned["ecn"] else 2, node.namespace)
             for name, value in planned["sysctls"].items():
-                kernel.write_sysctl(name, value, node.namespace)
+                advice = self.plan["sysctl_advice"].get(name)
+                kernel.write_sysctl(name, value, node.namespace, advice)
         kernel.batch("tc", tc_lines, node.namespace)
         if hasattr(node, "own_config"):
             node.own_config(**node.params)

@@ -141,6 +141,8 @@ class Plan(TypedDict):
     """Files by the names that flows call them: below the checkout, or in the run's directory."""
     flows: list[PlannedFlow]
     record: list[str]
+    sysctl_advice: dict[str, str]
+    """For whoever has written a value that a module's sysctl refuses: what it takes, by name."""
     memory_mb: int
 
 

@@ -11,7 +11,7 @@ from sandglass.experiment.host_settings import HostSettings
 from sandglass.experiment.problems import KeyPath, Problem, where
 from sandglass.experiment.queue import Queue
 from sandglass.experiment.topology import TopologyFacts
-from sandglass.experiment.values import DCTCPS
+from sandglass.experiment.values import protocols_of_both_ends
 
 TCP_CC = "net.ipv4.tcp_congestion_control"
 TCP_ECN = "net.ipv4.tcp_ecn"
@@ -123,13 +123,14 @@ def _check_dctcp(
     flows: list[Flow | None], hosts: Mapping[str, HostSettings | None]
 ) -> Iterable[Problem]:
     """DCTCP is a protocol of both ends, and a client such as curl takes what its host has."""
+    both_ends = protocols_of_both_ends()
     for index, flow in enumerate(flows):
         if flow is None or flow.kind.other_end_chooses:
             continue
-        if (cc := flow.congestion_control) not in DCTCPS:
+        if (cc := flow.congestion_control) not in both_ends:
             continue
         settings = hosts.get(flow.dst, HostSettings())
-        if settings is not None and settings.sysctls.get(TCP_CC) not in DCTCPS:
+        if settings is not None and settings.sysctls.get(TCP_CC) not in both_ends:
             yield (
                 ("flows", index, "cc"),
                 f"is {cc}, which the other end needs too, and cannot choose: "

@@ -135,7 +135,7 @@ class TcpFlow(Flow):
 
     @model_validator(mode="after")
     def _dctcp_asks_for_ecn(self) -> Self:
-        if self.cc in values.DCTCPS and not self.ecn:
+        if self.cc in values.protocols_of_both_ends() and not self.ecn:
             message = f"is false, but {self.cc} always uses ECN: write ecn: true"
             raise PartError([(("ecn",), message)])
         return self

@@ -6,7 +6,6 @@ examples/module-repository is: topologies/, workloads/, kmods/, experiments/.
 
 import ast
 import re
-import tomllib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Literal
@@ -14,6 +13,7 @@ from typing import Literal
 from sandglass.experiment import qdiscs, values
 from sandglass.install import upkeep
 from sandglass.install.builds import ROOT, module_directories
+from sandglass.install.modules import FILE, read
 
 Entry = tuple[str, str]
 """How it is called, and what it is, in a sentence."""
@@ -105,9 +105,8 @@ def about_experiment(path: Path) -> str:
 
 def about_module(module: Path) -> str:
     """What a kernel module's module.toml says, else its MODULE_DESCRIPTION."""
-    described = module / "module.toml"
-    if described.is_file():
-        return str(tomllib.loads(described.read_text()).get("summary", ""))
+    if summary := read(module / FILE).summary:
+        return summary
     text = "".join(path.read_text() for path in sorted(module.glob("*.c")))
     found = re.search(r'^MODULE_DESCRIPTION\("(.*)"\);', text, re.M)
     return found[1] if found else ""

@@ -9,6 +9,7 @@ from pydantic import BeforeValidator, PlainSerializer, WithJsonSchema
 from sandglass.errors import nearest
 from sandglass.experiment import qdiscs, units
 from sandglass.experiment.problems import PartError, Problem
+from sandglass.install import builds
 
 # Congestion controls of mainline; further ones come from kmods/tcp_<name>.
 CONGESTION_CONTROLS = frozenset(
@@ -17,11 +18,13 @@ CONGESTION_CONTROLS = frozenset(
         *["nv", "reno", "scalable", "vegas", "veno", "westwood", "yeah"],
     ]
 )
-# Those that are protocols of both ends, and always use ECN.
-# Those that are protocols of both ends, and always use ECN.
-DCTCPS = frozenset(["dctcp", "dctcp_inet", "lsaimd_dctcp"])
 RECORDS = ("packets", "acks", "queues", "goodput")
 DEFAULT_RECORDS = ("packets", "acks", "queues")
+
+
+def protocols_of_both_ends() -> frozenset[str]:
+    """Congestion controls, such as DCTCP, that both ends must have, and that always use ECN."""
+    return frozenset(name for module in builds.described() for name in module.both_ends)
 
 
 def _quantity(

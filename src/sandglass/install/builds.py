@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sandglass.errors import SandglassError
+from sandglass.install.modules import FILE, Module, linux, read
 
 ROOT = Path(__file__).resolve().parents[3]
 DEFAULT_SERIES = "6.12"
@@ -111,6 +112,8 @@ def module_sources() -> list[Path]:
     for directory in module_directories():
         for path in directory.rglob("*"):
             whole = path.parent == directory != ROOT / "kmods"  # builds a user's directory alone
+            if "tests" in path.relative_to(directory).parts:
+                continue
             if path.suffix not in {".c", ".h", ".mk"} and (path.name not in kept or whole):
                 continue
             if not path.name.endswith(".mod.c") and found.setdefault(placed(path), path) != path:
@@ -147,8 +150,23 @@ def shared_sources(own: Iterable[Path], sources: Mapping[Path, Path]) -> list[Pa
 
 
 def module_builds() -> dict[str, str]:
-    """12 hex digits over the sources of each out-of-tree module, by its name."""
-    return {name: fingerprint(sources) for name, sources in modules().items()}
+    """12 hex digits over the sources of each out-of-tree module, by its name.
+
+    Of what its folder says of it only the layout of its statistics counts.
+    """
+    return {
+        name: fingerprint(sources, read(sources[0].parent / FILE).layout)
+        for name, sources in modules().items()
+    }
+
+
+def described() -> list[Module]:
+    """What is said of Linux's own qdiscs and congestion controls, and by the folder of each module.
+
+    Raises SandglassError when a module.toml is wrong.
+    """
+    folders = [kbuild.parent for place in module_directories() for kbuild in place.glob("*/Kbuild")]
+    return [*linux(), *(read(folder / FILE) for folder in sorted(folders))]
 
 
 def aliases(sources: Iterable[Path]) -> set[str]:
@@ -241,7 +259,8 @@ def lab_build() -> str:
     kernel = built_kernel(series())
     code = [path for folder in DECIDE_RUNS for path in sorted((ROOT / folder).rglob("*.py"))]
     build = kernel_build(kernel) if kernel else "not built"
-    return fingerprint(code, build, module_builds()["recorder"])
+    layouts = (module.layout for module in linux())
+    return fingerprint(code, build, module_builds()["recorder"], *layouts)
 
 
 def program(name: str) -> Path:

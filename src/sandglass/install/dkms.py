@@ -8,7 +8,6 @@ import os
 import platform
 import shutil
 import subprocess
-from collections.abc import Iterable
 from pathlib import Path
 
 import sandglass
@@ -16,6 +15,7 @@ from sandglass.errors import SandglassError, UsageError
 from sandglass.install import builds, plugins, setup_lab
 
 PACKAGE = "sandglass"
+VERSION_MARK = "#MODULE_VERSION#"
 SOURCES = Path("/usr/src")
 TREE = Path("/var/lib/dkms") / PACKAGE
 # As for the lab's: a stray CFLAGS or ARCH of the user's must not enter the build.
@@ -80,31 +80,14 @@ def is_installed(wanted: str, release: str) -> bool:
     return "installed" in status
 
 
-def configuration(wanted: str, modules: Iterable[str]) -> str:
-    """dkms.conf for the modules, each in a directory of its own."""
-    lines = [
-        f'PACKAGE_NAME="{PACKAGE}"',
-        f'PACKAGE_VERSION="{wanted}"',
-        'AUTOINSTALL="yes"',
-        f'MAKE[0]="make -C $kernel_source_dir M=$dkms_tree/{PACKAGE}/{wanted}/build modules"',
-        f'CLEAN="make -C $kernel_source_dir M=$dkms_tree/{PACKAGE}/{wanted}/build clean"',
-    ]
-    for number, name in enumerate(modules):
-        lines += [
-            f'BUILT_MODULE_NAME[{number}]="{name}"',
-            f'BUILT_MODULE_LOCATION[{number}]="{name}"',
-            f'DEST_MODULE_LOCATION[{number}]="/updates/dkms"',
-        ]
-    return "\n".join(lines) + "\n"
-
-
 def write_package(wanted: str, target: Path) -> None:
     """Lay out the sources as DKMS wants them, in the directory `target`."""
     for source in builds.module_sources():
         place = target / builds.placed(source).relative_to("kmods")
         place.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(source, place)
-    (target / "dkms.conf").write_text(configuration(wanted, builds.modules()))
+    configuration = (builds.ROOT / "kmods" / "dkms.conf").read_text()
+    (target / "dkms.conf").write_text(configuration.replace(VERSION_MARK, wanted))
 
 
 def _install(wanted: str, release: str) -> None:

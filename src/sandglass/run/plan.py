@@ -12,6 +12,7 @@ from sandglass.experiment.qdiscs import Link
 from sandglass.experiment.queue import Queue
 from sandglass.experiment.sizes import RandomSize, planned
 from sandglass.experiment.topology import TopologyFacts
+from sandglass.install import builds
 
 ETHERNET_HEADER = 14  # the shaper counts it, but neither preamble nor checksum
 RECORD_BYTES = 64  # the recorder's entry for a packet or an ACK
@@ -66,6 +67,7 @@ def resolve(experiment: Experiment, facts: TopologyFacts) -> Plan:
         "workloads": _workloads(experiment),
         "flows": flows,
         "record": streams(experiment.record),
+        "sysctl_advice": _sysctl_advice(experiment),
         "memory_mb": _memory_mb(experiment, facts, bottlenecks, path_bytes, packet_bytes),
     }
 
@@ -137,6 +139,17 @@ def _hosts(experiment: Experiment, facts: TopologyFacts, path_bytes: int) -> dic
             "sysctls": {key: sysctls[key] for key in sorted(sysctls)},
         }
     return plans
+
+
+def _sysctl_advice(experiment: Experiment) -> dict[str, str]:
+    """What modules take for the sysctls that hosts set, by name."""
+    named = {name for host in experiment.hosts.values() for name in host.sysctls}
+    return {
+        sysctl.name: sysctl.advice
+        for module in builds.described()
+        for sysctl in module.sysctl
+        if sysctl.name in named
+    }
 
 
 def _link(rate_bps: int, queue: Queue, rtt_ns: int, packet_bytes: int) -> plan.Link:

@@ -1,8 +1,8 @@
 """The recorder's binary records as tables. Columns and units: docs/data-format.md.
 
-The layouts are those of kmods/recorder/recorder.c and of the xstats structures
-of <linux/pkt_sched.h> and of the modules' uapi.h; all are little-endian, addresses and ports
-big-endian.
+The layouts are those of kmods/recorder/recorder.c; those of the statistics of a qdisc and of what
+a congestion control hands out are in the module.toml of each module, and of Linux's own in
+install/linux.toml. All are little-endian, addresses and ports big-endian.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,6 +14,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import polars as pl
+
+from sandglass.install import builds
+from sandglass.install.modules import TYPES, Member
 
 INFINITE_SSTHRESH = 0x7FFFFFFF  # TCP_INFINITE_SSTHRESH of <net/tcp.h>
 UNKNOWN_MIN_RTT = 0xFFFFFFFF
@@ -66,12 +69,6 @@ ACK = np.dtype(
         ("cc_info", "V20"),
     ]
 )
-# struct lsaimd_info of kmods/tcp_lsaimd/lsaimd.h
-LSAIMD_INFO = np.dtype(
-    [("window_bytes", "<u8"), ("increase_bytes", "<u8"), ("threshold_bytes", "<u4")]
-)
-LSAIMD_FRACTION_BITS = {"window_bytes": 24, "increase_bytes": 24, "threshold_bytes": 0}
-LSAIMD = ("lsaimd_reno", "lsaimd_dctcp")
 QUEUE = np.dtype(
     [
         ("time_ns", "<i8"),
@@ -87,139 +84,6 @@ QUEUE = np.dtype(
         ("xstats", "V64"),
     ]
 )
-# struct tc_pie_xstats; prob is a fraction of 2^64
-PIE_XSTATS = np.dtype(
-    [
-        ("prob", "<u8"),
-        ("delay_us", "<u4"),
-        ("avg_dq_rate", "<u4"),
-        ("dq_rate_estimating", "<u4"),
-        ("packets_in", "<u4"),
-        ("dropped", "<u4"),
-        ("overlimit", "<u4"),
-        ("maxq", "<u4"),
-        ("ecn_mark", "<u4"),
-    ]
-)
-FRACTION_BITS = {
-    **dict.fromkeys(["prob", "pseudo_prob", "drop_prob", "mark_prob"], 64),
-    **dict.fromkeys(["avg", "drop_avg", "mark_avg"], 32),
-}
-"""Members of xstats that are fixed-point numbers, and how many of their bits are a fraction."""
-XSTATS = {
-    # struct tc_codel_xstats
-    "codel": np.dtype(
-        [
-            ("maxpacket", "<u4"),
-            ("count", "<u4"),
-            ("lastcount", "<u4"),
-            ("ldelay_us", "<u4"),
-            ("drop_next_us", "<i4"),
-            ("drop_overlimit", "<u4"),
-            ("ecn_mark", "<u4"),
-            ("dropping", "<u4"),
-            ("ce_mark", "<u4"),
-        ]
-    ),
-    # struct tc_fq_codel_xstats, of the qdisc
-    "fq_codel": np.dtype(
-        [
-            ("type", "<u4"),
-            ("maxpacket", "<u4"),
-            ("drop_overlimit", "<u4"),
-            ("ecn_mark", "<u4"),
-            ("new_flow_count", "<u4"),
-            ("new_flows_len", "<u4"),
-            ("old_flows_len", "<u4"),
-            ("ce_mark", "<u4"),
-            ("memory_usage", "<u4"),
-            ("drop_overmemory", "<u4"),
-        ]
-    ),
-    # struct tc_sfq_codel_xstats of kmods/sch_sfq_codel/uapi.h
-    "sfq_codel": np.dtype(
-        [
-            ("maxpacket", "<u4"),
-            ("drop_overlimit", "<u4"),
-            ("ecn_mark", "<u4"),
-            ("flows_len", "<u4"),
-        ]
-    ),
-    "pie": PIE_XSTATS,
-    "pie_draft": PIE_XSTATS,
-    # struct tc_predict_xstats of kmods/sch_predict/uapi.h
-    "predict": np.dtype(
-        [
-            ("detections", "<u4"),
-            ("doubling_us", "<u4"),
-            ("load", "<u4"),
-            ("rate", "<u4"),
-            ("ecn_mark", "<u4"),
-            ("early", "<u4"),
-            ("standing", "<u4"),
-            ("overlimit", "<u4"),
-        ]
-    ),
-    # struct tc_pi2_xstats of kmods/sch_pi2/uapi.h; both probabilities are fractions of 2^64
-    "pi2": np.dtype(
-        [
-            ("prob", "<u8"),
-            ("pseudo_prob", "<u8"),
-            ("delay_us", "<u4"),
-            ("packets_in", "<u4"),
-            ("dropped", "<u4"),
-            ("overlimit", "<u4"),
-            ("maxq", "<u4"),
-            ("ecn_mark", "<u4"),
-        ]
-    ),
-    # struct tc_hred_xstats of kmods/sch_hred/uapi.h
-    "hred": np.dtype(
-        [
-            ("prob", "<u8"),
-            ("avg", "<u8"),
-            ("ecn_mark", "<u4"),
-            ("early", "<u4"),
-            ("forced", "<u4"),
-            ("overlimit", "<u4"),
-            ("maxq", "<u4"),
-        ]
-    ),
-    # struct tc_dualred_xstats of kmods/sch_dualred/uapi.h
-    "dualred": np.dtype(
-        [
-            ("drop_prob", "<u8"),
-            ("mark_prob", "<u8"),
-            ("drop_avg", "<u8"),
-            ("mark_avg", "<u8"),
-            ("drop_packets", "<u4"),
-            ("early", "<u4"),
-            ("forced", "<u4"),
-            ("mark_packets", "<u4"),
-            ("ecn_mark", "<u4"),
-            ("ecn_forced", "<u4"),
-            ("overlimit", "<u4"),
-            ("maxq", "<u4"),
-        ]
-    ),
-    # struct tc_fq_pie_xstats
-    "fq_pie": np.dtype(
-        [
-            ("packets_in", "<u4"),
-            ("dropped", "<u4"),
-            ("overlimit", "<u4"),
-            ("overmemory", "<u4"),
-            ("ecn_mark", "<u4"),
-            ("new_flow_count", "<u4"),
-            ("new_flows_len", "<u4"),
-            ("old_flows_len", "<u4"),
-            ("memory_usage", "<u4"),
-        ]
-    ),
-    # struct tc_red_xstats
-    "red": np.dtype([("early", "<u4"), ("pdrop", "<u4"), ("other", "<u4"), ("ecn_mark", "<u4")]),
-}
-
 Records = npt.NDArray[np.void]
 GOODPUT_STEP_NS = 10_000_000
 
@@ -400,23 +264,40 @@ def acks(records: Records, names: Names) -> pl.DataFrame:
         .alias("ssthresh_packets"),
         pl.when(pl.col("min_rtt_us") < UNKNOWN_MIN_RTT).then("min_rtt_us").alias("min_rtt_us"),
     )
-    if any(cc in LSAIMD for cc in names.cc.values()):
-        frame = frame.with_columns(**_lsaimd(records, names))
+    frame = frame.with_columns(**_cc_info(records, names))
     # On a machine's own kernel there are sockets that belong to no host of the experiment.
     frame = _with_flows(frame, names).filter(pl.col("src").is_not_null())
     first = ["time_ns", "flow", "src", "dst", "sport", "dport"]
     return frame.select(first + [c for c in frame.columns if c not in first])
 
 
-def _lsaimd(records: Records, names: Names) -> dict[str, pl.Series]:
-    """The fractional window of the senders that have one; null for others."""
-    ours = [number for number, cc in names.cc.items() if cc in LSAIMD]
-    told = np.isin(records["cc"], ours) & (records["cc_info_size"] == LSAIMD_INFO.itemsize)
-    own = np.ascontiguousarray(records["cc_info"]).view(LSAIMD_INFO)
-    return {
-        name: pl.Series(np.where(told, own[name] / 2.0**bits, np.nan)).fill_nan(None)
-        for name, bits in LSAIMD_FRACTION_BITS.items()
-    }
+def layout_of(members: Sequence[Member]) -> np.dtype[np.void]:
+    """How NumPy reads a structure of these members."""
+    return np.dtype([(member.name, _numpy_type(member.type)) for member in members])
+
+
+def _numpy_type(name: str) -> str:
+    """Of a member's type: <u4 of u32."""
+    return f"<{'u' if name[0] == 'u' else 'i'}{TYPES[name]}"
+
+
+def _cc_info(records: Records, names: Names) -> dict[str, pl.Series]:
+    """What congestion controls hand out of their state; null for senders that have another."""
+    columns: dict[str, pl.Series] = {}
+    raw = np.ascontiguousarray(records["cc_info"]).view(np.uint8).reshape(len(records), -1)
+    for module in builds.described():
+        ours = [number for number, cc in names.cc.items() if cc in module.congestion_controls]
+        if not ours or not module.info:
+            continue
+        layout = layout_of(module.info)
+        told = np.isin(records["cc"], ours) & (records["cc_info_size"] == layout.itemsize)
+        own = np.ascontiguousarray(raw[:, : layout.itemsize]).view(layout)[:, 0]
+        for member in module.info:
+            value = own[member.name] / 2.0**member.fraction_bits
+            column = pl.Series(np.where(told, value, np.nan)).fill_nan(None)
+            before = columns.get(member.name)
+            columns[member.name] = column if before is None else before.fill_null(column)
+    return columns
 
 
 def goodput(records: Records, names: Names) -> pl.DataFrame:
@@ -451,15 +332,16 @@ def queues(records: Records, names: Names) -> pl.DataFrame:
             pl.lit(watch["bottleneck"]).alias("bottleneck"),
             pl.lit(watch["direction"]).alias("direction"),
         )
-        layout = XSTATS.get(watch["kind"])
-        if layout is not None and len(mine) and mine["xstats_size"].min() >= layout.itemsize:
+        members = xstats_of(watch["kind"])
+        layout = layout_of(members)
+        if members and len(mine) and mine["xstats_size"].min() >= layout.itemsize:
             raw = np.ascontiguousarray(mine["xstats"]).view(np.uint8).reshape(len(mine), -1)
             own = np.ascontiguousarray(raw[:, : layout.itemsize]).view(layout)[:, 0]
             frame = frame.with_columns(**_plain(own, layout.names or ()))
             scaled = [
-                pl.col(name).cast(pl.Float64) / 2.0**bits
-                for name, bits in FRACTION_BITS.items()
-                if name in frame.columns
+                pl.col(member.name).cast(pl.Float64) / 2.0**member.fraction_bits
+                for member in members
+                if member.fraction_bits
             ]
             frame = frame.with_columns(scaled)
         parts.append(frame)
@@ -468,10 +350,16 @@ def queues(records: Records, names: Names) -> pl.DataFrame:
     return frame.select(first + [c for c in frame.columns if c not in first])
 
 
+def xstats_of(kind: str) -> Sequence[Member]:
+    """The members of a qdisc's own statistics; none where that is not known."""
+    own = (module.xstats for module in builds.described() if kind in module.qdiscs)
+    return next(own, ())
+
+
 def own_counters(kind: str, xstats: bytes) -> dict[str, int]:
     """What a queue of this kind counts besides what all do; empty where that is not known."""
-    layout = XSTATS.get(kind)
-    if layout is None or len(xstats) < layout.itemsize:
+    layout = layout_of(xstats_of(kind))
+    if not layout.itemsize or len(xstats) < layout.itemsize:
         return {}
     [found] = np.frombuffer(xstats, layout, 1)
     return dict(zip(layout.names or (), found.item(), strict=True))
