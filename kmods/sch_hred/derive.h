@@ -3,7 +3,7 @@
  * HRED's parameters from rate, RTT and buffer: a re-design
  *
  * The thesis says what HRED is for and publishes no numbers. The reasons for
- * those here, and the numbers that come out, are in docs/hred.md. In short, with
+ * those here, and the numbers that come out, are in README.md. In short, with
  * the BDP and the buffer B in packets:
  *
  *   weight = 2 / BDP

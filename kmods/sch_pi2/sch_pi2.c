@@ -150,7 +150,7 @@ static int pi2_change(struct Qdisc *sch, struct nlattr *opt, struct netlink_ext_
 	return 0;
 }
 
-/* Defaults: 20 ms, 32 ms, 0.3125 Hz and 3.125 Hz; docs/kmods.md says where they come from. */
+/* Defaults: 20 ms, 32 ms, 0.3125 Hz and 3.125 Hz; README.md says where they come from. */
 static int pi2_init(struct Qdisc *sch, struct nlattr *opt, struct netlink_ext_ack *extack)
 {
 	struct pi2_sched *q = qdisc_priv(sch);

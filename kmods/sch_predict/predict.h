@@ -7,7 +7,7 @@
  * come will reach a target: Jarvinen, "Congestion Control and Active Queue
  * Management During Flow Startup", 2019, section 3.4. The thesis publishes what
  * Predict does and not how; the how is a re-design, explained in
- * docs/predict.md.
+ * README.md.
  *
  * In slow start each packet that leaves the queue makes its sender send two, one
  * round trip later. So over any interval the arrivals are a multiple g of the

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * LS-AIMD: what both congestion controls share; docs/ls-aimd.md has the states
+ * LS-AIMD: what both congestion controls share; README.md has the states
  */
 #ifndef TCP_LSAIMD_H
 #define TCP_LSAIMD_H

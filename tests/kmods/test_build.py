@@ -15,7 +15,10 @@ KMODS = builds.ROOT / "kmods"
 MODULES = sorted(path.parent.name for path in KMODS.glob("*/Kbuild"))
 EXAMPLE = builds.ROOT / "examples" / "module-repository" / "kmods"
 SOURCES = sorted(
-    path for home in (KMODS, EXAMPLE) for path in home.rglob("*") if path.suffix in {".c", ".h"}
+    path
+    for home in (KMODS, EXAMPLE)
+    for path in home.rglob("*.[ch]")
+    if path.parent.name != "tests"
 )
 
 

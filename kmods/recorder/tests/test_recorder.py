@@ -50,7 +50,7 @@ def test_a_drop_is_what_it_was(library: ctypes.CDLL, what: str, told: str, outco
 
 @pytest.mark.lab
 def test_a_congestion_control_that_is_gone_keeps_its_name(tmp_path: Path) -> None:
-    lab.run_program("tests/kmods/unload.py", tmp_path)
+    lab.run_program("kmods/recorder/tests/unload.py", tmp_path)
     assert "cc 0 reno_acks\n" in (tmp_path / "control.txt").read_text()
 
 
@@ -66,7 +66,7 @@ REAL_CLOCK_DROPS = {
 def test_drops_are_what_they_were_on_a_clock_that_never_stops(tmp_path: Path) -> None:
     options = {kind: words for kind, (words, _) in REAL_CLOCK_DROPS.items()}
     (tmp_path / "drops.json").write_text(json.dumps(options))
-    lab.run_program("tests/kmods/drops.py", tmp_path, clock=())
+    lab.run_program("kmods/recorder/tests/drops.py", tmp_path, clock=())
     packets = records.read(tmp_path / "packets.bin", records.PACKET)
     for number, (kind, (_, outcome)) in enumerate(REAL_CLOCK_DROPS.items()):
         dropped = packets["outcome"][packets["watch"] == number]

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kmods.tcp_abe.tests.test_segments import CONNECTIONS, SCENARIOS
 from sandglass.errors import SandglassError
 from tests.kmods.segments import (
     EMPTY,
@@ -30,7 +31,6 @@ from tests.kmods.segments import (
     wait,
     write,
 )
-from tests.kmods.test_segments import CONNECTIONS, SCENARIOS
 from tests.kmods.userspace import compiled
 from tests.lab.experiments import Lab, Mapped, Run, bulk, dumbbell
 

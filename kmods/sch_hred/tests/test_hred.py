@@ -1,4 +1,4 @@
-"""HRED: its parameters against docs/hred.md, and the qdisc in a lab."""
+"""HRED: its parameters against its README, and the qdisc in a lab."""
 
 import ctypes
 import math
@@ -153,7 +153,7 @@ def test_by_the_deadline_two_thirds_of_the_flows_are_signalled(
 
 TABLE = re.findall(
     r"^\| (\w+bit) \| (\w+) \| " + r" \| ".join([r"([\d.]+)"] * 7) + r" \|$",
-    (ROOT / "docs" / "hred.md").read_text(),
+    (ROOT / "kmods" / "sch_hred" / "README.md").read_text(),
     re.M,
 )
 

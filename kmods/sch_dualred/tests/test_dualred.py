@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kmods.sch_hred.tests.test_hred import replayed
 from sandglass.errors import SandglassError
-from tests.kmods.test_hred import replayed
 from tests.kmods.test_red import AVG, LONGEST, ONE, Params, Vars, averages, lengths, weights
 from tests.kmods.test_red import params as reds
 from tests.kmods.userspace import compiled

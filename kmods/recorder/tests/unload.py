@@ -11,7 +11,7 @@ import socket
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "src"))
+sys.path.insert(0, str(Path(__file__).parents[3] / "src"))
 
 from sandglass.agent import kernel
 
