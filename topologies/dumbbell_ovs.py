@@ -13,6 +13,7 @@ pair is added where a switch sends to the host.
 from __future__ import annotations
 
 import sys
+from typing import Annotated
 
 from mininet.node import OVSBridge
 from mininet.topo import Topo
@@ -20,13 +21,19 @@ from mininet.topo import Topo
 sys.path.append(".")  # for `mn --custom`, in the checkout: it tells a file nothing of its place
 from topologies.router import Router
 
+MOST_PAIRS = 100
 BACKBONE = {"r1": "10.0.0.1", "r2": "10.0.0.2"}
 
 
 class DumbbellOvs(Topo):
-    """`pairs`: number of sender and receiver pairs, 1 to 100."""
+    """Senders s1, s2, ... and receivers d1, d2, ..."""
 
-    def build(self, pairs: int = 1) -> None:
+    def build(
+        self,
+        pairs: Annotated[int, "pairs of hosts, s1 and d1, s2 and d2, ...; 1 to 100"] = 1,
+    ) -> None:
+        if not 1 <= pairs <= MOST_PAIRS:
+            raise ValueError(f"write 1 to {MOST_PAIRS} pairs, not {pairs}")
         self.addHost("r1", cls=Router, routes=[("10.2.0.0/16", BACKBONE["r2"])])
         self.addHost("r2", cls=Router, routes=[("10.1.0.0/16", BACKBONE["r1"])])
         self.addLink(

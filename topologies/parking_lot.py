@@ -12,6 +12,7 @@ Router rI serves 10.I.0.0/16; its hosts are 10.I.J.1, its side of their links
 from __future__ import annotations
 
 import sys
+from typing import Annotated
 
 from mininet.topo import Topo
 
@@ -22,9 +23,18 @@ MOST_HOPS = 50  # Linux sends packets that pass 64 routers
 
 
 class ParkingLot(Topo):
-    """`hops`: number of bottlenecks, 1 to 50."""
+    """Bottlenecks hop1, hop2, ..."""
 
-    def build(self, hops: int = 2) -> None:
+    def build(
+        self,
+        hops: Annotated[
+            int,
+            "bottlenecks in a row, hop1, hop2, ...; s1 and d1 at its ends, s2 and d2 around hop1, "
+            "and so on; 1 to 50",
+        ] = 2,
+    ) -> None:
+        if hops < 1:
+            raise ValueError(f"write 1 or more hops, not {hops}")
         if hops > MOST_HOPS:
             raise ValueError(f"a packet's TTL ends on so long a path: at most {MOST_HOPS} hops")
         last = hops + 1

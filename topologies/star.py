@@ -11,19 +11,31 @@ the host to the core. hI is 10.I.1.1; link armI is 10.I.0.0/24.
 from __future__ import annotations
 
 import sys
+from typing import Annotated
 
 from mininet.topo import Topo
 
 sys.path.append(".")  # for `mn --custom`, in the checkout: it tells a file nothing of its place
 from topologies.router import Router
 
+MOST_ARMS = 100
+
 
 class Star(Topo):
-    """`arms`: number of hosts, 2 to 100."""
+    """Hosts h1, h2, ... behind bottlenecks arm1, arm2, ..."""
 
-    def build(self, arms: int = 3) -> None:
+    def build(
+        self,
+        arms: Annotated[
+            int,
+            "hosts h1, h2, ..., each behind a bottleneck of its own, arm1, arm2, ... "
+            "Forward is towards the host. 2 to 100",
+        ] = 3,
+    ) -> None:
         if arms < 2:
             raise ValueError("a flow needs two hosts: at least 2 arms")
+        if arms > MOST_ARMS:
+            raise ValueError(f"write at most {MOST_ARMS} arms, not {arms}")
         numbers = range(1, arms + 1)
         self.addHost(
             "core", cls=Router, routes=[(f"10.{i}.0.0/16", f"10.{i}.0.2") for i in numbers]

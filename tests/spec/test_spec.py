@@ -116,6 +116,65 @@ def test_a_topology_of_ones_own_lies_beside_the_experiment(tmp_path: Path) -> No
         reading.load(written(tmp_path, text.replace("leaves", "leafs")))
 
 
+OWN = """\
+from typing import Annotated
+from mininet.topo import Topo
+class Mine(Topo):
+    def build(self, leaves: int, share: Annotated[float, "of the leaves"] = 0.5, side="left",
+              turned: bool = False, spare: int | None = None):
+        if not 0 < share <= 1:
+            raise ValueError(f"share is {share}: write more than 0, at most 1")
+        for host in ("a", "b"):
+            self.addHost(host)
+        self.addLink("a", "b", bottleneck="thin")
+topos = {"mine": Mine}
+"""
+
+
+@pytest.mark.parametrize(
+    ("params", "said"),
+    [
+        ("", "leaves: is missing: topology mine needs a whole number"),
+        ("leaves:\n", ":2: leaves: is empty"),
+        ("leaves: 1.5\n", ":2: leaves: 1.5 is not a whole number"),
+        ("leaves: true\n", ":2: leaves: true is not a whole number"),
+        ("leaves: 3\nshare: .inf\n", ":3: share: inf is not a number"),
+        ("leaves: 3\nshare: 2\n", ":3: share: share is 2: write more than 0, at most 1"),
+        ("leaves: 3\nside: 2\n", ":3: side: 2 is not text"),
+        ("leaves: 3\nturned: 'no'\n", ":3: turned: 'no' is not true or false"),
+        ("leaves: 3\nspare: many\n", ":3: spare: many is not a whole number"),
+    ],
+)
+def test_a_topologys_parameters_are_what_its_build_says(
+    params: str, said: str, tmp_path: Path
+) -> None:
+    (tmp_path / "mine.py").write_text(OWN)
+    text = LEAST.replace("s1", "a").replace("d1", "b").replace("dumbbell\n", f"mine.py\n{params}")
+    with pytest.raises(UsageError) as caught:
+        reading.load(written(tmp_path, text))
+    assert said in caught.value.message
+    assert "\n" not in caught.value.message
+
+
+def test_a_topology_takes_numbers_text_and_flags(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(OWN)
+    own = "leaves: 1000\nshare: 1\nside: right\nturned: true\n"
+    text = LEAST.replace("s1", "a").replace("d1", "b").replace("dumbbell\n", f"mine.py\n{own}")
+    experiment = reading.load(written(tmp_path, text))
+    assert experiment.facts.params == {
+        **{"leaves": 1000, "share": 1, "side": "right", "turned": True, "spare": None}
+    }
+    again = reading.load(written(tmp_path, json.dumps(experiment.filled())))
+    assert again.facts == experiment.facts
+
+
+def test_a_parameter_is_no_key_of_every_experiment(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(OWN.replace("leaves: int", "rtt: int"))
+    text = LEAST.replace("s1", "a").replace("d1", "b").replace("dumbbell", "mine.py")
+    with pytest.raises(UsageError, match="has a parameter rtt, which every experiment has"):
+        reading.load(written(tmp_path, text))
+
+
 def test_an_odd_round_trip_needs_partners(tmp_path: Path) -> None:
     text = LEAST.replace("dumbbell", "star").replace("s1", "h1").replace("d1", "h2")
     assert reading.load(written(tmp_path, text)).rtt == 100_000_000
@@ -414,7 +473,10 @@ def test_the_schema_knows_the_parameters_of_each_topology() -> None:
     found: dict[str, int] = {}
     for name in topology.names():
         found |= topology.facts(name, {}).params
-    assert found == {name: each["default"] for name, each in reading.PARAMETERS.items()}
+    described = reading.schema()["properties"]
+    assert found == {name: described[name]["default"] for name in found}
+    assert {described[name]["type"] for name in found} == {"integer"}
+    assert described["pairs"]["description"].startswith("dumbbell, dumbbell_ovs: pairs of hosts")
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)

@@ -104,4 +104,5 @@ class Experiment(Part):
             if flow.duration is None and not flow.bounded:
                 written["duration"] = units.format_time(self.duration - flow.start)
         head = {key: whole[key] for key in ("title", "topology")}
-        return head | self.facts.params | {key: whole[key] for key in whole if key not in head}
+        params = {key: value for key, value in self.facts.params.items() if value is not None}
+        return head | params | {key: whole[key] for key in whole if key not in head}

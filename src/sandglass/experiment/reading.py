@@ -33,36 +33,7 @@ from sandglass.install.builds import ROOT
 
 MOST_TOLD = 15
 """Problems of one file; the rest often comes of these."""
-
-# Parameters of the topologies that come with Sandglass, as the schema describes them.
-PARAMETERS: dict[str, Any] = {
-    "pairs": {
-        "type": "integer",
-        "minimum": 1,
-        "maximum": 100,
-        "default": 1,
-        "description": "dumbbell, dumbbell_ovs: pairs of hosts, s1 and d1, s2 and d2, ...",
-        "examples": [1],
-    },
-    "hops": {
-        "type": "integer",
-        "minimum": 1,
-        "maximum": 50,
-        "default": 2,
-        "description": "parking_lot: bottlenecks in a row, hop1, hop2, ...; s1 and d1 at its ends, "
-        "s2 and d2 around hop1, and so on.",
-        "examples": [3],
-    },
-    "arms": {
-        "type": "integer",
-        "minimum": 2,
-        "maximum": 100,
-        "default": 3,
-        "description": "star: hosts h1, h2, ..., each behind a bottleneck of its own, arm1, arm2, "
-        "... Forward is towards the host.",
-        "examples": [4],
-    },
-}
+JSON_TYPES = {int: "integer", float: "number", str: "string", bool: "boolean"}
 
 
 def load(path: str | Path, overrides: Iterable[str] = (), seed: int | None = None) -> Experiment:
@@ -113,7 +84,7 @@ def schema() -> dict[str, Any]:
     )
     described: dict[str, Any] = _tidy(whole.model_json_schema(by_alias=True))
     described["$defs"]["Elsewhere"]["additionalProperties"] = True
-    described["properties"] |= PARAMETERS
+    described["properties"] |= _parameters()
     described["required"].remove("title")
     del described["additionalProperties"]
     return {
@@ -125,6 +96,22 @@ def schema() -> dict[str, Any]:
         "if": {"properties": {"topology": {"type": "string", "pattern": r"\.py$"}}},
         "else": {"propertyNames": {"enum": list(described["properties"])}},
     }
+
+
+def _parameters() -> dict[str, Any]:
+    """Parameters of the topologies that come with Sandglass, as the schema describes them."""
+    found: dict[str, Any] = {}
+    for name in reversed(topology.names()):  # one in two topologies means the same in both
+        for key, parameter in topology.load(name).parameters.items():
+            names = [JSON_TYPES[kind] for kind in parameter.kinds]
+            also = found.get(key, {"description": parameter.meaning})["description"]
+            found[key] = {
+                "type": names[0] if len(names) == 1 else names,
+                "description": f"{name}{', ' if key in found else ': '}{also}",
+            }
+            if parameter.default is not topology.REQUIRED:
+                found[key]["default"] = parameter.default
+    return found
 
 
 def _tidy(schema: Any) -> Any:
@@ -200,27 +187,34 @@ def _topology(
 ) -> TopologyFacts | None:
     """The facts of the topology with its parameters, or None with the reason in `problems`."""
     given = {key: data[key] for key in data if key not in Experiment.model_fields}
-    defaults = None
+    chosen = None
     if name is not None:
         if name.endswith(".py"):
             name = str(source.parent / name)
         try:
-            defaults = topology.facts(name, {})
+            chosen = topology.load(name)
         except UsageError as error:
             problems.append((("topology",), _sentence(error)))
-    known = [*Experiment.model_fields, *(defaults.params if defaults else {})]
+    known = [*Experiment.model_fields, *(chosen.parameters if chosen else {})]
     for key in given:
         # Without a topology only what resembles a key is surely wrong.
         near = nearest(str(key), known)
-        if key not in known and (defaults or near):
+        if key not in known and (chosen or near):
             problems.append(((str(key),), f"unknown key{near} Keys here: {', '.join(known)}"))
-    if name is None or defaults is None or not given.keys() <= defaults.params.keys():
+    if chosen is None:
+        return None
+    for key in chosen.parameters.keys() & Experiment.model_fields:
+        text = f"{chosen.path.name} has a parameter {key}, which every experiment has: rename it"
+        problems.append((("topology",), text))
+    wrong = [((key,), text) for key, text in chosen.wrong(given)]
+    problems += wrong
+    if wrong or not given.keys() <= chosen.parameters.keys():
         return None
     try:
-        return topology.facts(name, given)
+        return chosen.facts(given)
     except UsageError as error:
-        at = next((key for key in given if re.search(rf"\b{key}\b", error.message)), "topology")
-        problems.append(((at,), _sentence(error).removeprefix(f"{at}: ")))
+        named = (key for key in chosen.parameters if re.search(rf"\b{key}\b", error.message))
+        problems.append(((next(named, "topology"),), _sentence(error)))
         return None
 
 

@@ -2,21 +2,33 @@
 
 import importlib.util
 import inspect
+import math
 import re
 import sys
+import types
+import typing
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Annotated, Any
 
 from sandglass.errors import UsageError, nearest
+from sandglass.experiment import units
+from sandglass.experiment.problems import EMPTY
 from sandglass.install.builds import ROOT
 
 TOPOLOGIES = ROOT / "topologies"
 # Mininet is a Debian package, not one of this environment's; it is plain Python.
 DEBIAN_PYTHON = "/usr/lib/python3/dist-packages"
-MOST = 100
-"""The largest value of a topology's parameter."""
+REQUIRED: Any = inspect.Parameter.empty
+NOUNS: dict[type, str] = {
+    int: "a whole number",
+    float: "a number",
+    str: "text",
+    bool: "true or false",
+}
+"""What a parameter may be, and what it is called."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +38,7 @@ class TopologyFacts:
     name: str
     path: str
     """The file, relative to the checkout where it is part of it."""
-    params: dict[str, int]
+    params: dict[str, Any]
     hosts: list[str]
     """Hosts that flows may join; routers and switches are not among them."""
     bottlenecks: list[str]
@@ -76,10 +88,91 @@ def _load(path: Path) -> ModuleType:
     return module
 
 
-def facts(topology: str, params: dict[str, Any]) -> TopologyFacts:
-    """What the topology is with these parameters.
+@dataclass(frozen=True)
+class Parameter:
+    """What an experiment may give a topology, as its `build` declares it."""
 
-    Raises UsageError for a topology that does not exist or cannot be built from `params`.
+    kinds: tuple[type, ...]
+    """Some of NOUNS."""
+    default: Any
+    """REQUIRED where there is none."""
+    meaning: str
+
+    @property
+    def noun(self) -> str:
+        return " or ".join(NOUNS[kind] for kind in self.kinds)
+
+    def takes(self, value: object) -> bool:
+        if isinstance(value, float) and not math.isfinite(value):
+            return False
+        wanted = {*self.kinds, int} if float in self.kinds else {*self.kinds}
+        return type(value) in wanted  # true is an int to isinstance()
+
+
+@dataclass(frozen=True)
+class Topology:
+    """A topology's file, loaded."""
+
+    name: str
+    path: Path
+    build: Callable[..., Any]
+    """Makes a Mininet Topo of the parameters."""
+    parameters: Mapping[str, Parameter]
+
+    def wrong(self, given: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+        """What is wrong with parameters, by their names: missing, or of another type."""
+        for name, parameter in self.parameters.items():
+            if name not in given:
+                if parameter.default is REQUIRED:
+                    yield name, f"is missing: topology {self.name} needs {parameter.noun}"
+            elif given[name] is None:
+                yield name, EMPTY
+            elif not parameter.takes(given[name]):
+                yield name, f"{units.shown(given[name])} is not {parameter.noun}"
+
+    def facts(self, given: Mapping[str, Any]) -> TopologyFacts:
+        """What the topology is with these parameters, in which nothing is `wrong`.
+
+        Raises UsageError when it cannot be built of them, in the topology's own words where it
+        raises a ValueError.
+        """
+        filled = {name: given.get(name, each.default) for name, each in self.parameters.items()}
+        try:
+            topo = self.build(**filled)
+        except ValueError as error:
+            raise UsageError(str(error) or f"topology {self.name} refuses {filled}") from None
+        except Exception as error:
+            raise UsageError(
+                f"topology {self.name} cannot be built from {filled}: "
+                f"{type(error).__name__}: {error}"
+            ) from None
+        hosts = [host for host in topo.hosts() if "routes" not in topo.nodeInfo(host)]
+        bottlenecks = [
+            info["bottleneck"]
+            for _, _, info in topo.links(sort=True, withInfo=True)
+            if "bottleneck" in info
+        ]
+        bottlenecks.sort(key=_in_reading_order)
+        if not bottlenecks:
+            raise UsageError(
+                f"topology {self.name} has no bottleneck",
+                "Give the link to study a name: self.addLink(a, b, bottleneck='bottleneck')",
+            )
+        inside = self.path.is_relative_to(ROOT)
+        return TopologyFacts(
+            name=self.name,
+            path=str(self.path.relative_to(ROOT) if inside else self.path),
+            params=filled,
+            hosts=sorted(hosts, key=_in_reading_order),
+            bottlenecks=bottlenecks,
+            partner={host: other for host in hosts if (other := _partner(host)) in hosts},
+        )
+
+
+def load(topology: str) -> Topology:
+    """A topology by name or as a path to a .py file.
+
+    Raises UsageError when there is none or it says nothing that an experiment can use.
     """
     path = find(topology)
     table = getattr(_load(path), "topos", None)
@@ -87,49 +180,50 @@ def facts(topology: str, params: dict[str, Any]) -> TopologyFacts:
         raise UsageError(
             f"{path.name} defines no topology", "End it with: topos = {'name': TheTopoClass}"
         )
-    name, topo_class = next(iter(table.items()))
-    known = {
-        parameter.name: parameter.default
-        for parameter in inspect.signature(topo_class.build).parameters.values()
-        if parameter.name != "self" and parameter.kind is parameter.POSITIONAL_OR_KEYWORD
-    }
-    for key, value in params.items():
-        if key not in known:
-            raise UsageError(
-                f"topology {name} has no parameter {key}{nearest(key, known)}",
-                f"It has: {', '.join(known) or 'none'}.",
-            )
-        if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= MOST:
-            raise UsageError(f"{key}: write a whole number from 1 to {MOST}, not {value}")
-    filled = {key: params.get(key, default) for key, default in known.items()}
+    name, build = next(iter(table.items()))
     try:
-        topo = topo_class(**filled)
-    except Exception as error:
-        raise UsageError(f"topology {name} cannot be built from {filled}: {error}") from None
-    hosts = [host for host in topo.hosts() if "routes" not in topo.nodeInfo(host)]
-    bottlenecks = [
-        info["bottleneck"]
-        for _, _, info in topo.links(sort=True, withInfo=True)
-        if "bottleneck" in info
-    ]
-    bottlenecks.sort(key=_in_reading_order)
-    if not bottlenecks:
+        hints = typing.get_type_hints(build.build, include_extras=True)
+    except NameError as error:
         raise UsageError(
-            f"topology {name} has no bottleneck",
-            "Give the link to study a name: self.addLink(a, b, bottleneck='bottleneck')",
-        )
-    partner = {
-        host: other for host in hosts if (other := _partner(host)) is not None and other in hosts
+            f"{path.name}: build() is annotated with what is not there: {error}"
+        ) from None
+    declared = {
+        each.name: _declared(each, hints.get(each.name))
+        for each in inspect.signature(build.build).parameters.values()
+        if each.name != "self" and each.kind is each.POSITIONAL_OR_KEYWORD
     }
-    inside = path.is_relative_to(ROOT)
-    return TopologyFacts(
-        name=name,
-        path=str(path.relative_to(ROOT) if inside else path),
-        params=filled,
-        hosts=sorted(hosts, key=_in_reading_order),
-        bottlenecks=bottlenecks,
-        partner=partner,
-    )
+    return Topology(name, path, build, declared)
+
+
+def _declared(parameter: inspect.Parameter, hint: Any) -> Parameter:
+    """A parameter with the type of its annotation, else of its default, else of any."""
+    meaning = ""
+    if typing.get_origin(hint) is Annotated:
+        hint, *notes = typing.get_args(hint)
+        meaning = next((note for note in notes if isinstance(note, str)), "")
+    if hint is None:
+        hint = type(parameter.default)
+    union = typing.get_origin(hint) in (types.UnionType, typing.Union)
+    wanted = typing.get_args(hint) if union else (hint,)
+    kinds = tuple(kind for kind in NOUNS if kind in wanted) or tuple(NOUNS)
+    return Parameter(kinds, parameter.default, meaning)
+
+
+def facts(topology: str, params: Mapping[str, Any]) -> TopologyFacts:
+    """What a topology is with these parameters.
+
+    Raises UsageError for one that does not exist or cannot be built from `params`.
+    """
+    found = load(topology)
+    for key in params:
+        if key not in found.parameters:
+            raise UsageError(
+                f"topology {found.name} has no parameter {key}{nearest(key, found.parameters)}",
+                f"It has: {', '.join(found.parameters) or 'none'}.",
+            )
+    for key, text in found.wrong(params):
+        raise UsageError(f"{key}: {text}")
+    return found.facts(params)
 
 
 def _in_reading_order(name: str) -> list[tuple[str, int]]:
@@ -137,6 +231,7 @@ def _in_reading_order(name: str) -> list[tuple[str, int]]:
     return [(word, int(number or 0)) for word, number in re.findall(r"(\D*)(\d*)", name)]
 
 
-def _partner(host: str) -> str | None:
+def _partner(host: str) -> str:
+    """dN for sN and the other way round; empty for others."""
     sides = {"s": "d", "d": "s"}
-    return sides[host[0]] + host[1:] if host[:1] in sides and host[1:].isdigit() else None
+    return sides[host[0]] + host[1:] if host[:1] in sides and host[1:].isdigit() else ""
