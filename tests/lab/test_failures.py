@@ -1,6 +1,7 @@
 """What goes wrong while an experiment runs: one message, status 1, and nothing that looks like a
 result."""
 
+import contextlib
 import os
 import shutil
 import subprocess
@@ -13,9 +14,9 @@ import pytest
 from sandglass.errors import SandglassError
 from sandglass.experiment import reading
 from sandglass.install import builds
-from sandglass.run import runs
+from sandglass.run import lab, runs
 from tests.lab.conftest import Cli, command
-from tests.lab.experiments import Mapped, bulk, dumbbell, flow, written
+from tests.lab.experiments import Mapped, bulk, dumbbell, flow, run, written
 
 pytestmark = pytest.mark.lab
 NEEDS_ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount a file system")
@@ -249,3 +250,13 @@ def test_a_failed_run_leaves_the_earlier_result_alone(sandglass: Cli, tmp_path: 
     written(short(), source)
     assert sandglass("run", source, "--out", out).returncode == 0
     assert not Path(f"{out}.failed").exists()
+
+
+@pytest.mark.parametrize("used", [lab.FIRST_DOOR + n for n in (-6, -4, -2, 4)])
+def test_a_process_with_many_open_files_runs_a_lab(used: int, tmp_path: Path) -> None:
+    """What the lab inherits gets numbers that the process has in use, or would use next."""
+    with contextlib.ExitStack() as stack:
+        while stack.enter_context(Path(os.devnull).open()).fileno() < used:
+            pass
+        result = run(dumbbell(bulk(size="10kB"), queue={"kind": "codel"}, duration="1s"), tmp_path)
+    assert result.content["flows"][0]["bytes"] == 10_000

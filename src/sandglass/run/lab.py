@@ -101,12 +101,18 @@ class _Doors:
     def path(self, name: str) -> str:
         return f"/proc/self/fd/{FIRST_DOOR + [f.name for f in fields(self)].index(name)}"
 
-    def open(self) -> None:
-        """Open them all; called in the process that becomes the lab."""
-        for number, field in enumerate(fields(self), FIRST_DOOR):
-            descriptor = os.open(getattr(self, field.name), os.O_PATH | os.O_DIRECTORY)
-            os.dup2(descriptor, number)
-            os.close(descriptor)
+    @contextlib.contextmanager
+    def opened(self) -> Iterator[list[int]]:
+        """Descriptors of them all, with higher numbers than those that the lab knows them by."""
+        with contextlib.ExitStack() as stack:
+            above = FIRST_DOOR + len(fields(self))
+            handles = []
+            for field in fields(self):
+                handle = os.open(getattr(self, field.name), os.O_PATH | os.O_DIRECTORY)
+                stack.callback(os.close, handle)
+                handles.append(fcntl.fcntl(handle, fcntl.F_DUPFD_CLOEXEC, above))
+                stack.callback(os.close, handles[-1])
+            yield handles
 
 
 def _doors(kernel: builds.LabKernel, directory: Path) -> _Doors:
@@ -157,23 +163,27 @@ def _start(
 
     parent = os.getpid()
 
-    def in_child() -> None:
-        _libc.prctl(PDEATHSIG, signal.SIGKILL)
-        if os.getppid() != parent:  # it died before it could be told
-            os._exit(1)
-        os.sched_setaffinity(0, {processor})
-        doors.open()
+    with doors.opened() as handles:
 
-    return subprocess.Popen(
-        command,
-        executable=kernel.linux,
-        env={"TMPDIR": str(memory.directory()), "PATH": os.defpath, "HOME": "/"},
-        preexec_fn=in_child,  # noqa: PLW1509 it takes no lock, and no thread of ours runs yet
-        close_fds=False,  # Python's are closed on exec anyway, the doors must stay
-        stdin=pipe,
-        stdout=pipe,
-        stderr=subprocess.STDOUT if pipe else None,
-    )
+        def in_child() -> None:
+            """Only system calls: whatever lock another thread holds now, it keeps here for ever."""
+            _libc.prctl(PDEATHSIG, signal.SIGKILL)
+            if os.getppid() != parent:  # it died before it could be told
+                os._exit(1)
+            os.sched_setaffinity(0, {processor})
+            for number, handle in enumerate(handles, FIRST_DOOR):
+                os.dup2(handle, number)
+
+        return subprocess.Popen(
+            command,
+            executable=kernel.linux,
+            env={"TMPDIR": str(memory.directory()), "PATH": os.defpath, "HOME": "/"},
+            preexec_fn=in_child,  # noqa: PLW1509 it takes no lock
+            close_fds=False,  # Python's are closed on exec anyway, the doors must stay
+            stdin=pipe,
+            stdout=pipe,
+            stderr=subprocess.STDOUT if pipe else None,
+        )
 
 
 def _seccomp() -> list[str]:
