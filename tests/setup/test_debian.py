@@ -69,6 +69,12 @@ def test_a_later_suite_comes_from_the_distributions_own_mirror(etc: Path) -> Non
     assert later["Suites"] == "trixie"
 
 
+def test_later_suites_are_no_older_ones() -> None:
+    assert debian.later_than("bookworm") == ("trixie", "forky", "sid")
+    assert debian.later_than("trixie") == ("forky", "sid")
+    assert debian.later_than("forky") == ("sid",)
+
+
 def test_a_host_that_is_no_debian_is_told_so(etc: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(debian, "codename", lambda: "noble")
     with pytest.raises(SandglassError, match="no source of Debian noble"):

@@ -15,7 +15,7 @@ from pathlib import Path
 from sandglass.errors import SandglassError
 from sandglass.install import builds
 
-LATER_SUITES = ("trixie", "forky", "sid")
+SUITES = ("bookworm", "trixie", "forky", "sid")
 APT_ETC = Path("/etc/apt")
 OPTION_NAMES = {"arch": "Architectures", "lang": "Languages", "target": "Targets"}
 
@@ -35,8 +35,7 @@ def fetch(package: str, *, later_suites: bool = False) -> Path:
     partial = archive / "partial"
     partial.mkdir(parents=True, exist_ok=True)
     own = codename()
-    later = [suite for suite in LATER_SUITES if suite != own] if later_suites else []
-    for suite in [own, *later]:
+    for suite in [own, *(later_than(own) if later_suites else ())]:
         print(f"looking for {package} in Debian {suite}", flush=True)
         options = private_apt(suite)
         apt("apt-get", "update", options=options, folder=partial)
@@ -47,6 +46,11 @@ def fetch(package: str, *, later_suites: bool = False) -> Path:
         if found := newest(partial, package):
             return found.rename(archive / found.name)
     raise SandglassError(f"Debian has no package {package}", f"sources: {APT_ETC}")
+
+
+def later_than(suite: str) -> tuple[str, ...]:
+    """The suites that follow one, in their order."""
+    return SUITES[SUITES.index(suite) + 1 :] if suite in SUITES else ()
 
 
 def version(deb: Path) -> str:
