@@ -68,6 +68,14 @@ WORDS = [
     ],
     *["dumbbell", "star", "parking_lot", "dumbbell_ovs", "router", "no.py", "net.ipv4.tcp_sack"],
     *[
+        "a" * 5000 + ".py",
+        "\0",
+        "a\0b",
+        "1ms#",
+        "\\",
+        "'",
+        "\ud800",
+        "\u2028",
         "net.core.none",
         "kernel.panic",
         "\x7f",
@@ -108,7 +116,7 @@ KEYS = [
     *["rounds", "pause", "html", "objects", "packet_size", "burst", "hosts", "sysctls", "initcwnd"],
     *["access_rate", "mtu", "delayed_ack", "pacing", "seed", "record", "repeat", "lognormal", "<<"],
 ]
-DEEP = "deeper than what writes YAML can go"
+DEEP = "deeper or longer than what writes YAML can go"
 Places = list[tuple[Any, Any]]
 
 
@@ -129,7 +137,8 @@ def mutated(seed: int) -> str:
         default_flow_style=draw.choice([None, False, True]),
     )
     deep = draw.choice([300, 5000])
-    return text.replace(DEEP, "[" * deep + "]" * deep)
+    huge = draw.choice(["0x" + "f" * 5000, "1" + "0" * 5000, "[" * deep + "]" * deep])
+    return text.replace(DEEP, huge)
 
 
 def rewritten(text: str, draw: random.Random) -> str:

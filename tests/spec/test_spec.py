@@ -400,6 +400,20 @@ def test_a_file_that_may_not_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyP
     [
         ("[" * 5000, "nested too deeply"),
         ("seed: 1" + "0" * 5000, "cannot be read"),
+        ("seed: 0x" + "f" * 5000, ":1, column 7: a number with too many digits"),
+        (f"topology: {'a' * 5000}.py", "no topology file"),
+        (f"{LEAST}title: {'a' * 5000}", ":6: title: has 5000 characters: write at most 200"),
+        (f'{LEAST}title: "one\\ntwo"', ":6: title: has a character that is none, or begins"),
+        (f'{LEAST}title: "one\\0two"', ":6: title: has a character that is none, or begins"),
+        (LEAST.replace("bulk", "a" * 5000 + ".py"), "no workload file aaa"),
+        (
+            LEAST.replace("kind: codel", 'kind: netem, delay: "1ms#"'),
+            ":3: bottleneck.queue.delay: '?1ms#'? has a character that no word of tc has",
+        ),
+        (
+            f'{LEAST}hosts: {{s1: {{sysctls: {{net.a: "1\\n2"}}}}}}',
+            ":6: hosts.s1.sysctls.net.a: .* is not a sysctl's value",
+        ),
         ("topology: \x07", "is not YAML"),
         ("1: 2\ntopology: dumbbell", ":1, column 1: this key is not text"),
         ("topology: dumbbell\non: 2", ":2, column 1: this key is not text"),

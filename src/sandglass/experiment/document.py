@@ -14,6 +14,8 @@ from sandglass.experiment.problems import KeyPath, where
 TEXT = "tag:yaml.org,2002:str"
 MERGE = "tag:yaml.org,2002:merge"
 NOTHING = "tag:yaml.org,2002:null"
+LONGEST_NUMBER = 256
+"""Bits; Python writes numbers of some 14,000 no more, not even into a message."""
 
 Value = bool | int | float | str
 """What one key can be set to, from the command line or by an axis of a figure."""
@@ -39,9 +41,12 @@ class _Loader(yaml.SafeLoader):
 
     def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
         try:
-            return super().construct_object(node, deep)
+            value = super().construct_object(node, deep)
         except ValueError as error:  # numbers and dates that Python cannot hold
             raise _refusal(f"a value that cannot be read: {error}", node) from None
+        if isinstance(value, int) and value.bit_length() > LONGEST_NUMBER:
+            raise _refusal("a number with too many digits: nothing is so large", node)
+        return value
 
 
 def _refusal(text: str, node: yaml.Node) -> yaml.MarkedYAMLError:

@@ -15,7 +15,7 @@ from sandglass.experiment.flow import Flow
 from sandglass.experiment.host_settings import HostSettings
 from sandglass.experiment.part import Part
 from sandglass.experiment.topology import TopologyFacts
-from sandglass.experiment.values import DEFAULT_RECORDS, Duration, Record, Time
+from sandglass.experiment.values import DEFAULT_RECORDS, Duration, Record, Time, Title
 
 
 class Experiment(Part):
@@ -24,7 +24,7 @@ class Experiment(Part):
     # Keys that are not listed are parameters of a topology of the user's own.
     model_config = ConfigDict(extra="allow", frozen=True)
 
-    title: StrictStr = Field(description="One line that says what the experiment shows.")
+    title: Title = Field(description="One line that says what the experiment shows.")
     topology: StrictStr = Field(
         description="The name of a file in topologies/, or the path of a .py file, relative to "
         "the experiment's. Further keys at this level are parameters of the topology.",

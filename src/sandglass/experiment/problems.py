@@ -82,5 +82,8 @@ def missing(part: type[BaseModel], key: str) -> str:
 
 def where(at: Iterable[str | int]) -> str:
     """A path as the file's reader would write it: flows[0].from."""
-    text = "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in at)
+    text = "".join(
+        f"[{key}]" if isinstance(key, int) else f".{key if key.isprintable() else repr(key)}"
+        for key in at
+    )
     return text.removeprefix(".")

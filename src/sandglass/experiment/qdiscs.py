@@ -5,6 +5,7 @@ its own tc plugin judges them.
 """
 
 import difflib
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -302,7 +303,7 @@ def count(length: QueueLength, unit: str, link: Link) -> int:
 
 def _type(kind: str, option: str) -> str:
     if kind not in KINDS:
-        return "packets" if option == "limit" else "any"
+        return "packets" if _word(option) == "limit" else "any"
     options = KINDS[kind]
     if option in options:
         return options[option]
@@ -341,4 +342,6 @@ def _word(value: object) -> str:
         raise ValueError(
             f"{units.shown(value)} is not one word: write several as a list, such as [10ms, 1ms]"
         )
+    if not re.fullmatch(r"[!-~]+", text) or re.search(r"[#'\"\\]", text):
+        raise ValueError(f"{units.shown(value)} has a character that no word of tc has")
     return text

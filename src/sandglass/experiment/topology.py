@@ -1,5 +1,6 @@
 """What an experiment may rely on about its topology, read from the Mininet Topo class."""
 
+import contextlib
 import importlib.util
 import inspect
 import math
@@ -21,6 +22,8 @@ from sandglass.install.builds import ROOT
 TOPOLOGIES = ROOT / "topologies"
 # Mininet is a Debian package, not one of this environment's; it is plain Python.
 DEBIAN_PYTHON = "/usr/lib/python3/dist-packages"
+LONGEST_NAME = 300
+"""Characters of a path that a message shows."""
 REQUIRED: Any = inspect.Parameter.empty
 NOUNS: dict[type, str] = {
     int: "a whole number",
@@ -58,13 +61,15 @@ def find(topology: str) -> Path:
 
     Raises UsageError when there is none, naming the nearest.
     """
-    path = Path(topology) if topology.endswith(".py") else TOPOLOGIES / f"{topology}.py"
-    if topology in names() or (topology.endswith(".py") and path.is_file()):
-        return path.resolve()
     if topology.endswith(".py"):
-        raise UsageError(f"no topology file {topology}")
+        with contextlib.suppress(OSError):  # such as a name that is too long for one
+            if Path(topology).is_file():
+                return Path(topology).resolve()
+        raise UsageError(f"no topology file {topology[:LONGEST_NAME]}")
+    if topology in names():
+        return TOPOLOGIES / f"{topology}.py"
     raise UsageError(
-        f"unknown topology {topology}{nearest(topology, names())}",
+        f"unknown topology {topology[:LONGEST_NAME]}{nearest(topology, names())}",
         f"There are {', '.join(names())}, or write the path of a .py file.",
     )
 

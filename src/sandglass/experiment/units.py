@@ -142,7 +142,7 @@ def shown(value: object) -> str:
         case bool():
             text = "true" if value else "false"
         case str():
-            text = repr(value) if _QUOTED.fullmatch(value) else value
+            text = repr(value) if _QUOTED.fullmatch(value) or not value.isprintable() else value
         case dict():
             text = "a mapping"
         case list():

@@ -1,6 +1,7 @@
 """Values of the experiment file: quantities, names, and other things without keys of their own."""
 
 import re
+import unicodedata
 from collections.abc import Callable, Iterable
 from typing import Annotated, Any
 
@@ -19,6 +20,9 @@ CONGESTION_CONTROLS = frozenset(
     ]
 )
 RECORDS = ("packets", "acks", "queues", "goodput")
+LONGEST_TITLE = 200
+NO_TEXT = ("Cc", "Cs", "Zl", "Zp")
+"""Of Unicode's categories: control characters, halves of characters, separators of lines."""
 DEFAULT_RECORDS = ("packets", "acks", "queues")
 
 
@@ -50,6 +54,16 @@ def _name(text: object, noun: str, shape: str = r"[A-Za-z0-9][A-Za-z0-9_-]*") ->
         raise ValueError(f"{units.shown(text)} is not the name of a {noun}: write text")
     if not re.fullmatch(shape, text):
         raise ValueError(f"{units.shown(text)} is not the name of a {noun}: use letters, digits, _")
+    return text
+
+
+def _title(text: object) -> str:
+    if not isinstance(text, str):
+        raise ValueError(f"{units.shown(text)} is not text: put it in quotes")
+    if len(text) > LONGEST_TITLE:
+        raise ValueError(f"has {len(text)} characters: write at most {LONGEST_TITLE}")
+    if any(unicodedata.category(character) in NO_TEXT for character in text):
+        raise ValueError("has a character that is none, or begins a new line: write one line")
     return text
 
 
@@ -85,7 +99,11 @@ def _sysctls(value: object) -> dict[str, str]:
                     "not a sysctl of a host: its name begins with net., such as net.ipv4.tcp_sack",
                 )
             )
-        elif isinstance(setting, bool) or not isinstance(setting, str | int):
+        elif (
+            isinstance(setting, bool)
+            or not isinstance(setting, str | int)
+            or not (str(setting).isascii() and str(setting).isprintable())
+        ):
             problems.append(
                 ((name,), f"{units.shown(setting)} is not a sysctl's value: write a number or text")
             )
@@ -110,6 +128,11 @@ def _record(value: object) -> list[str]:
     return [name for name in RECORDS if name in value]
 
 
+Title = Annotated[
+    str,
+    BeforeValidator(_title),
+    WithJsonSchema({"type": "string", "maxLength": LONGEST_TITLE}),
+]
 Rate = Annotated[int, *_quantity(units.parse_rate, units.format_rate, units.RATES)]
 Time = Annotated[int, *_quantity(units.parse_time, units.format_time, units.TIMES)]
 Duration = Annotated[int, *_quantity(_duration, units.format_time, units.TIMES)]

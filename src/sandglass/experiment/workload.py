@@ -4,6 +4,7 @@ Each file says itself what may stand in its flows and what they leave (docs/work
 is found, loaded and asked.
 """
 
+import contextlib
 import functools
 import importlib
 import importlib.util
@@ -134,14 +135,14 @@ def find(called: str, beside: Path) -> Workload:
     Raises ValueError, with what to write instead.
     """
     if called.endswith(".py"):
-        path = (beside / called).resolve()
-        if not path.is_file():
-            raise ValueError(f"no workload file {units.shown(called)}. {accepted()}")
-        return load(path)
+        with contextlib.suppress(OSError):  # such as a name that is too long for one
+            if (beside / called).is_file():
+                return load((beside / called).resolve())
+        raise ValueError(f"no workload file {units.shown(called)}. {accepted()}")
     name, colon, argument = called.partition(":")
     if name not in names():
         near = nearest(name, names())
-        raise ValueError(f"unknown workload '{name[:60]}'{near} {accepted()}")
+        raise ValueError(f"unknown workload {units.shown(name)}{near} {accepted()}")
     workload = ours(name)
     if workload.argument is None and colon:
         raise ValueError(f"{name} takes nothing behind a colon. {accepted()}")
