@@ -17,7 +17,7 @@ sys.path.insert(0, str(ROOT / "src"))
 os.environ["PYTHONPATH"] = str(ROOT / "src")
 
 from sandglass.install import builds
-from sandglass.papers import grid, report, shelf
+from sandglass.papers import grid, shelf
 
 
 configfile: ROOT / "pipelines/config.yaml"

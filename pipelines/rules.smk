@@ -231,7 +231,7 @@ rule report_figure:
         rules.table.output,
         rules.judge.output,
         about=part(shelf.ABOUT),
-        template=source(report.TEMPLATE),
+        template=source(ROOT / "pipelines/report.html.jinja"),
         modules=rooms("experiment", "results", "papers"),
     output:
         "results/{paper}/{figure}.html",
@@ -253,7 +253,7 @@ rule report:
         verdicts=rules.collect.output,
         runs=rules.list_runs.output,
         about=part(shelf.ABOUT),
-        template=source(report.TEMPLATE),
+        template=source(ROOT / "pipelines/report.html.jinja"),
         modules=rooms("experiment", "results", "papers"),
     output:
         "results/{paper}/report.html",

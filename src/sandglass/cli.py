@@ -151,9 +151,10 @@ def list_all(
 ) -> None:
     """List what there is to name or to run.
 
-    Kinds: topologies, workloads, qdiscs, congestion-controls, papers, examples, benches. Modules
-    and papers are ours and those of SANDGLASS_KMODS and SANDGLASS_PAPERS; a directory that is laid
-    out as examples/module-repository is looked into as well.
+    Kinds: topologies, workloads, qdiscs, congestion-controls, papers, examples, benches.
+
+    Modules and papers are ours and those of SANDGLASS_KMODS and SANDGLASS_PAPERS. A directory that
+    is laid out as examples/module-repository is looked into as well.
 
     Example: ./sandglass list workloads ../mine
     """
@@ -266,9 +267,10 @@ def compare(
     run_directories: Annotated[
         list[Path], typer.Argument(metavar="RUN_DIR...", show_default=False)
     ],
-    out: Annotated[Path, typer.Option(metavar="FILE", help="Without .svg, .png and .csv.")] = Path(
-        "results/comparison"
-    ),
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Instead of results/comparison; no .svg, .png, .csv."),
+    ] = None,
 ) -> None:
     """Draw runs beside each other.
 

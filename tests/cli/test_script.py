@@ -96,10 +96,10 @@ def test_it_works_through_a_link_and_with_a_relative_cache(checkout: Path, ready
 def test_directories_of_the_users_own_may_be_relative(checkout: Path, ready: Path) -> None:
     """A pipeline is at work in the checkout, wherever it was started."""
     python = next(ready.glob("venv/*/bin/python"))
-    write_program(python, '#!/bin/sh\necho "$SANDGLASS_KMODS $SANDGLASS_RUNS"\n')
-    named = {"SANDGLASS_KMODS": "kmods", "SANDGLASS_RUNS": "/srv/runs"}
+    write_program(python, '#!/bin/sh\necho "$SANDGLASS_KMODS $SANDGLASS_PAPERS $SANDGLASS_RUNS"\n')
+    named = {"SANDGLASS_KMODS": "kmods", "SANDGLASS_PAPERS": "p", "SANDGLASS_RUNS": "/srv/runs"}
     done = script(checkout, "run", directory=ready, SANDGLASS_CACHE=str(ready), **named)
-    assert done.stdout == f"{ready}/kmods /srv/runs\n"
+    assert done.stdout == f"{ready}/kmods {ready}/p /srv/runs\n"
 
 
 def test_the_cache_is_the_users_unless_told_otherwise(checkout: Path, ready: Path) -> None:

@@ -9,7 +9,10 @@ RUN = {
     "format": 1,
     "title": "One flow",
     "seed": 7,
+    "experiment": {"repeat": 1},
     "backend": "lab",
+    "lab_build": "fedcba987654",
+    "commit": "123456789abc-dirty",
     "kernel": {"release": "6.12.117-sandglass", "build": "0123456789ab"},
     "flows": [
         {
@@ -58,6 +61,16 @@ def test_it_shows_flows_bottlenecks_speed_and_digest(sandglass: Cli, tmp_path: P
     assert ["bottleneck", *delays] in rows
     assert "90 s in 1.80 s, 50 times as fast" in done.stdout
     assert "d1" * 32 in done.stdout.replace("\n", "")
+    assert ["lab", "build", "fedcba987654"] in rows
+    assert ["commit", "123456789abc-dirty"] in rows
+    assert "repetition" not in done.stdout
+
+
+def test_it_says_that_it_shows_the_first_of_many(sandglass: Cli, tmp_path: Path) -> None:
+    repeated = RUN | {"experiment": {"repeat": 1000}, "bottlenecks": {}}
+    (tmp_path / "run.json").write_text(json.dumps(repeated))
+    done = sandglass("show", str(tmp_path))
+    assert "1000, of which the first is shown" in done.stdout
 
 
 def test_it_shows_what_became_of_media_flows(sandglass: Cli, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from sandglass.errors import UsageError
 from sandglass.results import comparison
+from sandglass.run.runs import RUNS
 from tests.lab.experiments import Lab, Run, bulk, dumbbell
 
 pytestmark = pytest.mark.lab
@@ -30,6 +31,19 @@ def test_numbers_are_the_runs_own(runs: list[Run], tmp_path: Path) -> None:
     waits = [run.content["bottleneck"]["queue_delay_ms"]["p99"] for run in runs]
     assert rows["delay_p99_ms"].to_list() == waits
     assert rows["run"].n_unique() == 2
+
+
+def test_without_a_place_it_goes_to_the_checkout(
+    runs: list[Run], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a run does, wherever it was started."""
+    assert comparison.COMPARISON.parent == RUNS.parent
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    monkeypatch.setattr(comparison, "COMPARISON", tmp_path / "checkout" / "comparison")
+    comparison.compare([runs[0].path], None)
+    assert (tmp_path / "checkout" / "comparison.svg").is_file()
+    assert list((tmp_path / "elsewhere").iterdir()) == []
 
 
 def test_what_is_drawn_is_what_left_the_queue(runs: list[Run]) -> None:

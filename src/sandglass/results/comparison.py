@@ -20,8 +20,10 @@ from rich.console import Console
 from rich.table import Table
 
 from sandglass.errors import UsageError
+from sandglass.install import builds
 from sandglass.results import series, show, style
 
+COMPARISON = builds.ROOT / "results" / "comparison"
 STEP_NS = 500_000_000
 QUANTILES = 200
 THROUGHPUT = "Throughput (Mb/s) against time (s)"
@@ -125,8 +127,9 @@ def origin(name: str, run: series.Run) -> str:
     return f"{name}: seed {run.document['seed']}, {kept}."
 
 
-def compare(directories: Sequence[Path], stem: Path) -> None:
-    """Print runs as a table, and write `stem`.csv, .svg and .png."""
+def compare(directories: Sequence[Path], out: Path | None) -> None:
+    """Print runs as a table, and write `out`.csv, .svg and .png, by default in the checkout."""
+    stem = out or COMPARISON
     runs = load(directories)
     numbers = table(runs)
     plot = draw(runs)

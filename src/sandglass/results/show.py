@@ -49,7 +49,7 @@ def heading(result: Mapping[str, Any]) -> Table:
         "seed": str(result["seed"]),
         "kernel": kernel["release"] + (f", build {kernel['build']}" if "build" in kernel else ""),
         "lab build": result.get("lab_build"),
-        "commit": result["commit"],
+        "commit": result.get("commit"),
         "backend": result["backend"] + ("" if times else ", in real time"),
         "time": f"{virtual_s:g} s in {wall_s:.2f} s{times}",
         "digest": result["digest"] or "none: another run gives other records",
