@@ -176,6 +176,34 @@ def list_all(
         print("\n".join([f"{kind}:", *(f"  {name:{width}}  {about}" for name, about in found)]))
 
 
+@app.command(context_settings={"allow_extra_args": True})
+def debug(
+    context: typer.Context,
+    experiment: ExperimentFile,
+    seed: Seed = None,
+    settings: Settings = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Instead of one below results/runs.")
+    ] = None,
+) -> None:
+    """Run an experiment in gdb.
+
+    With the symbols of the kernel and of all modules. Time stands still wherever it stops, so that
+    the digest stays the same. Words after -- are gdb's.
+
+    Example: ./sandglass debug experiment.yaml -- -ex "break pi2_qdisc_enqueue" -ex run
+    """
+    from sandglass.experiment import reading
+    from sandglass.install import setup_lab
+    from sandglass.run import runs
+
+    wanted = reading.load(experiment, settings or [], seed)
+    setup_lab.lab()
+    setup_lab.debugger()
+    result = runs.run(wanted, experiment, out, gdb=context.args)
+    print(f"{result.path}\ndigest {result.content['digest']}")
+
+
 @app.command()
 def verify(
     experiment: ExperimentFile,

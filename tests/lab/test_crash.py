@@ -55,9 +55,9 @@ def test_it_is_named_in_an_authors_words(tmp_path: Path, reason: str, said: str)
 
 
 def test_a_kernel_that_loops_is_told_from_a_program_that_does(tmp_path: Path) -> None:
-    kernel = panic(tmp_path, "Kernel mode signal 8, ip own+0x3/0x9 [sch_own]").hang(3)
+    kernel = crash.hang(panic(tmp_path, "Kernel mode signal 8, ip own+0x3/0x9 [sch_own]"), 3)
     assert "its kernel loops in own" in kernel.message
-    program = panic(tmp_path, "Kernel mode signal 8, ip 0x7f25a1b0c8d7").hang(3)
+    program = crash.hang(panic(tmp_path, "Kernel mode signal 8, ip 0x7f25a1b0c8d7"), 3)
     assert "kernel" not in program.message
     assert "web server may wait in a busy loop" in str(program.hint)
 

@@ -32,6 +32,11 @@ def kernel(series: str) -> None:
     run(sys.executable, builds.ROOT / "kernel" / "build", "--source-version", series)
 
 
+def debugger() -> None:
+    """Install gdb if it is missing."""
+    run(builds.ROOT / "setup" / "packages", "gdb")
+
+
 def executors() -> None:
     """Add Snakemake's executors for clusters to the Python environment."""
     add_locked("requirements-cluster.lock")

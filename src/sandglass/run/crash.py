@@ -48,20 +48,19 @@ class Crash:
     def error(self) -> SandglassError:
         """What there is to say of a panic."""
         where = f" in {self.frames[0]}" if self.frames else ""
-        return SandglassError(f"{self.reason}{where}, {self._when}", self._callers(0))
+        return SandglassError(f"{self.reason}{where}, {self.when}", self._callers(0))
 
-    def hang(self, silent_s: float) -> SandglassError:
-        """What there is to say of a lab that had to be asked where it is."""
-        said = f"the lab has said nothing for {silent_s:.0f} s and was ended"
+    def loop(self) -> tuple[str, str]:
+        """What there is to say of a kernel that was asked where it is: a clause, and a hint."""
         if not self.in_kernel:
             hint = f"The program {self.process} may wait in a busy loop, which stops virtual time."
-            return SandglassError(f"{said}, {self._when}", hint)
+            return self.when, hint
         own = next((n for n, frame in enumerate(self.frames) if frame.source), 0)
-        where = f" in {self.frames[own]}" if self.frames else ""
-        return SandglassError(f"{said}: its kernel loops{where}, {self._when}", self._callers(own))
+        return f"its kernel loops in {self.frames[own]}, {self.when}", self._callers(own)
 
     @property
-    def _when(self) -> str:
+    def when(self) -> str:
+        """The experiment's time in words."""
         if self.time_s < 0:
             return "before the experiment began"
         return f"{self.time_s:.6f} s into the experiment"
@@ -101,6 +100,15 @@ def read(console: Path, symbols: Path) -> Crash | None:
     process = next((match["name"] for line in lines if (match := PROCESS.search(line))), "")
     reason = _reason(panic["reason"])
     return Crash(float(panic["time"]), reason, process, frames, in_kernel=stopped is not None)
+
+
+def hang(crashed: Crash | None, silent_s: float) -> SandglassError:
+    """What there is to say of a lab that was ended for its silence."""
+    said = f"the lab has said nothing for {silent_s:.0f} s and was ended"
+    if crashed is None:
+        return SandglassError(said)
+    where, hint = crashed.loop()
+    return SandglassError(f"{said}: {where}", hint)
 
 
 def _reason(said: str) -> str:

@@ -26,7 +26,7 @@ from sandglass.agent.clock import ZERO_NS
 from sandglass.agent.plan import Plan
 from sandglass.errors import SandglassError
 from sandglass.install import builds, memory
-from sandglass.run import crash
+from sandglass.run import crash, debugger
 
 # Time and date when a lab boots: any, but always the same.
 BOOT_TIME_NS = 1_700_000_000 * 10**9
@@ -135,7 +135,9 @@ def _start(
     *,
     memory_mb: int,
     seed: int,
+    gdb: list[str] | None = None,
 ) -> "subprocess.Popen[bytes]":
+    """Start a lab, or gdb on one, if there are arguments of `gdb`."""
     kernel = builds.lab_kernel()
     doors = _doors(kernel, directory)
     command = [
@@ -162,6 +164,7 @@ def _start(
     ]
 
     parent = os.getpid()
+    environment = {"TMPDIR": str(memory.directory()), "PATH": os.defpath, "HOME": "/"}
 
     with doors.opened() as handles:
 
@@ -174,10 +177,12 @@ def _start(
             for number, handle in enumerate(handles, FIRST_DOOR):
                 os.dup2(handle, number)
 
+        if gdb is not None:
+            return debugger.start(kernel, command, environment, in_child, gdb)
         return subprocess.Popen(
             command,
             executable=kernel.linux,
-            env={"TMPDIR": str(memory.directory()), "PATH": os.defpath, "HOME": "/"},
+            env=environment,
             preexec_fn=in_child,  # noqa: PLW1509 it takes no lock
             close_fds=False,  # Python's are closed on exec anyway, the doors must stay
             stdin=pipe,
@@ -200,14 +205,20 @@ def _agent(*arguments: str) -> list[str]:
     return _python("src/sandglass/agent", *arguments)
 
 
-def run(plan: Plan, directory: Path, progress: Progress | None = None) -> None:
+def run(
+    plan: Plan,
+    directory: Path,
+    progress: Progress | None = None,
+    gdb: list[str] | None = None,
+) -> None:
     """Boot a lab that carries out the plan in `directory`, which holds plan.json.
 
-    The console goes to console.log there.
+    The console goes to console.log there. With arguments of `gdb` that has the terminal, and the
+    lab starts when it is told to.
 
     Raises SandglassError with the guest's own words, or when the lab hangs or dies.
     """
-    watchdog_s = float(os.environ.get("SANDGLASS_WATCHDOG", WATCHDOG_S))
+    watchdog_s = float(os.environ.get("SANDGLASS_WATCHDOG", WATCHDOG_S)) if gdb is None else None
     arguments = [*VIRTUAL_TIME, *_agent("run", "lab", LAB)]
     console = directory / "console.log"
     with own_processor() as processor, console.open("wb") as log:
@@ -219,6 +230,7 @@ def run(plan: Plan, directory: Path, progress: Progress | None = None) -> None:
             subprocess.PIPE,
             memory_mb=plan["memory_mb"],
             seed=plan["seed"],
+            gdb=gdb,
         )
         said: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         assert process.stdout
@@ -249,19 +261,20 @@ def run(plan: Plan, directory: Path, progress: Progress | None = None) -> None:
             _end(process)
     if failure:
         raise SandglassError(str(failure["message"]), failure["hint"])
-    crashed = crash.read(console, builds.lab_kernel().symbols) if status != 0 else None
-    if status is None:
-        raise (
-            crashed.hang(watchdog_s)
-            if crashed
-            else SandglassError(f"the lab has said nothing for {watchdog_s:.0f} s and was ended")
-        )
+    if done and (status == 0 or gdb is not None):
+        return
+    raise _unfinished(console, status, watchdog_s)
+
+
+def _unfinished(console: Path, status: int | None, watchdog_s: float | None) -> SandglassError:
+    """What there is to say of a lab that ended early; a status of None: for its silence."""
+    crashed = crash.read(console, builds.lab_kernel().symbols)
+    if watchdog_s and status is None:
+        return crash.hang(crashed, watchdog_s)
     if crashed:
-        raise crashed.error()
-    if status or not done:
-        raise SandglassError(
-            f"the lab ended with status {status} before the run was complete", _tail(console)
-        )
+        return crashed.error()
+    how = f" with status {status}" if watchdog_s else ""
+    return SandglassError(f"the lab ended{how} before the run was complete", _tail(console))
 
 
 def run_program(

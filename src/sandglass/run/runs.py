@@ -61,6 +61,7 @@ def run(
     backend: str = "lab",
     cached: bool = False,
     progress: Callable[[float, float], None] | None = None,
+    gdb: list[str] | None = None,
 ) -> RunResult:
     """Run an experiment and return its results, which are in `out` then.
 
@@ -70,6 +71,7 @@ def run(
             earlier run left there is replaced.
         cached: take a run in the lab that is kept (run_cache) instead of another; keep this one.
         progress: called with virtual seconds done and in all.
+        gdb: run the lab in gdb, with these arguments.
 
     Raises:
         UsageError: `out` is something else than a run.
@@ -93,7 +95,7 @@ def run(
             if not found:
                 given = set(partial.iterdir())
                 if backend == "lab":
-                    lab.run(plan, partial, progress)
+                    lab.run(plan, partial, progress, gdb)
                 else:
                     from sandglass.run import host
 

@@ -1,0 +1,76 @@
+"""gdb on a lab, which stops virtual time with it: whoever waits there changes no result."""
+
+import os
+import shlex
+import signal
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+from sandglass.agent.clock import ZERO_NS
+from sandglass.install import builds
+
+# File descriptors of the lab's console, behind those of its doors. gdb has the terminal.
+INPUT, OUTPUT = 38, 39
+
+
+def start(
+    kernel: builds.LabKernel,
+    lab: list[str],
+    environment: dict[str, str],
+    in_child: Callable[[], None],
+    arguments: list[str],
+) -> "subprocess.Popen[bytes]":
+    """Start gdb on a lab that has not begun yet; its output is what the lab will say.
+
+    Args:
+        lab: the lab's command line, its name first.
+        environment: the lab's.
+        in_child: what prepares the process.
+        arguments: more of gdb's.
+    """
+    said, saying = os.pipe()
+    silent = os.pipe()
+
+    def prepare() -> None:
+        in_child()
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        os.dup2(silent[0], INPUT)
+        os.dup2(saying, OUTPUT)
+
+    wrapper = shlex.join(["env", "-i", *(f"{name}={value}" for name, value in environment.items())])
+    fd = "/proc/self/fd"
+    commands = [
+        f"set exec-wrapper {wrapper}",
+        f"set args {shlex.join(lab[1:])} <{fd}/{INPUT} >{fd}/{OUTPUT} 2>&1",
+        *(f"set substitute-path {name} {place}" for name, place in source_places().items()),
+    ]
+    script = builds.ROOT / "kernel" / "gdb.py"
+    words = [word for command in commands for word in ("-ex", command)]
+    process = subprocess.Popen(
+        ["gdb", "-q", str(kernel.linux), *words, "-x", str(script), *arguments],
+        env=os.environ
+        | {
+            "SHELL": "/bin/sh",
+            "SANDGLASS_SYMBOLS": str(kernel.symbols),
+            "SANDGLASS_ZERO_NS": str(ZERO_NS),
+        },
+        preexec_fn=prepare,  # noqa: PLW1509 it takes no lock, and no thread of ours runs yet
+        close_fds=False,  # the doors must stay
+    )
+    for descriptor in (saying, *silent):
+        os.close(descriptor)
+    process.stdout = os.fdopen(said, "rb")
+    return process
+
+
+def source_places() -> dict[str, Path]:
+    """Where sources lie, by the names that a debugger is told; a user's own directories first."""
+    ours, *own = builds.module_directories()
+    places = {
+        f"{builds.DEBUG_ROOT}/kmods/{module.name}": module
+        for directory in own
+        for module in sorted(directory.iterdir())
+        if (module / "Kbuild").is_file()
+    }
+    return places | {f"{builds.DEBUG_ROOT}/kmods": ours}
