@@ -62,6 +62,22 @@ def test_a_kernel_that_loops_is_told_from_a_program_that_does(tmp_path: Path) ->
     assert "web server may wait in a busy loop" in str(program.hint)
 
 
+@pytest.mark.parametrize(
+    ("top", "caller"), [("6026ad7c", "htb_enqueue"), ("62d12000", "__dev_queue_xmit")]
+)
+def test_the_caller_of_a_function_without_a_frame_is_not_left_out(
+    tmp_path: Path, top: str, caller: str
+) -> None:
+    """The kernel is never sure of it. It is on top of the stack, unless that is something else."""
+    text = TRACE.format(reason="Kernel mode fault at addr 0x0, ip own+0x3/0x9")
+    doubted = text.replace("] htb_enqueue", "] ? htb_enqueue").replace(
+        "  6026ad7c 62", f"  {top} 62"
+    )
+    crashed = read(tmp_path, doubted)
+    assert crashed
+    assert str(crashed.error().hint).splitlines()[0] == f"called from {caller}"
+
+
 def test_before_time_zero_no_time_is_given(tmp_path: Path) -> None:
     crashed = read(tmp_path, TRACE.format(reason="Oops").replace("     1.5", "   -29.9"))
     assert crashed

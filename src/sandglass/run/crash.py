@@ -10,7 +10,9 @@ from sandglass.install import builds
 
 PLACE = r"(?P<function>[\w.]+)\+0x(?P<offset>[0-9a-f]+)/0x[0-9a-f]+(?: \[(?P<module>\w+)\])?"
 """As the kernel prints an address (%pS)."""
-TRACED = re.compile(rf"\[<[0-9a-f]+>\] (?P<doubtful>\? )?{PLACE}$")
+STACK = re.compile(r"\[ *[-\d.]+\]  ([0-9a-f]{8,}) ")
+"""Its words, from the top."""
+TRACED = re.compile(rf"\[<(?P<address>[0-9a-f]+)>\] (?P<doubtful>\? )?{PLACE}$")
 PANIC = re.compile(r"^\[ *(?P<time>[-\d.]+)\] Kernel panic - not syncing: (?P<reason>.*)$", re.M)
 STOPPED = re.compile(rf"ip {PLACE}$")
 POINTER = re.compile(r"at addr 0x([0-9a-f]+),")
@@ -85,18 +87,19 @@ def read(console: Path, symbols: Path) -> Crash | None:
     panic = next((match for line in lines if (match := PANIC.match(line))), None)
     if panic is None:
         return None
-    frames = []
+    stopped = STOPPED.search(panic["reason"])
+    frames = [_frame(stopped, symbols, called=False)] if stopped else []
+    # what a function that keeps no frame has on top of the stack is where it returns to
+    top = next((match[1] for match in map(STACK.match, lines) if match), None)
     for number, line in enumerate(lines):
         if found := TRACED.search(line):
             frame = _frame(found, symbols, called=True)
             if frame.source:
                 lines[number] = f"{line} ({frame.source})"
-            if not found["doubtful"]:
+            if found["address"] == top or not found["doubtful"]:
                 frames.append(frame)
+            top = None
     console.write_text("\n".join(lines) + "\n")
-    stopped = STOPPED.search(panic["reason"])
-    if stopped:
-        frames.insert(0, _frame(stopped, symbols, called=False))
     process = next((match["name"] for line in lines if (match := PROCESS.search(line))), "")
     reason = _reason(panic["reason"])
     return Crash(float(panic["time"]), reason, process, frames, in_kernel=stopped is not None)
