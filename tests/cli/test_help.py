@@ -8,8 +8,8 @@ from sandglass.experiment import values
 from tests.cli.conftest import Cli
 
 COMMANDS = [
-    *("setup", "doctor", "run", "list", "verify", "reproduce", "shell", "show", "compare", "cache"),
-    *("bench", "test"),
+    *("setup", "doctor", "run", "list", "debug", "verify", "reproduce", "shell", "show", "compare"),
+    *("cache", "bench", "test"),
 ]
 
 
