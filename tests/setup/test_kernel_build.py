@@ -2,6 +2,7 @@
 
 import importlib.util
 import os
+import shutil
 import subprocess
 import time
 from importlib.machinery import SourceFileLoader
@@ -168,12 +169,30 @@ def test_a_compilers_messages_name_the_file_that_is_edited(
 
 
 def test_what_was_not_used_for_a_day_is_forgotten(build: ModuleType, tmp_path: Path) -> None:
-    old, new = tmp_path / "old", tmp_path / "new"
-    for directory in (old, new):
-        directory.mkdir()
-    os.utime(old, (time.time() - 90000, time.time() - 90000))
-    build.forget_unused([old, new])
-    assert [path.name for path in tmp_path.iterdir()] == ["new"]
+    """A kernel is in use while one of its guests is."""
+    places = [tmp_path / name for name in ("old", "new", "inside/new")]
+    for directory in places:
+        directory.mkdir(parents=True)
+    for directory in (tmp_path / "old", tmp_path / "inside"):
+        os.utime(directory, (time.time() - 90000, time.time() - 90000))
+    build.forget_unused(list(tmp_path.iterdir()), days=1)
+    assert {path.name for path in tmp_path.iterdir()} == {"new", "inside"}
+
+
+@pytest.mark.lab
+def test_without_modules_there_is_a_guest_too(
+    build: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The image's first layer has the kernel alone."""
+    kernel = builds.built_kernel(builds.series())
+    assert kernel
+    home = tmp_path / "kernels" / "home"
+    home.mkdir(parents=True)
+    shutil.copy2(kernel / "build.json", home)
+    monkeypatch.setattr(builds, "module_sources", list)
+    build.build_guest(home, tmp_path / "scratch", build.Log(tmp_path / "log"))
+    (init,) = home.glob("*/init")
+    assert (init.parent / "lib" / "tc").is_dir()
 
 
 @pytest.fixture
