@@ -1,6 +1,7 @@
 """What linters find; nothing of it changes a file."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -9,17 +10,22 @@ import pytest
 
 from sandglass.install import builds
 
-SCRIPTS = (
-    "sandglass",
-    "setup/lock",
-    "setup/packages",
-    "setup/python",
-    "container/build",
-    "profiles/kubernetes/pod",
-    ".ci/run",
-    ".ci/key",
-    ".ci/experiments",
-)
+SHELL = re.compile(rb"#(!.*\b(ba)?sh| shellcheck shell=sh)\n")
+PLACES = (".", "setup", "container", "profiles/*", ".ci")
+
+
+def scripts() -> list[str]:
+    """The files that a shell runs."""
+    found = [
+        path
+        for place in PLACES
+        for path in builds.ROOT.glob(f"{place}/*")
+        if path.is_file() and SHELL.match(path.read_bytes()[:40])
+    ]
+    return sorted(str(path.relative_to(builds.ROOT)) for path in found)
+
+
+SCRIPTS = scripts()
 RULES = sorted(
     str(path.relative_to(builds.ROOT)) for path in builds.ROOT.glob("pipelines/**/*.smk")
 )

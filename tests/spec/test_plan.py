@@ -89,6 +89,7 @@ def test_the_whole_plan() -> None:
             }
         ],
         "workloads": {"bulk": "workloads/bulk.py"},
+        "sysctl_advice": {},
         "record": ["packets", "acks", "queues"],
         "memory_mb": 512,
     }
