@@ -1,5 +1,6 @@
 """The command line. Each command imports what it needs, so that none waits for the others'."""
 
+import signal
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -200,6 +201,7 @@ def debug(
     wanted = reading.load(experiment, settings or [], seed)
     setup_lab.lab()
     setup_lab.debugger()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # gdb's
     result = runs.run(wanted, experiment, out, gdb=context.args)
     print(f"{result.path}\ndigest {result.content['digest']}")
 

@@ -41,6 +41,8 @@ def start(
     wrapper = shlex.join(["env", "-i", *(f"{name}={value}" for name, value in environment.items())])
     fd = "/proc/self/fd"
     commands = [
+        # with one of its own, an interrupt at the terminal reaches gdb, and not the lab's programs
+        "set inferior-tty /dev/null",
         f"set exec-wrapper {wrapper}",
         f"set args {shlex.join(lab[1:])} <{fd}/{INPUT} >{fd}/{OUTPUT} 2>&1",
         *(f"set substitute-path {name} {place}" for name, place in source_places().items()),

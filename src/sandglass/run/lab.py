@@ -221,7 +221,9 @@ def run(
     watchdog_s = float(os.environ.get("SANDGLASS_WATCHDOG", WATCHDOG_S)) if gdb is None else None
     arguments = [*VIRTUAL_TIME, *_agent("run", "lab", LAB)]
     console = directory / "console.log"
-    with own_processor() as processor, console.open("wb") as log:
+    # one in which somebody looks around keeps no other waiting
+    place = own_processor() if gdb is None else contextlib.nullcontext(max(os.sched_getaffinity(0)))
+    with place as processor, console.open("wb") as log:
         # A pipe as input too: the console wants something that can be waited for.
         process = _start(
             directory,
