@@ -49,7 +49,7 @@ def setup(
     ] = False,
     python: Annotated[bool, typer.Option("--python", help="Only the Python environment.")] = False,
     kernel: Annotated[
-        str | None, typer.Option(metavar="SERIES", help="Build this kernel, such as 7.2.")
+        str | None, typer.Option(metavar="KERNEL", help="Build 7.2, or 6.12-debug.")
     ] = None,
     cluster: Annotated[
         bool, typer.Option("--cluster", help="Also Snakemake's executors for Slurm and Kubernetes.")
@@ -78,7 +78,7 @@ def setup(
         return
     setup_lab.packages()
     setup_lab.programs()
-    setup_lab.kernel(kernel or builds.series())
+    setup_lab.kernel(kernel or builds.chosen_kernel())
     if cluster:
         setup_lab.executors()
 

@@ -24,7 +24,7 @@ SOURCES = sorted(
 
 @pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.name)
 def test_the_kernels_own_checker_has_nothing_to_say(source: Path, tmp_path: Path) -> None:
-    kernel = builds.built_kernel(builds.series())
+    kernel = builds.built_kernel(builds.chosen_kernel())
     assert kernel
     checker = str(kernel / "tree" / "scripts" / "checkpatch.pl")
     # Qdisc is a name of the kernel's

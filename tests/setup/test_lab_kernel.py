@@ -20,6 +20,7 @@ def sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     root = tmp_path / "repository"
     for name, text in {
         "kernel/lab.config": "CONFIG_NET=y\n",
+        "kernel/lab.debug.config": "CONFIG_KASAN=y\n",
         "kernel/make.env": "ARCH=um\n",
         "kernel/patches/6.12/0001-a.patch": "one\n",
         "kernel/patches/7.2/0001-a.patch": "other\n",
@@ -93,6 +94,19 @@ def test_the_environment_chooses_the_series(sources: Path, monkeypatch: pytest.M
     newer = put_kernel("7.2.13-1", "7.2")
     monkeypatch.setenv("SANDGLASS_KERNEL", "7.2")
     assert builds.lab_kernel().linux.parent == newer
+
+
+def test_the_debug_lab_is_one_of_its_own(sources: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = put_kernel("6.12.117-1")
+    debug = put_kernel("6.12.117-1", "6.12-debug")
+    assert builds.lab_kernel().linux.parent == plain
+    monkeypatch.setenv("SANDGLASS_KERNEL", "6.12-debug")
+    assert builds.lab_kernel().linux.parent == debug
+    (sources / "kernel" / "lab.debug.config").write_text("CONFIG_UBSAN=y\n")
+    with pytest.raises(SandglassError, match=r"\(Linux 6\.12-debug\) is not built yet"):
+        builds.lab_kernel()
+    monkeypatch.delenv("SANDGLASS_KERNEL")
+    assert builds.lab_kernel().linux.parent == plain
 
 
 def test_the_kernel_built_last_is_used(sources: Path) -> None:

@@ -17,7 +17,9 @@ from sandglass.errors import SandglassError
 from sandglass.install.modules import FILE, Module, linux, read
 
 ROOT = Path(__file__).resolve().parents[3]
-DEFAULT_SERIES = "6.12"
+DEFAULT_KERNEL = "6.12"
+DEBUG = "-debug"
+"""What the name of a debug lab's kernel ends in, such as 6.12-debug."""
 UNPACKED = ("netperf", "nginx")
 """Programs that set-up unpacks here, by the names of their packages."""
 DECIDE_RUNS = (
@@ -65,14 +67,30 @@ def directory() -> Path:
     return Path(base).absolute() / "sandglass"
 
 
-def series() -> str:
-    """The kernel series in use: $SANDGLASS_KERNEL, else 6.12."""
-    return os.environ.get("SANDGLASS_KERNEL") or DEFAULT_SERIES
+def chosen_kernel() -> str:
+    """The name of the kernel in use: $SANDGLASS_KERNEL, such as 7.2 or 6.12-debug, else 6.12."""
+    return os.environ.get("SANDGLASS_KERNEL") or DEFAULT_KERNEL
+
+
+def series(kernel: str) -> str:
+    """The series of Linux that a kernel is: 6.12, of 6.12 and of 6.12-debug."""
+    return kernel.removesuffix(DEBUG)
+
+
+def is_debug(kernel: str) -> bool:
+    """Whether a kernel is one that looks for faults."""
+    return kernel.endswith(DEBUG)
 
 
 def patches(kernel: str) -> list[Path]:
-    """Our patches for a series, in the order they are applied."""
-    return sorted((ROOT / "kernel" / "patches" / kernel).glob("*.patch"))
+    """Our patches for a kernel's series, in the order they are applied."""
+    return sorted((ROOT / "kernel" / "patches" / series(kernel)).glob("*.patch"))
+
+
+def configurations(kernel: str) -> list[Path]:
+    """What a kernel's configuration is made of; a later file has the last word."""
+    parts = ["lab.config", "lab.debug.config"] if is_debug(kernel) else ["lab.config"]
+    return [ROOT / "kernel" / part for part in parts]
 
 
 def module_directories() -> list[Path]:
@@ -200,13 +218,14 @@ def fingerprint(files: Iterable[Path], *more: str) -> str:
 
 def kernel_key(kernel: str) -> str:
     """What the kernel proper is made from, but for the source's own version and the compiler."""
-    made_from = [ROOT / "kernel" / name for name in ("lab.config", "make.env")]
+    made_from = [*configurations(kernel), ROOT / "kernel" / "make.env"]
     return fingerprint([*made_from, *patches(kernel)])
 
 
 def built_kernel(kernel: str) -> Path | None:
-    """The directory of the newest kernel built of a series from today's configuration."""
-    found = (directory() / "kernels").glob(f"{kernel}.*-{kernel_key(kernel)}*/build.json")
+    """The directory of the newest kernel built of its series from today's configuration."""
+    pattern = f"{series(kernel)}.*-{kernel_key(kernel)}*/build.json"
+    found = (directory() / "kernels").glob(pattern)
     newest = max(found, key=lambda path: path.stat().st_mtime_ns, default=None)
     return newest.parent if newest else None
 
@@ -227,7 +246,7 @@ def lab_kernel() -> LabKernel:
 
     Raises SandglassError when set-up has not built it, or the sources changed since.
     """
-    kernel = series()
+    kernel = chosen_kernel()
     home = built_kernel(kernel)
     if home is None:
         raise SandglassError(f"the lab kernel (Linux {kernel}) is not built yet", SETUP_HINT)
@@ -256,7 +275,7 @@ def lab_build() -> str:
     12 hex digits. The modules that a run needs are its own matter; whether all others are built for
     the kernel changes nothing.
     """
-    kernel = built_kernel(series())
+    kernel = built_kernel(chosen_kernel())
     code = [path for folder in DECIDE_RUNS for path in sorted((ROOT / folder).rglob("*.py"))]
     build = kernel_build(kernel) if kernel else "not built"
     layouts = (module.layout for module in linux())

@@ -23,13 +23,13 @@ def lab() -> None:
     try:
         builds.lab_kernel()
     except SandglassError:
-        kernel(builds.series())
+        kernel(builds.chosen_kernel())
 
 
-def kernel(series: str) -> None:
+def kernel(name: str) -> None:
     """Build the lab kernel; a script has said what went wrong when it fails."""
     run(builds.ROOT / "setup" / "packages", "packages-build.txt")
-    run(sys.executable, builds.ROOT / "kernel" / "build", "--source-version", series)
+    run(sys.executable, builds.ROOT / "kernel" / "build", "--source-version", name)
 
 
 def debugger() -> None:
