@@ -5,9 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from sandglass.install import builds
 from sandglass.run import lab
 
-TIMES = 10_000
+# The debug lab is slow, and finds the leak of a single time; its own records grow.
+DEBUG = builds.is_debug(builds.chosen_kernel())
+TIMES = 1_000 if DEBUG else 10_000
 CHURN = {
     "dualred": (
         "rate 20mbit limit 100 drop_min 20 mark_min 10",
@@ -31,4 +34,4 @@ def test_nothing_is_left_behind(tmp_path: Path) -> None:
     assert "WARNING" not in console
     memory = json.loads((tmp_path / "memory.json").read_text())
     for kind, (before, after) in memory.items():
-        assert after - before < LEAK_KB, kind
+        assert DEBUG or after - before < LEAK_KB, kind

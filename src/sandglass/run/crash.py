@@ -91,18 +91,22 @@ def read(console: Path, symbols: Path) -> Crash | None:
     frames = [_frame(stopped, symbols, called=False)] if stopped else []
     # what a function that keeps no frame has on top of the stack is where it returns to
     top = next((match[1] for match in map(STACK.match, lines) if match), None)
-    for number, line in enumerate(lines):
-        if found := TRACED.search(line):
-            frame = _frame(found, symbols, called=True)
-            if frame.source:
-                lines[number] = f"{line} ({frame.source})"
-            if found["address"] == top or not found["doubtful"]:
-                frames.append(frame)
-            top = None
+    for found in filter(None, map(TRACED.search, lines)):
+        if found["address"] == top or not found["doubtful"]:
+            frames.append(_frame(found, symbols, called=True))
+        top = None
+    lines = [located(line, symbols) for line in lines]
     console.write_text("\n".join(lines) + "\n")
     process = next((match["name"] for line in lines if (match := PROCESS.search(line))), "")
     reason = _reason(panic["reason"])
     return Crash(float(panic["time"]), reason, process, frames, in_kernel=stopped is not None)
+
+
+def located(line: str, symbols: Path) -> str:
+    """A line of the console; one that names a place in a module gets its file and line."""
+    found = TRACED.search(line)
+    source = _frame(found, symbols, called=True).source if found else None
+    return f"{line} ({source})" if source else line
 
 
 def hang(crashed: Crash | None, silent_s: float) -> SandglassError:

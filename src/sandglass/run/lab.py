@@ -26,7 +26,7 @@ from sandglass.agent.clock import ZERO_NS
 from sandglass.agent.plan import Plan
 from sandglass.errors import SandglassError
 from sandglass.install import builds, memory
-from sandglass.run import crash, debugger
+from sandglass.run import crash, debugger, reports
 
 # Time and date when a lab boots: any, but always the same.
 BOOT_TIME_NS = 1_700_000_000 * 10**9
@@ -36,9 +36,12 @@ WATCHDOG_S = 300
 ASKS_WHERE = signal.SIGFPE
 """Has the kernel stop and say where it was; none of its own code divides by zero or computes."""
 LAST_WORDS_S = 10
+DEBUG_MEMORY = 3
+"""How many times as much memory a lab needs when its kernel watches over it."""
 PDEATHSIG = 1  # PR_SET_PDEATHSIG of <linux/prctl.h>
 FIRST_DOOR = 30  # the first of the file descriptors that a lab inherits
 CODE = "/run/sandglass/code"
+AGENT = "src/sandglass/agent"
 RUN = "/run/sandglass/run"
 LAB = "/run/sandglass/lab"
 STAMP = re.compile(rb"\[ *(\d+\.\d+)\]")  # of a message of the kernel, in seconds since its start
@@ -142,7 +145,7 @@ def _start(
     doors = _doors(kernel, directory)
     command = [
         "linux",
-        f"mem={memory_mb}M",
+        f"mem={memory_mb * (DEBUG_MEMORY if _debug() else 1)}M",
         "root=/dev/root",
         "rootfstype=hostfs",
         "rootflags=/",
@@ -197,12 +200,27 @@ def _seccomp() -> list[str]:
     return ["seccomp=auto"] if series >= [6, 16] else []
 
 
+def _debug() -> bool:
+    return builds.is_debug(builds.chosen_kernel())
+
+
 def _python(path: str, *arguments: str) -> list[str]:
-    return ["--", "/usr/bin/python3", "-SBsE", f"{CODE}/{path}", RUN, *arguments]
+    return ["/usr/bin/python3", "-SBsE", f"{CODE}/{path}", *arguments]
 
 
-def _agent(*arguments: str) -> list[str]:
-    return _python("src/sandglass/agent", *arguments)
+def _program(path: str, *arguments: str) -> list[str]:
+    """What init runs: a program of this checkout that is told the run's directory."""
+    return ["--", *_python(path, RUN, *arguments)]
+
+
+def _watched(path: str, *arguments: str) -> list[str]:
+    """A program after which the debug lab looks for what it has left behind.
+
+    That has to wait for minutes, which only virtual time has.
+    """
+    if not _debug():
+        return _program(path, *arguments)
+    return ["--", *_python("src/sandglass/agent/leaks.py"), *_python(path, RUN, *arguments)]
 
 
 def run(
@@ -219,11 +237,15 @@ def run(
     Raises SandglassError with the guest's own words, or when the lab hangs or dies.
     """
     watchdog_s = float(os.environ.get("SANDGLASS_WATCHDOG", WATCHDOG_S)) if gdb is None else None
-    arguments = [*VIRTUAL_TIME, *_agent("run", "lab", LAB)]
+    arguments = [*VIRTUAL_TIME, *_watched(AGENT, "run", "lab", LAB)]
     console = directory / "console.log"
     # one in which somebody looks around keeps no other waiting
     place = own_processor() if gdb is None else contextlib.nullcontext(max(os.sched_getaffinity(0)))
-    with place as processor, console.open("wb") as log:
+    with (
+        place as processor,
+        reports.looked_for(console, builds.lab_kernel().symbols),
+        console.open("wb") as log,
+    ):
         # A pipe as input too: the console wants something that can be waited for.
         process = _start(
             directory,
@@ -297,7 +319,7 @@ def run_program(
     Raises SandglassError with the end of the console when it fails or hangs.
     """
     console = directory / "console.log"
-    arguments = [*clock, *_python(path)]
+    arguments = [*clock, *(_watched if clock else _program)(path)]
     with own_processor() as processor:
         process = _start(
             directory, arguments, processor, subprocess.PIPE, memory_mb=memory_mb, seed=seed
@@ -309,6 +331,7 @@ def run_program(
         finally:
             _end(process)
     console.write_bytes(said)
+    reports.fail_on_report(console, builds.lab_kernel().symbols)
     if process.returncode:
         raise SandglassError(f"{path} ended with status {process.returncode}", _tail(console))
 
@@ -363,7 +386,7 @@ def shell(plan: Plan, directory: Path) -> int:
     with own_processor() as processor:
         process = _start(
             directory,
-            _agent("shell", "lab", LAB),
+            _program(AGENT, "shell", "lab", LAB),
             processor,
             None if typed else subprocess.PIPE,
             memory_mb=plan["memory_mb"],
