@@ -6,6 +6,7 @@ It takes a while, in software emulation; the tests stand in the order in which t
 """
 
 import json
+import re
 import shlex
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,8 @@ import pytest
 
 from sandglass.experiment import qdiscs
 from sandglass.install import builds, plugins
-from tests.vm.machine import Machine
+from tests.kmods.test_churn import CHURN
+from tests.vm.machine import PROCESSORS, Machine
 
 KMODS = builds.ROOT / "kmods"
 MODULES = sorted(path.parent.name for path in KMODS.glob("*/Kbuild"))
@@ -33,6 +35,7 @@ QUEUES = {
 CONTROLS = ["abe_cubic", "abe_reno", "dctcp_inet", "lsaimd_dctcp", "lsaimd_reno", "reno_acks"]
 SMALL_WINDOWS = [name for name in CONTROLS if name.startswith("lsaimd_")]
 PAIRS = 10
+CHURN_TIMES = 2000
 # Everything that set-up may leave, one a line; what it is looked for in need not be there.
 TRACES = r"""
 exec 2>/dev/null
@@ -92,6 +95,7 @@ def test_dkms_builds_every_module_and_the_kernel_loads_them(
 def test_all_of_ours_are_run_here() -> None:
     assert set(QUEUES) == qdiscs.modules("sch_")
     assert set(CONTROLS) == qdiscs.modules("tcp_")
+    assert set(CHURN) == set(QUEUES)
 
 
 @pytest.mark.usefixtures("modules")
@@ -138,6 +142,25 @@ def test_windows_fall_below_a_segment(machine: Machine, tmp_path: Path, cc: str)
     standing_ms = PAIRS * FULL_PACKET_MS - RTT_MS
     assert result["bottleneck"]["queue_delay_ms"]["median"] < standing_ms
     assert all(flow["bytes"] > 0 for flow in result["flows"])
+
+
+@pytest.mark.usefixtures("modules")
+@pytest.mark.parametrize("kind", CHURN)
+def test_it_comes_and_goes_while_another_processor_asks_for_its_statistics(
+    machine: Machine, kind: str
+) -> None:
+    """What the kernel finds wrong meanwhile it says with a trace of calls."""
+    plan = shlex.quote(json.dumps({kind: [CHURN_TIMES, *CHURN[kind]]}))
+    assert PROCESSORS > 1
+    machine.must(f"mkdir -p ~/churn && echo {plan} >~/churn/churn.json", said="churn.json")
+    machine.must("sudo dmesg --clear")
+    machine.must(
+        "cd sandglass && sudo timeout 1200 python3 tests/kmods/churn.py ~/churn; "
+        "status=$?; sudo ip -all netns delete; exit $status",
+        said=f"churn {kind}",
+    )
+    found = machine.must("sudo dmesg", said="dmesg")
+    assert not re.search(r"Call Trace|BUG:|WARNING:|Oops", found), found
 
 
 @pytest.mark.usefixtures("modules")
