@@ -184,7 +184,7 @@ def test_without_modules_there_is_a_guest_too(
     build: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The image's first layer has the kernel alone."""
-    kernel = builds.built_kernel(builds.series())
+    kernel = builds.built_kernel(builds.chosen_kernel())
     assert kernel
     home = tmp_path / "kernels" / "home"
     home.mkdir(parents=True)
