@@ -49,4 +49,5 @@ def test_everything_may_lie_elsewhere(sandglass: Cli, repository: Path, tmp_path
     shown = sandglass("show", out)
     assert "requests.py" in shown.stdout
     assert "gaimd" in shown.stdout
+    assert "slowest_s" in shown.stdout
     assert status() == before

@@ -10,6 +10,13 @@ from rich.table import Table
 
 from sandglass.errors import UsageError
 
+OF_ALL = frozenset(
+    [
+        *["id", "seed", "workload", "from", "to", "cc", "ecn", "start_s", "end_s", "bytes"],
+        *["goodput_mbit", "fct_s", "plt_s", "retransmits", "rtos", "delivered_ce"],
+    ]
+)
+"""What run.json tells of every flow, and the page load time that stands beside completion times."""
 QUANTILES = ("mean", "median", "p90", "p95", "p99", "max")
 
 
@@ -31,8 +38,10 @@ def show(run: Path) -> None:
 
 
 def render(result: Mapping[str, Any]) -> RenderableType:
-    """Heading, flows, bottlenecks and their queueing delays, and media flows if there are any."""
+    """Heading, flows, bottlenecks and their queueing delays, and what only some workloads tell."""
     parts = [heading(result), flows(result), bottlenecks(result), delays(result)]
+    if any(map(own, result["flows"])):
+        parts.append(others(result))
     if any("media" in flow for flow in result["flows"]):
         parts.append(media(result))
     return Group(*(line for part in parts for line in (part, "")))
@@ -85,6 +94,34 @@ def flows(result: Mapping[str, Any]) -> Table:
             number(flow.get("rtos"), "d"),
         )
     return table
+
+
+def own(flow: Mapping[str, Any]) -> dict[str, Any]:
+    """What a flow's workload tells besides what is told of all flows."""
+    return {
+        name: value
+        for name, value in flow.items()
+        if name not in OF_ALL and value is not None and not isinstance(value, dict)
+    }
+
+
+def others(result: Mapping[str, Any]) -> Table:
+    """A row for each flow whose workload tells something of its own, by the names in run.json."""
+    rows = {flow["id"]: found for flow in result["flows"] if (found := own(flow))}
+    names = list(dict.fromkeys(name for found in rows.values() for name in found))
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in ("flow", *names):
+        table.add_column(name, justify="right")
+    for number_of, found in rows.items():
+        table.add_row(str(number_of), *(shown(found.get(name)) for name in names))
+    return table
+
+
+def shown(value: object) -> str:
+    """A value of run.json, numbers with six digits at most; a dash where there is none."""
+    if value is None:
+        return "-"
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
 def bottlenecks(result: Mapping[str, Any]) -> Table:
