@@ -1,5 +1,6 @@
 """gdb on a lab, which stops virtual time with it: whoever waits there changes no result."""
 
+import fcntl
 import os
 import shlex
 import signal
@@ -10,8 +11,7 @@ from pathlib import Path
 from sandglass.agent.clock import ZERO_NS
 from sandglass.install import builds
 
-# File descriptors of the lab's console, behind those of its doors. gdb has the terminal.
-INPUT, OUTPUT = 38, 39
+FIRST_OF_CONSOLE = 64  # of the file descriptors, behind those of the lab's directories
 
 
 def start(
@@ -30,13 +30,14 @@ def start(
         arguments: more of gdb's.
     """
     said, saying = os.pipe()
-    silent = os.pipe()
+    # As input the console wants something that can be waited for. gdb has the terminal.
+    ends = (saying, *os.pipe())
+    inherited = [fcntl.fcntl(end, fcntl.F_DUPFD, FIRST_OF_CONSOLE) for end in ends]
+    output, silent, _ = inherited
 
     def prepare() -> None:
         in_child()
         signal.signal(signal.SIGINT, signal.SIG_DFL)
-        os.dup2(silent[0], INPUT)
-        os.dup2(saying, OUTPUT)
 
     wrapper = shlex.join(["env", "-i", *(f"{name}={value}" for name, value in environment.items())])
     fd = "/proc/self/fd"
@@ -44,7 +45,7 @@ def start(
         # with one of its own, an interrupt at the terminal reaches gdb, and not the lab's programs
         "set inferior-tty /dev/null",
         f"set exec-wrapper {wrapper}",
-        f"set args {shlex.join(lab[1:])} <{fd}/{INPUT} >{fd}/{OUTPUT} 2>&1",
+        f"set args {shlex.join(lab[1:])} <{fd}/{silent} >{fd}/{output} 2>&1",
         *(f"set substitute-path {name} {place}" for name, place in source_places().items()),
     ]
     script = builds.ROOT / "kernel" / "gdb.py"
@@ -58,9 +59,9 @@ def start(
             "SANDGLASS_ZERO_NS": str(ZERO_NS),
         },
         preexec_fn=prepare,  # noqa: PLW1509 it takes no lock, and no thread of ours runs yet
-        close_fds=False,  # the doors must stay
+        close_fds=False,  # the lab's must stay
     )
-    for descriptor in (saying, *silent):
+    for descriptor in (*ends, *inherited):
         os.close(descriptor)
     process.stdout = os.fdopen(said, "rb")
     return process
