@@ -5,7 +5,7 @@ from pathlib import Path
 
 import polars as pl
 
-CLOCKS = ("enqueue_ns", "time_ns", "sent_ns", "start_ns", "start_s")
+CLOCKS = ("enqueue_ns", "time_ns", "sent_ns", "due_ns", "start_ns", "start_s")
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,6 @@ own, so that nothing of them outlives the agent; keeper.py sees to the rest.
 """
 
 import contextlib
-import json
 import os
 import socket
 import subprocess
@@ -18,7 +17,7 @@ from sandglass.errors import SandglassError
 from sandglass.experiment import qdiscs
 from sandglass.experiment.values import CONGESTION_CONTROLS
 from sandglass.install import builds
-from sandglass.run import keeper
+from sandglass.run import keeper, messages
 
 AGENT = builds.ROOT / "src" / "sandglass" / "agent"
 KEEPER = builds.ROOT / "src" / "sandglass" / "run" / "keeper.py"
@@ -166,13 +165,12 @@ def _agent(
     ]
     failure = None
     with (
-        (directory / "console.log").open("w") as log,
+        (directory / "console.log").open("wb") as log,
         subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-            text=True,
             env=environment(),
             pass_fds=[claim.fileno()],
             start_new_session=True,  # an interrupt at the terminal reaches us alone
@@ -180,7 +178,7 @@ def _agent(
     ):
         assert process.stdout
         for line in process.stdout:
-            message = json.loads(line[1:]) if line.startswith('@{"kind"') else None
+            message = messages.read(line)
             if message is None:
                 log.write(line)
             elif message["kind"] == "progress" and progress:

@@ -9,7 +9,6 @@ the guest's programs die with it.
 import contextlib
 import ctypes
 import fcntl
-import json
 import os
 import queue
 import re
@@ -26,7 +25,7 @@ from sandglass.agent.clock import ZERO_NS
 from sandglass.agent.plan import Plan
 from sandglass.errors import SandglassError
 from sandglass.install import builds, memory
-from sandglass.run import crash, debugger, reports
+from sandglass.run import crash, debugger, messages, reports
 
 # Time and date when a lab boots: any, but always the same.
 BOOT_TIME_NS = 1_700_000_000 * 10**9
@@ -265,7 +264,7 @@ def run(
         status: int | None
         try:
             while (line := said.get(timeout=watchdog_s)) is not None:
-                message = _message(line)
+                message = messages.read(line)
                 if message is None:
                     log.write(_timed(line))
                 elif message["kind"] == "progress" and progress:
@@ -340,17 +339,6 @@ def _read(stream: object, said: "queue.SimpleQueue[bytes | None]") -> None:
     for line in stream:  # type: ignore[attr-defined]
         said.put(line)
     said.put(None)
-
-
-def _message(line: bytes) -> dict[str, str | None] | None:
-    """What the agent tells on the console: a line that starts with @ and holds JSON."""
-    if not line.startswith(b"@"):
-        return None
-    try:
-        message = json.loads(line[1:])
-    except ValueError:
-        return None
-    return message if isinstance(message, dict) and "kind" in message else None
 
 
 def _timed(line: bytes) -> bytes:
