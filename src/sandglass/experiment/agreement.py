@@ -13,6 +13,7 @@ from sandglass.experiment.queue import Queue
 from sandglass.experiment.topology import TopologyFacts
 from sandglass.experiment.values import protocols_of_both_ends
 
+MOST_FLOWS = 50_000  # each has a port of its own, above the first thousands of 65,535
 TCP_CC = "net.ipv4.tcp_congestion_control"
 TCP_ECN = "net.ipv4.tcp_ecn"
 TCP_ECN_ASKS = ("1", "3", "4")  # values that request ECN: ip-sysctl.rst
@@ -22,6 +23,7 @@ def disagreements(parts: Mapping[str, Any], facts: TopologyFacts | None) -> Iter
     """What is wrong between parts, as far as they could be read."""
     flows: list[Flow | None] = parts["flows"] or []
     hosts: dict[str, HostSettings | None] = parts["hosts"] or {}
+    yield from _check_count(flows)
     yield from _check_times(flows, parts["duration"])
     yield from _check_repeat(flows, parts)
     yield from _check_spread(parts["rtt"], parts["rtt_spread"], hosts)
@@ -31,6 +33,12 @@ def disagreements(parts: Mapping[str, Any], facts: TopologyFacts | None) -> Iter
     if facts is not None:
         yield from _check_hosts(flows, hosts, facts)
         yield from _check_halves(parts, facts)
+
+
+def _check_count(flows: list[Flow | None]) -> Iterable[Problem]:
+    count = sum(flow.count * len(flow.sizes) for flow in flows if flow is not None)
+    if count > MOST_FLOWS:
+        yield ("flows",), f"are {count} in all: write at most {MOST_FLOWS}"
 
 
 def _check_times(flows: list[Flow | None], end: int | None) -> Iterable[Problem]:

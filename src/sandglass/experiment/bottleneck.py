@@ -9,13 +9,13 @@ from sandglass.experiment import units
 from sandglass.experiment.part import Part
 from sandglass.experiment.problems import PartError
 from sandglass.experiment.queue import Queue
-from sandglass.experiment.values import Rate, Time
+from sandglass.experiment.values import LinkRate, Time
 
 
 class Reverse(Part):
     """The direction from receivers to senders, where it differs from the forward direction."""
 
-    rate: Rate | None = Field(
+    rate: LinkRate | None = Field(
         default=None,
         description="Rate of the link. Default: the forward rate, at all times.",
         examples=["1mbit"],
@@ -30,7 +30,7 @@ class Reverse(Part):
 class ReverseChange(Part):
     """What changes in the reverse direction."""
 
-    rate: Rate = Field(description="The reverse rate from then on.", examples=["1mbit"])
+    rate: LinkRate = Field(description="The reverse rate from then on.", examples=["1mbit"])
 
 
 class Change(Part):
@@ -39,7 +39,7 @@ class Change(Part):
     at: Time = Field(
         description="When, from the start of the experiment; before its end.", examples=["30s"]
     )
-    rate: Rate | None = Field(
+    rate: LinkRate | None = Field(
         default=None,
         description="The rate from then on; in both directions unless reverse.rate is given.",
         examples=["5mbit"],
@@ -76,7 +76,9 @@ def _check_schedule(schedule: list[Change]) -> None:
 class BottleneckOverride(Part):
     """What one bottleneck of a topology with several has of its own; the rest is as for all."""
 
-    rate: Rate | None = Field(default=None, description="Rate of the link.", examples=["10mbit"])
+    rate: LinkRate | None = Field(
+        default=None, description="Rate of the link.", examples=["10mbit"]
+    )
     queue: Queue | None = Field(
         default=None, description="The queue before the link.", examples=[{"kind": "pie"}]
     )
@@ -98,7 +100,7 @@ class BottleneckOverride(Part):
 class Bottleneck(Part):
     """A slow link between two routers, with its queue on the router before it."""
 
-    rate: Rate = Field(
+    rate: LinkRate = Field(
         description="Rate of the link; counts bytes on the wire, Ethernet header included.",
         examples=["20mbit"],
     )

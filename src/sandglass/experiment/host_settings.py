@@ -5,7 +5,7 @@ from typing import Annotated
 from pydantic import Field, StrictBool, StrictInt
 
 from sandglass.experiment.part import Part
-from sandglass.experiment.values import Rate, Sysctls, Time
+from sandglass.experiment.values import LinkRate, Sysctls, Time
 
 
 class HostSettings(Part):
@@ -27,7 +27,7 @@ class HostSettings(Part):
         "unless that has its own. Default: the experiment's rtt.",
         examples=["60ms"],
     )
-    access_rate: Rate | None = Field(
+    access_rate: LinkRate | None = Field(
         default=None,
         description="Rate of the host's own link. Default: unlimited.",
         examples=["1gbit"],

@@ -20,6 +20,7 @@ CONGESTION_CONTROLS = frozenset(
     ]
 )
 RECORDS = ("packets", "acks", "queues", "goodput")
+SLOWEST_LINK = 8  # bit/s; tc's shapers count whole bytes
 LONGEST_TITLE = 200
 NO_TEXT = ("Cc", "Cs", "Zl", "Zp")
 """Of Unicode's categories: control characters, halves of characters, separators of lines."""
@@ -47,6 +48,14 @@ def _duration(text: object) -> int:
     if ns == 0:
         raise ValueError("0 is no time to run: write a longer one, such as 10s")
     return ns
+
+
+def _link_rate(text: object) -> int:
+    rate = units.parse_rate(text)
+    if rate < SLOWEST_LINK:
+        slowest = units.format_rate(SLOWEST_LINK)
+        raise ValueError(f"{units.shown(text)} is too small: the slowest link has {slowest}")
+    return rate
 
 
 def _name(text: object, noun: str, shape: str = r"[A-Za-z0-9][A-Za-z0-9_-]*") -> str:
@@ -134,6 +143,7 @@ Title = Annotated[
     WithJsonSchema({"type": "string", "maxLength": LONGEST_TITLE}),
 ]
 Rate = Annotated[int, *_quantity(units.parse_rate, units.format_rate, units.RATES)]
+LinkRate = Annotated[int, *_quantity(_link_rate, units.format_rate, units.RATES)]
 Time = Annotated[int, *_quantity(units.parse_time, units.format_time, units.TIMES)]
 Duration = Annotated[int, *_quantity(_duration, units.format_time, units.TIMES)]
 Size = Annotated[int, *_quantity(units.parse_size, units.format_size, units.SIZES)]
