@@ -77,8 +77,9 @@ def key(experiment: Experiment, plan: Plan) -> str:
 def named_modules(plan: Plan) -> dict[str, str]:
     """The out-of-tree modules that a plan names, each with its build."""
     text = json.dumps(plan)
+    built = builds.module_builds()
     return {
-        name: builds.fingerprint(sources)
+        name: built[name]
         for name, sources in builds.modules().items()
         if builds.module_pattern(sources).search(text)
     }

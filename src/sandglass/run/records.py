@@ -284,7 +284,7 @@ def _numpy_type(name: str) -> str:
 def _cc_info(records: Records, names: Names) -> dict[str, pl.Series]:
     """What congestion controls hand out of their state; null for senders that have another."""
     columns: dict[str, pl.Series] = {}
-    raw = np.ascontiguousarray(records["cc_info"]).view(np.uint8).reshape(len(records), -1)
+    raw = _octets(records["cc_info"])
     for module in builds.described():
         ours = [number for number, cc in names.cc.items() if cc in module.congestion_controls]
         if not ours or not module.info:
@@ -298,6 +298,11 @@ def _cc_info(records: Records, names: Names) -> dict[str, pl.Series]:
             before = columns.get(member.name)
             columns[member.name] = column if before is None else before.fill_null(column)
     return columns
+
+
+def _octets(members: npt.NDArray[np.void]) -> npt.NDArray[np.uint8]:
+    """A member of each record as a row of its bytes; there may be no record."""
+    return np.ascontiguousarray(members).view(np.uint8).reshape(-1, members.dtype.itemsize)
 
 
 def goodput(records: Records, names: Names) -> pl.DataFrame:
@@ -335,7 +340,7 @@ def queues(records: Records, names: Names) -> pl.DataFrame:
         members = xstats_of(watch["kind"])
         layout = layout_of(members)
         if members and len(mine) and mine["xstats_size"].min() >= layout.itemsize:
-            raw = np.ascontiguousarray(mine["xstats"]).view(np.uint8).reshape(len(mine), -1)
+            raw = _octets(mine["xstats"])
             own = np.ascontiguousarray(raw[:, : layout.itemsize]).view(layout)[:, 0]
             frame = frame.with_columns(**_plain(own, layout.names or ()))
             scaled = [
