@@ -1,13 +1,11 @@
 """A run leaves the machine as it found it, however it ends."""
 
-import contextlib
 import ctypes
 import fcntl
 import os
-import pty
-import select
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -16,7 +14,7 @@ from typing import Any
 import pytest
 
 from sandglass.install import builds
-from tests.lab.conftest import Cli, command
+from tests.lab.conftest import Cli
 from tests.lab.experiments import bulk, dumbbell, written
 
 pytestmark = pytest.mark.lab
@@ -130,24 +128,28 @@ def test_a_run_leaves_nothing_but_its_results(
     assert names(tmp_path / "results") == ["out"]
 
 
-def boots(results: Path, terminal: int) -> bool:
+A_LONG_RUN = f"""
+import sys
+from pathlib import Path
+from sandglass.experiment import reading
+from sandglass.run import runs
+from sandglass.terminal import guarded
+
+source, out, mark = map(Path, sys.argv[1:])
+wanted = reading.load(source, ["duration={LONG}"])
+guarded(lambda: runs.run(wanted, source, out, progress=lambda done, whole: mark.touch()))
+"""
+"""What `./sandglass run` does, but that a file tells of progress, and no terminal is needed."""
+
+
+def boots(results: Path, progress: Path) -> bool:
     """Whether a lab is being started."""
     return any(results.glob(".out.*/console.log"))
 
 
-def gets_on(results: Path, terminal: int) -> bool:
-    """Whether the terminal has been told of progress."""
-    readable, _, _ = select.select([terminal], [], [], 0)
-    return bool(readable) and b" of 300 s" in os.read(terminal, 1000)
-
-
-def rest(terminal: int) -> bytes:
-    """What is written to a terminal until nobody has it open any more."""
-    said = b""
-    with contextlib.suppress(OSError):  # EIO: the last one has closed it
-        while True:
-            said += os.read(terminal, 10_000)
-    return said
+def gets_on(results: Path, progress: Path) -> bool:
+    """Whether it has told of progress."""
+    return progress.exists()
 
 
 @pytest.mark.usefixtures("adopted")
@@ -159,26 +161,28 @@ def test_a_run_that_is_killed_leaves_nothing_that_looks_like_a_result(
     tmp_path: Path,
     temporary: Path,
     ending: signal.Signals,
-    when: Callable[[Path, int], bool],
+    when: Callable[[Path, Path], bool],
 ) -> None:
     results, out = tmp_path / "results", tmp_path / "results" / "out"
     before = machine(temporary)
-    terminal, theirs = pty.openpty()
-    with subprocess.Popen(
-        command(builds.ROOT, "run", experiment, "--out", out, "--set", f"duration={LONG}"),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=theirs,
-    ) as process:
-        os.close(theirs)
-        while not when(results, terminal):
+    progress, said = tmp_path / "progress", tmp_path / "said"
+    with (
+        said.open("w") as stderr,
+        subprocess.Popen(
+            [sys.executable, "-c", A_LONG_RUN, experiment, out, progress],
+            env=os.environ | {"PYTHONPATH": str(builds.ROOT / "src")},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=stderr,
+        ) as process,
+    ):
+        while not when(results, progress):
             assert process.poll() is None, "the run is to be killed in the middle"
             time.sleep(0.005)
         assert descendants()
         process.send_signal(ending)
-        assert b"Traceback" not in rest(terminal)
-    os.close(terminal)
     assert process.returncode != 0
+    assert "Traceback" not in said.read_text()
     deadline = time.monotonic() + GONE_WITHIN_S
     while descendants() and time.monotonic() < deadline:
         time.sleep(0.02)

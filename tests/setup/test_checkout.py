@@ -1,5 +1,6 @@
 """The project's commit, as run.json names it."""
 
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -23,6 +24,10 @@ def git(root: Path, *words: str) -> str:
     return done.stdout.strip()
 
 
+NEEDS_GIT = pytest.mark.skipif(not shutil.which("git"), reason="there is no git here")
+
+
+@NEEDS_GIT
 def test_a_commit_and_whether_a_file_has_changed_since(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -45,6 +50,7 @@ def test_an_image_has_a_note_instead(root: Path) -> None:
     assert checkout.commit() == "123456789abc"
 
 
+@NEEDS_GIT
 def test_no_other_repository_counts(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An unpacked archive may lie in somebody's repository."""
     git(root, "init", "--quiet")
