@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import importlib
-import importlib.util
 import json
 import os
 import platform
@@ -28,6 +27,7 @@ from sandglass.agent import (  # noqa: E402
     modules,
     openvswitch,
     programs,
+    pyfile,
     recorder,
     self_check,
     speed,
@@ -118,14 +118,7 @@ def load_workload(file: str, directory: str) -> ModuleType:
     folder, _, name = file.rpartition("/")
     if folder:
         return importlib.import_module(f"{folder}.{name.removesuffix('.py')}")
-    spec = importlib.util.spec_from_file_location(
-        name.removesuffix(".py"), os.path.join(directory, name)
-    )
-    assert spec  # the path ends in .py
-    assert spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return pyfile.load(os.path.join(directory, name), name.removesuffix(".py"))
 
 
 def run(plan: Plan, directory: str, backend: str, module_base: str | None) -> dict[str, Any]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.util
 import ipaddress
 import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mininet.log import setLogLevel
 
-from sandglass.agent import draws, kernel, links, openvswitch
+from sandglass.agent import draws, kernel, links, openvswitch, pyfile
 from sandglass.agent.failure import RunError
 from sandglass.agent.nodes import LazyMininet
 from sandglass.agent.plan import DIRECTIONS
@@ -44,12 +43,7 @@ def load_topology(path: str, params: dict[str, Any]) -> Topo:
     Raises:
         RunError: the file has no topos table, or its class refuses the parameters.
     """
-    spec = importlib.util.spec_from_file_location("experiment_topology", path)
-    assert spec  # the path ends in .py
-    assert spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    topos = getattr(module, "topos", None)
+    topos = getattr(pyfile.load(path, "experiment_topology"), "topos", None)
     if not topos:
         raise RunError(
             f"{os.path.basename(path)} defines no topology",

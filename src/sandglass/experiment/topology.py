@@ -1,7 +1,6 @@
 """What an experiment may rely on about its topology, read from the Mininet Topo class."""
 
 import contextlib
-import importlib.util
 import inspect
 import math
 import re
@@ -14,6 +13,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Annotated, Any
 
+from sandglass.agent import pyfile
 from sandglass.errors import UsageError, nearest
 from sandglass.experiment import units
 from sandglass.experiment.problems import EMPTY
@@ -79,18 +79,13 @@ def _load(path: Path) -> ModuleType:
         if place not in sys.path:
             # Last, so that this environment's own packages win.
             sys.path.append(place)
-    spec = importlib.util.spec_from_file_location("experiment_topology", path)
-    assert spec
-    assert spec.loader
-    module = importlib.util.module_from_spec(spec)
     try:
-        spec.loader.exec_module(module)
+        return pyfile.load(str(path), "experiment_topology")
     except ModuleNotFoundError as error:
         hint = "Run `./sandglass setup`." if error.name == "mininet" else None
         raise UsageError(f"{path.name} needs the module {error.name}", hint) from None
     except Exception as error:
         raise UsageError(f"{path.name} cannot be loaded: {error}") from None
-    return module
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,6 @@ is found, loaded and asked.
 import contextlib
 import functools
 import importlib
-import importlib.util
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from sandglass.agent import pyfile
 from sandglass.agent.declare import Argument, Column, Option
 from sandglass.agent.plan import Options
 from sandglass.errors import nearest
@@ -169,18 +169,9 @@ def load(path: Path) -> Workload:
         if path.parent == FOLDER:
             module = importlib.import_module(f"workloads.{path.stem}")
         else:
-            module = _elsewhere(path)
+            module = pyfile.load(str(path), f"workload_{path.stem}")
     except Exception as error:
         raise ValueError(f"{path} cannot be loaded: {type(error).__name__}: {error}") from error
     if not callable(getattr(module, "run", None)):
         raise ValueError(f"{path} is no workload: it defines no run(flow, testbed)")
     return Workload(path.stem, path, module)
-
-
-def _elsewhere(path: Path) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(f"workload_{path.stem}", path)
-    assert spec  # the path ends in .py
-    assert spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
