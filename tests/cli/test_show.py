@@ -26,6 +26,7 @@ RUN = {
             "fct_s": None,
             "retransmits": 3,
             "rtos": 0,
+            "counters": {"window_bytes": 1234.5678, "reductions": 12345678},
         }
     ],
     "bottlenecks": {
@@ -34,6 +35,7 @@ RUN = {
             "packets": 148000,
             "drops": 2,
             "marks": 61,
+            "counters": {"prob": 0.0123456789, "maxq": 45},
             "queue_delay_ms": {
                 "mean": 4.1,
                 "median": 3.9,
@@ -59,6 +61,8 @@ def test_it_shows_flows_bottlenecks_speed_and_digest(sandglass: Cli, tmp_path: P
     delays = ["4.10", "3.90", "7.00", "8.20", "11.00", "55.25"]
     assert ["bottleneck", "98.7", "148000", "2", "61"] in rows
     assert ["bottleneck", *delays] in rows
+    assert ["flow", "1", "window_bytes=1234.57", "reductions=12345678"] in rows
+    assert ["bottleneck", "prob=0.0123457", "maxq=45"] in rows
     assert "90 s in 1.80 s, 50 times as fast" in done.stdout
     assert "d1" * 32 in done.stdout.replace("\n", "")
     assert ["lab", "build", "fedcba987654"] in rows

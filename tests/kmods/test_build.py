@@ -12,8 +12,8 @@ from sandglass.errors import SandglassError
 from sandglass.install import builds, debian
 
 KMODS = builds.ROOT / "kmods"
-MODULES = sorted(path.parent.name for path in KMODS.glob("*/Kbuild"))
 EXAMPLE = builds.ROOT / "examples" / "module-repository" / "kmods"
+MODULES = sorted(path.parent.name for home in (KMODS, EXAMPLE) for path in home.glob("*/Kbuild"))
 SOURCES = sorted(
     path
     for home in (KMODS, EXAMPLE)
@@ -98,7 +98,9 @@ def headers(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 
 def test_debians_kernels_take_every_module(headers: Path, tmp_path: Path) -> None:
     copy = tmp_path / "kmods"
-    shutil.copytree(KMODS, copy, ignore=shutil.ignore_patterns("*.o", "*.ko", "*.mod*", ".*"))
+    left_out = shutil.ignore_patterns("*.o", "*.ko", "*.mod*", ".*")
+    for home in (KMODS, EXAMPLE):
+        shutil.copytree(home, copy, ignore=left_out, dirs_exist_ok=True)
     usr = headers.parents[1]
     tools = {
         "PATH": f"{os.environ['PATH']}:{usr / 'bin'}",

@@ -15,7 +15,8 @@ from tests.lab.conftest import Cli
 from tests.lab.experiments import bulk, dumbbell
 
 KMODS = builds.ROOT / "kmods"
-FOLDERS = sorted(path.parent for path in KMODS.glob("*/Kbuild"))
+AUTHORS = builds.ROOT / "examples" / "module-repository" / "kmods"
+FOLDERS = sorted(path.parent for home in (KMODS, AUTHORS) for path in home.glob("*/Kbuild"))
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
@@ -26,9 +27,10 @@ def test_names_are_those_that_the_kernel_loads_it_by(folder: Path) -> None:
         assert set(described.qdiscs) == qdiscs.called(folder, "sch_")
     elif folder.name.startswith("tcp_"):
         assert set(described.congestion_controls) == qdiscs.called(folder, "tcp_")
+    code = "".join(path.read_text() for path in folder.glob("*.c"))
     for sysctl in described.sysctl:
         assert sysctl.name.startswith(f"net.ipv4.{folder.name}.")
-        assert f'"{sysctl.name.rsplit(".", 1)[1]}"' in (folder / "settings.c").read_text()
+        assert f'"{sysctl.name.rsplit(".", 1)[1]}"' in code
 
 
 @pytest.mark.parametrize(
@@ -62,7 +64,7 @@ def test_a_module_from_outside_is_known(tmp_path: Path, monkeypatch: pytest.Monk
     """
     write(tmp_path, text)
     monkeypatch.setenv("SANDGLASS_KMODS", str(tmp_path))
-    assert records.own_counters("own", bytes([1] + [0] * 7 + [255, 255])) == {"a": 1, "b": -1}
+    assert records.own_counters("own", bytes([1] + [0] * 7 + [255, 255])) == {"a": 1 / 256, "b": -1}
     assert "own_cc" in values.protocols_of_both_ends()
     before = builds.module_builds()["sch_own"]
     path = tmp_path / "sch_own" / "module.toml"

@@ -142,10 +142,11 @@ def pattern(key: str) -> str:
 
 
 def test_every_key_of_run_json_is_documented_and_every_documented_key_is_there(
-    rich: Run, flent: Run
+    lab: Lab, rich: Run, flent: Run
 ) -> None:
+    counting = lab(dumbbell(bulk(cc="lsaimd_reno"), queue={"kind": "pfifo"}, duration="1s"))
     keys = [row[0] for row in rows("run.json")]
-    paths = {path for run in (rich, flent) for path in leaves(run.content)}
+    paths = {path for run in (rich, flent, counting) for path in leaves(run.content)}
     for path in paths:
         assert any(re.fullmatch(pattern(key), path) for key in keys), f"{path} is not documented"
     for key in keys:

@@ -38,8 +38,10 @@ def show(run: Path) -> None:
 
 
 def render(result: Mapping[str, Any]) -> RenderableType:
-    """Heading, flows, bottlenecks and their queueing delays, and what only some workloads tell."""
+    """Heading, flows, bottlenecks and their queueing delays, and what only some of them tell."""
     parts = [heading(result), flows(result), bottlenecks(result), delays(result)]
+    if counting := counters(result):
+        parts.append(counting)
     if any(map(own, result["flows"])):
         parts.append(others(result))
     if any("media" in flow for flow in result["flows"]):
@@ -96,6 +98,19 @@ def flows(result: Mapping[str, Any]) -> Table:
     return table
 
 
+def counters(result: Mapping[str, Any]) -> Table | None:
+    """What congestion controls and queues tell of themselves, as it was in the end."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("counters of")
+    table.add_column()
+    flows = {f"flow {flow['id']}": flow for flow in result["flows"]}
+    for name, one in {**flows, **result["bottlenecks"]}.items():
+        if found := one.get("counters"):
+            told = (f"{counter}={shown(value)}" for counter, value in found.items())
+            table.add_row(name, " ".join(told))
+    return table if table.rows else None
+
+
 def own(flow: Mapping[str, Any]) -> dict[str, Any]:
     """What a flow's workload tells besides what is told of all flows."""
     return {
@@ -118,7 +133,7 @@ def others(result: Mapping[str, Any]) -> Table:
 
 
 def shown(value: object) -> str:
-    """A value of run.json, numbers with six digits at most; a dash where there is none."""
+    """A value of run.json, fractions with six digits at most; a dash where there is none."""
     if value is None:
         return "-"
     return f"{value:.6g}" if isinstance(value, float) else str(value)

@@ -300,6 +300,38 @@ def _cc_info(records: Records, names: Names) -> dict[str, pl.Series]:
     return columns
 
 
+def told_last(acks: pl.DataFrame) -> dict[int, dict[str, float]]:
+    """What the congestion control of each flow handed out last, by the flow's number.
+
+    Of several connections, that of the sender to which most was acknowledged; no entry where the
+    congestion control hands out nothing.
+    """
+    own = {
+        cc: module.info
+        for module in builds.described()
+        for cc in module.congestion_controls
+        if module.info
+    }
+    sender = ("flow", "src", "dst", "sport", "dport")
+    last = (
+        acks.filter(pl.col("flow") > 0)
+        .group_by(sender, maintain_order=True)
+        .last()
+        .sort("bytes_acked", maintain_order=True)
+        .group_by("flow", maintain_order=True)
+        .last()
+    )
+    return {
+        row["flow"]: {
+            member.name: row[member.name] if member.fraction_bits else int(row[member.name])
+            for member in own[row["cc"]]
+            if row[member.name] is not None
+        }
+        for row in last.iter_rows(named=True)
+        if row["cc"] in own
+    }
+
+
 def _octets(members: npt.NDArray[np.void]) -> npt.NDArray[np.uint8]:
     """A member of each record as a row of its bytes; there may be no record."""
     return np.ascontiguousarray(members).view(np.uint8).reshape(-1, members.dtype.itemsize)
@@ -361,13 +393,17 @@ def xstats_of(kind: str) -> Sequence[Member]:
     return next(own, ())
 
 
-def own_counters(kind: str, xstats: bytes) -> dict[str, int]:
+def own_counters(kind: str, xstats: bytes) -> dict[str, float]:
     """What a queue of this kind counts besides what all do; empty where that is not known."""
-    layout = layout_of(xstats_of(kind))
+    members = xstats_of(kind)
+    layout = layout_of(members)
     if not layout.itemsize or len(xstats) < layout.itemsize:
         return {}
     [found] = np.frombuffer(xstats, layout, 1)
-    return dict(zip(layout.names or (), found.item(), strict=True))
+    return {
+        member.name: value / 2.0**member.fraction_bits if member.fraction_bits else value
+        for member, value in zip(members, found.item(), strict=True)
+    }
 
 
 TABLES = {

@@ -256,12 +256,17 @@ def _evaluate(experiment: Experiment, plan: Plan, directory: Path, backend: str)
         digest.update(json.dumps(kept, sort_keys=True).encode())
 
     met = None
+    told: dict[int, dict[str, dict[str, float]]] = {}
     for name, (stream, dtype, table) in records.TABLES.items():
         if name in experiment.record:
             raw = records.read(directory / f"{stream}.records", dtype)
             if name == "packets":
                 met = raw
-            table(raw, names).write_parquet(directory / f"{name}.parquet", compression="lz4")
+            rows = table(raw, names)
+            if name == "acks":
+                last = records.told_last(rows)
+                told = {number: {"counters": found} for number, found in last.items()}
+            rows.write_parquet(directory / f"{name}.parquet", compression="lz4")
     for path in directory.glob("*.records"):
         path.unlink()
     kinds = [flow.kind for flow in experiment.flows]
@@ -298,7 +303,7 @@ def _evaluate(experiment: Experiment, plan: Plan, directory: Path, backend: str)
             "qdiscs": observed["qdiscs"],
             "hosts": observed["hosts"],
         },
-        "flows": flows[0],
+        "flows": [flow | told.get(flow["id"], {}) for flow in flows[0]],
         "bottleneck": bottlenecks.get(experiment.facts.bottlenecks[0]),
         "bottlenecks": bottlenecks,
         "virtual_s": _virtual_s(plan, observed),
@@ -317,7 +322,7 @@ def _evaluate(experiment: Experiment, plan: Plan, directory: Path, backend: str)
 
 def _bottlenecks(plan: Plan, observed: dict[str, Any], met: "Records | None") -> dict[str, Any]:
     """What each bottleneck did, from the packets that its queues met, or else their counters."""
-    from sandglass.run import summary
+    from sandglass.run import records, summary
 
     found: dict[str, dict[str, Any]] = {}
     for number, (watch, counted) in enumerate(
@@ -336,6 +341,8 @@ def _bottlenecks(plan: Plan, observed: dict[str, Any], met: "Records | None") ->
             )
         else:
             numbers = summary.bottleneck(met, number, planned, watch["direction"], end)
+        if own := records.own_counters(watch["kind"], bytes.fromhex(counted["xstats"])):
+            numbers["counters"] = own
         if watch["direction"] == "forward":
             found.setdefault(watch["bottleneck"], {}).update(numbers)
         else:

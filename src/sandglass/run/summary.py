@@ -114,11 +114,11 @@ def marks(counted: Mapping[str, Any], kind: str, *, alone: bool) -> int | None:
     own = own_counters(kind, bytes.fromhex(counted["xstats"]))
     match kind:
         case "codel" | "fq_codel":
-            return own["ecn_mark"] + own["ce_mark"]
+            return int(own["ecn_mark"] + own["ce_mark"])
         case "pie" | "fq_pie" if not counted["queued"]:
-            return own["ecn_mark"]
+            return int(own["ecn_mark"])
         case "red" if not counted["queued"] and not own["pdrop"]:
-            return own["ecn_mark"]
+            return int(own["ecn_mark"])
     return None
 
 
