@@ -268,9 +268,9 @@ def shell(
 ) -> None:
     """Open Mininet's prompt in the lab.
 
-    The lab runs in real time then.
+    The lab runs in real time then. A topology's parameters are given with --set.
 
-    Example: ./sandglass shell topologies/dumbbell.py
+    Example: ./sandglass shell topologies/dumbbell.py --set pairs=3
     """
     from sandglass.install import setup_lab
     from sandglass.run import runs

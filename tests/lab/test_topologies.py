@@ -2,13 +2,15 @@
 
 import subprocess
 import sys
+from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 
 from sandglass.experiment import topology
 from sandglass.install import builds
 from sandglass.run import runs
-from tests.lab.conftest import command
+from tests.lab.conftest import Cli, command
 from tests.lab.experiments import Lab, Mapped, bulk
 
 pytestmark = pytest.mark.lab
@@ -82,10 +84,10 @@ def test_open_vswitch_forwards_in_the_kernel(lab: Lab) -> None:
     )
 
 
-def prompt(target: str, *typed: str) -> str:
+def prompt(target: str, *typed: str, options: Sequence[str] = ()) -> str:
     """What Mininet's prompt in the lab answers."""
     done = subprocess.run(
-        command(builds.ROOT, "shell", target),
+        command(builds.ROOT, "shell", target, *options),
         cwd=builds.ROOT,
         input="".join(line + "\n" for line in typed),
         stdout=subprocess.PIPE,
@@ -101,6 +103,31 @@ def prompt(target: str, *typed: str) -> str:
 @pytest.mark.parametrize("name", ["dumbbell", "dumbbell_ovs"])
 def test_all_hosts_answer_at_the_prompt(name: str) -> None:
     assert "0% dropped (12/12 received)" in prompt(f"topologies/{name}.py", "pingall")
+
+
+@pytest.fixture
+def asking(tmp_path: Path) -> str:
+    """A topology that is told how many pairs it has."""
+    path = tmp_path / "asking.py"
+    path.write_text(
+        "from topologies import dumbbell\n"
+        "class Asking(dumbbell.Dumbbell):\n"
+        "    def build(self, n: int):\n"
+        "        super().build(pairs=n)\n"
+        "topos = {'asking': Asking}\n"
+    )
+    return str(path)
+
+
+def test_a_parameter_is_given_at_the_prompt(asking: str) -> None:
+    assert "0% dropped (56/56 received)" in prompt(asking, "pingall", options=("--set", "n=3"))
+
+
+def test_a_parameter_that_is_missing_at_the_prompt(asking: str, sandglass: Cli) -> None:
+    done = sandglass("shell", asking)
+    assert done.returncode == 2
+    assert "n: is missing: topology asking needs a whole number" in done.stderr
+    assert "Give it: --set n=VALUE" in done.stderr
 
 
 @pytest.mark.parametrize(

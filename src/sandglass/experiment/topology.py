@@ -222,7 +222,7 @@ def facts(topology: str, params: Mapping[str, Any]) -> TopologyFacts:
                 f"It has: {', '.join(found.parameters) or 'none'}.",
             )
     for key, text in found.wrong(params):
-        raise UsageError(f"{key}: {text}")
+        raise UsageError(f"{key}: {text}", f"Give it: --set {key}=VALUE")
     return found.facts(params)
 
 

@@ -135,10 +135,15 @@ def shell(target: str, settings: Iterable[str]) -> int:
 
 
 def _example(target: str, settings: Iterable[str]) -> Experiment:
-    """An experiment to try a topology with: 10 Mb/s, 20 ms, CoDel."""
-    from sandglass.experiment import reading
+    """An experiment to try a topology with: 10 Mb/s, 20 ms, CoDel. Settings may be parameters."""
+    from sandglass.experiment import document, reading
 
-    facts = topology.facts(target, {})
+    settings = list(settings)
+    given: dict[str, Any] = {}
+    for setting in settings:
+        document.override(given, setting, Path(target))
+    known = topology.load(target).parameters
+    facts = topology.facts(target, {key: given[key] for key in given.keys() & known.keys()})
     first, second = facts.hosts[0], facts.partner.get(facts.hosts[0], facts.hosts[1])
     text = {
         "title": facts.name,
