@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from tests.lab.experiments import Lab, dumbbell, flow
+from tests.lab.experiments import Lab, bulk, dumbbell, flow
 
 pytestmark = pytest.mark.lab
 MICROSECOND = 1_000
@@ -68,6 +68,14 @@ def test_an_asymmetric_bottleneck_sends_at_its_two_rates(lab: Lab) -> None:
     bottleneck = run.content["bottleneck"]
     assert bottleneck["utilisation"] == pytest.approx(1, abs=0.001)
     assert bottleneck["reverse"]["utilisation"] == pytest.approx(1, abs=0.01)
+
+
+def test_the_echo_before_the_start_takes_what_the_path_does(lab: Lab) -> None:
+    """A small network is up before the lab's first tick, and so short an echo over by then."""
+    rate = 600_000_000
+    run = lab(dumbbell(bulk(), queue=ROOMY, rate="600mbit", rtt="250us", duration="1s"))
+    rtt_ns = run.content["observed"]["rtt_ms"]["s1-d1"] * 1e6
+    assert rtt_ns == pytest.approx(250_000 + 2 * serialisation_ns(56, rate), abs=MICROSECOND)
 
 
 def test_rate_and_delay_change_on_schedule(lab: Lab) -> None:
