@@ -175,14 +175,20 @@ def test_reno_halves_its_window_at_a_loss(lab: Lab) -> None:
     assert (after["cwnd_packets"] <= after["ssthresh_packets"] + 1).all()
 
 
+def packets_of(qdisc: Mapped) -> Mapped:
+    """A qdisc as tc reports it, but for what tells of no packet."""
+    # fq counts this from the moment when tc asks, some clock reads sooner or later.
+    rest = {key: value for key, value in qdisc.items() if key != "next_packet_delay"}
+    # netem, as newer tc shows, draws a seed while the network is built, before the random numbers
+    # start again from the run's. It would use it for losses and jitter, of which a path has none.
+    options = {key: value for key, value in qdisc["options"].items() if key != "seed"}
+    return rest | {"options": options}
+
+
 def behaviour(run: Run) -> Mapped:
     """What a run shows whether it was recorded or not."""
     qdiscs = {
-        node: [
-            # fq counts this from the moment when tc asks, some clock reads sooner or later.
-            {key: value for key, value in each.items() if key != "next_packet_delay"}
-            for each in found
-        ]
+        node: [packets_of(qdisc) for qdisc in found]
         for node, found in run.content["observed"]["qdiscs"].items()
     }
     rtts = run.content["observed"]["rtt_ms"]
