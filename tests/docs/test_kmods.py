@@ -13,8 +13,12 @@ from sandglass.install.builds import ROOT
 HOME = "/home/me/aqm"
 SECTION = (ROOT / "docs" / "kmods.md").read_text().partition("\n## The author's loop\n")[2]
 BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", SECTION, re.DOTALL | re.MULTILINE)
-# What another kernel release, compiler or process id changes.
-VARIES = re.compile(r"0x[0-9a-f]+|digest [0-9a-f]{64}|process \d+|and \d+ more|^#\d+ |^\[ *\d+ s\]")
+# What another kernel release, compiler, gdb or process id changes. gdb 16 tells of a pending
+# breakpoint without its condition.
+VARIES = re.compile(
+    r"0x[0-9a-f]+|digest [0-9a-f]{64}|process \d+|and \d+ more|^#\d+ |^\[ *\d+ s\]"
+    r"|\(.*\) pending\.$"
+)
 
 
 def edited(source: str, difference: str) -> str:
