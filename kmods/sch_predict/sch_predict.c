@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * predict - a FIFO that predict_is_signalled exponential load transients before they overload it
+ * predict - a FIFO that signals exponential load transients before they overload it
  *
  * Signals at enqueue, to each flow once in a transient; a packet that cannot be
  * marked is dropped. What stands in the queue without a transient is left to
@@ -31,7 +31,7 @@
  * @predict:	the algorithm
  * @flows:	that have been signalled
  * @perturbation: key of their hash, drawn when the qdisc is made
- * @ecn:	whether predict_is_signalled are marks where they can be
+ * @ecn:	whether signals are marks where they can be
  * @standing:	whether CoDel acts on standing queues
  * @params:	of CoDel
  * @vars:	of CoDel
@@ -208,7 +208,7 @@ static int predict_change(struct Qdisc *sch, struct nlattr *opt, struct netlink_
 	if (tb[TCA_PREDICT_STANDING])
 		q->standing = nla_get_u32(tb[TCA_PREDICT_STANDING]);
 	q->params.ecn = q->ecn;
-	if (p->bin_ns != bin_ns)	/* the history counts in predict_bin_lengths */
+	if (p->bin_ns != bin_ns)	/* the history counts in bins */
 		predict_forget(sch);
 	qdisc_drop_excess(sch);
 	sch_tree_unlock(sch);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * dctcp_inet - DCTCP with the changes for its dctcp_inet_use in the Internet
+ * dctcp_inet - DCTCP with the changes for its use in the Internet
  *
  * M. Kuehlewind, D. P. Wagner, J. M. Reyes Espinosa, B. Briscoe: "Using Data
  * Center TCP (DCTCP) in the Internet", 2014, section III. What it changes in
@@ -347,7 +347,7 @@ static void __exit dctcp_inet_unregister(void)
 module_init(dctcp_inet_register);
 module_exit(dctcp_inet_unregister);
 
-MODULE_DESCRIPTION("DCTCP with the changes for its dctcp_inet_use in the Internet");
+MODULE_DESCRIPTION("DCTCP with the changes for its use in the Internet");
 MODULE_AUTHOR("Sandglass");
 MODULE_VERSION(SANDGLASS_VERSION);
 MODULE_LICENSE("GPL");
