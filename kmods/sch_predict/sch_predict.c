@@ -7,6 +7,7 @@
  * CoDel if wanted.
  */
 #include <linux/ktime.h>
+#include <linux/lockdep.h>
 #include <linux/minmax.h>
 #include <linux/module.h>
 #include <linux/random.h>
@@ -264,22 +265,16 @@ static int predict_dump(struct Qdisc *sch, struct sk_buff *skb)
 	return nla_nest_end(skb, opts);
 }
 
-static int predict_dump_stats(struct Qdisc *sch, struct gnet_dump *d)
+/* With the tree locked: half of one transient and half of the next may divide by zero. */
+static struct tc_predict_xstats predict_stats(struct Qdisc *sch)
 {
 	const struct predict_sched *q = qdisc_priv(sch);
 	const struct predict *p = &q->predict;
-	struct tc_predict_xstats stats;
-	spinlock_t *lock;	/* of the whole tree of qdiscs */
-	u64 doubling;
 
-	/* A transient that is half of one and half of the next may divide by zero. */
-	rcu_read_lock();
-	lock = qdisc_tree_lock(sch);
-	spin_lock_bh(lock);
-	doubling = predict_doubling(&p->transient) * p->bin_ns;
-	stats = (struct tc_predict_xstats){
+	lockdep_assert_held(qdisc_tree_lock(sch));
+	return (struct tc_predict_xstats){
 		.detections	= p->detections,
-		.doubling	= ns_to_us(doubling),
+		.doubling	= ns_to_us(predict_doubling(&p->transient) * p->bin_ns),
 		.load		= predict_load(p),
 		.rate		= min_t(u64, predict_rate(p), U32_MAX),
 		.ecn_mark	= q->marks,
@@ -287,6 +282,17 @@ static int predict_dump_stats(struct Qdisc *sch, struct gnet_dump *d)
 		.standing	= q->codel.ecn_mark + q->standing_drops,
 		.overlimit	= q->overlimit,
 	};
+}
+
+static int predict_dump_stats(struct Qdisc *sch, struct gnet_dump *d)
+{
+	struct tc_predict_xstats stats;
+	spinlock_t *lock;	/* of the whole tree of qdiscs */
+
+	rcu_read_lock();
+	lock = qdisc_tree_lock(sch);
+	spin_lock_bh(lock);
+	stats = predict_stats(sch);
 	spin_unlock_bh(lock);
 	rcu_read_unlock();
 	return gnet_stats_copy_app(d, &stats, sizeof(stats));
