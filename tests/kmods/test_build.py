@@ -117,3 +117,20 @@ def test_debians_kernels_take_every_module(headers: Path, tmp_path: Path) -> Non
     assert done.returncode == 0, done.stdout
     assert "warning" not in done.stdout.lower()
     assert sorted(path.stem for path in copy.glob("*/*.ko")) == MODULES
+
+
+@pytest.mark.parametrize(
+    ("release", "refused"), [("5.19", True), ("6.0", True), ("6.1", False), ("7.0", False)]
+)
+def test_kernels_older_than_the_oldest_are_refused(release: str, refused: bool) -> None:
+    version, patchlevel = release.split(".")
+    kernel = [f"VERSION={version}", f"PATCHLEVEL={patchlevel}", "srctree=/nonexistent"]
+    done = subprocess.run(
+        ["make", "-f", str(KMODS / "compat.mk"), *kernel],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    said = f"Sandglass's modules need Linux 6.1 or newer, and this is {release}"
+    assert (said in done.stdout) == refused
