@@ -17,6 +17,8 @@ from tests.conftest import one_at_a_time
 from tests.lab.experiments import Lab, Run, run
 
 Cli = Callable[..., subprocess.CompletedProcess[str]]
+NEWER = "7.2"
+"""The kernel with what Linux 6.12 does not have yet."""
 # What a run needs of a checkout.
 PARTS = ("src", "workloads", "topologies", "kernel", "kmods", "setup")
 
@@ -35,6 +37,16 @@ def lab(shared: Path) -> Lab:
         return Run(home / "run", json.loads((home / "run" / "run.json").read_text()))
 
     return once
+
+
+@pytest.fixture
+def newer_kernel(monkeypatch: pytest.MonkeyPatch) -> str:
+    """Labs have this kernel here; skips where it is not built."""
+    home = builds.built_kernel(NEWER)
+    if home is None or not (home / builds.guest_key(home)).is_dir():
+        pytest.skip(f"./sandglass setup --kernel {NEWER} builds it")
+    monkeypatch.setenv("SANDGLASS_KERNEL", NEWER)
+    return NEWER
 
 
 def command(root: Path, *words: object) -> list[str]:
