@@ -3,13 +3,12 @@
  * init of the lab: mounts what a lab needs, runs one program, hands its exit
  * status to the host, powers off.
  *
- * The root is the host's file system, read-only. The lab's own directories
- * lie over it:
- *   /tmp, /run, /var, /dev/shm  empty tmpfs, so that no daemon meets the host's state
+ * The root is the lab's own (SANDGLASS_PROGRAMS), read-only, and nothing of the
+ * host's is seen below it but this:
+ *   /tmp, /run, /var, /dev/shm  empty tmpfs
  *   /run/sandglass/code  the host's Sandglass sources (SANDGLASS_CODE), read-only
  *   /run/sandglass/run   the host's run directory (SANDGLASS_RUN), writable
  *   /run/sandglass/lab   the lab kernel's modules (SANDGLASS_LAB), read-only
- *   /run/sandglass/programs  programs that set-up unpacked (SANDGLASS_PROGRAMS), read-only
  * Paths inside the lab are therefore the same on every machine, which keeps
  * the guest's work, and with it its random numbers, the same.
  *
@@ -28,6 +27,7 @@
 #include <sys/reboot.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -80,11 +80,23 @@ static const char *required(const char *name)
 	return value;
 }
 
+/*
+ * The kernel starts on the host's root, which every path to a directory of the
+ * host begins at. Leave it for the lab's own, by way of a directory that is
+ * there on any host.
+ */
+static void enter_root(const char *directory)
+{
+	mount_or_fail("hostfs", "/proc", MS_RDONLY, directory);
+	if (chdir("/proc") || syscall(SYS_pivot_root, ".", ".") ||
+	    umount2(".", MNT_DETACH) || chdir("/"))
+		fail("cannot make %s the root", directory);
+}
+
 int main(int argc, char *argv[])
 {
 	static char *const environment[] = {
-		"PATH=/usr/local/sbin:/usr/sbin:/sbin:/usr/local/bin:/usr/bin:/bin"
-		":/run/sandglass/programs/usr/bin",
+		"PATH=/usr/local/sbin:/usr/sbin:/sbin:/usr/local/bin:/usr/bin:/bin",
 		"HOME=/tmp", "LANG=C.UTF-8", "TERM=xterm-256color", "USER=root",
 		"PYTHONDONTWRITEBYTECODE=1", "PYTHONHASHSEED=0",
 		"PYTHONPYCACHEPREFIX=/run/sandglass/pycache",
@@ -95,7 +107,9 @@ int main(int argc, char *argv[])
 	int status;
 	pid_t child;
 
+	enter_root(required("SANDGLASS_PROGRAMS"));
 	mount_or_fail("proc", "/proc", 0, NULL);
+	mount_or_fail("devtmpfs", "/dev", 0, "mode=755");
 	mount_or_fail("sysfs", "/sys", 0, NULL);
 	mkdir("/dev/pts", 0755);
 	mount("none", "/dev/pts", "devpts", 0, "ptmxmode=666");
@@ -113,8 +127,6 @@ int main(int argc, char *argv[])
 		      required("SANDGLASS_CODE"));
 	mount_or_fail("hostfs", "/run/sandglass/lab", MS_RDONLY,
 		      required("SANDGLASS_LAB"));
-	mount_or_fail("hostfs", "/run/sandglass/programs", MS_RDONLY,
-		      required("SANDGLASS_PROGRAMS"));
 	mount_or_fail("hostfs", "/run/sandglass/run", 0,
 		      required("SANDGLASS_RUN"));
 	setrlimit(RLIMIT_NOFILE, &files);

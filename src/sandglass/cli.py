@@ -61,7 +61,7 @@ def setup(
 ) -> None:
     """Install what is missing.
 
-    That is Debian packages, a Python environment, netperf, nginx and the lab kernel.
+    That is what compilers need, a Python environment, the lab kernel and the lab's programs.
 
     Example: ./sandglass setup
     """
@@ -76,8 +76,6 @@ def setup(
         setup_lab.packages()
     if system or python:  # the script `sandglass` has made the environment
         return
-    setup_lab.packages()
-    setup_lab.programs()
     setup_lab.kernel(kernel or builds.chosen_kernel())
     if cluster:
         setup_lab.executors()

@@ -22,7 +22,12 @@ GITHUB = ROOT / ".github" / "workflows" / "ci.yml"
 GITLAB = ROOT / ".gitlab-ci.yml"
 ACTION = ROOT / "action.yml"
 THEIRS = AUTHOR / ".github" / "workflows" / "experiments.yml"
-DECIDE = ["kernel/lab.config", "kernel/patches/6.12/0001-a.patch", "setup/packages.txt"]
+DECIDE = [
+    "src/sandglass/install/root.py",
+    "kernel/lab.config",
+    "kernel/patches/6.12/0001-a.patch",
+    "setup/packages-lab.txt",
+]
 
 
 def read(path: Path) -> dict[str, Any]:
@@ -92,7 +97,6 @@ def test_all_tests_are_run_on_every_commit(path: Path) -> None:
 def test_what_a_cache_holds_is_where_set_up_puts_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """And never the note that Debian's packages are installed, which a new container has not."""
     cached = [
         step(GITHUB, "actions/cache")["path"].split(),
         step(ACTION, "actions/cache")["path"].split(),
@@ -104,12 +108,13 @@ def test_what_a_cache_holds_is_where_set_up_puts_it(
         read(GITLAB)["smoke"]["variables"]["SANDGLASS_CACHE"],
     ]
     for paths, home in zip(cached, homes, strict=True):
-        assert paths == [f"{home}/{name}" for name in ("kernels", "programs", "venv")]
+        assert paths == [f"{home}/{name}" for name in ("kernels", "roots", "venv")]
     monkeypatch.setenv("SANDGLASS_CACHE", str(tmp_path))
     (tmp_path / "kernels" / f"6.12.1-{builds.kernel_key('6.12')}").mkdir(parents=True)
     (tmp_path / "kernels" / f"6.12.1-{builds.kernel_key('6.12')}" / "build.json").touch()
     assert builds.built_kernel("6.12") is not None
-    assert f"{tmp_path}/programs/" in builds.search_path()
+    (tmp_path / "roots" / f"{builds.root_key()}-0").mkdir(parents=True)
+    assert builds.built_root() is not None
     assert "venv=$SANDGLASS_CACHE/venv/" in (ROOT / "sandglass").read_text()
 
 

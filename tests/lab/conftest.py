@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from sandglass.errors import SandglassError
 from sandglass.install import builds
 from tests.conftest import one_at_a_time
 from tests.lab.experiments import Lab, Run, run
@@ -42,10 +43,11 @@ def lab(shared: Path) -> Lab:
 @pytest.fixture
 def newer_kernel(monkeypatch: pytest.MonkeyPatch) -> str:
     """Labs have this kernel here; skips where it is not built."""
-    home = builds.built_kernel(NEWER)
-    if home is None or not (home / builds.guest_key(home)).is_dir():
-        pytest.skip(f"./sandglass setup --kernel {NEWER} builds it")
     monkeypatch.setenv("SANDGLASS_KERNEL", NEWER)
+    try:
+        builds.lab_kernel()
+    except SandglassError:
+        pytest.skip(f"./sandglass setup --kernel {NEWER} builds it")
     return NEWER
 
 

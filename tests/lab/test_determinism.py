@@ -200,7 +200,10 @@ def test_as_another_user(
         for file in (kernel.linux, kernel.linux.parent / "build.json"):
             shutil.copy2(file, copy)
         shutil.copytree(kernel.init.parent, copy / kernel.init.parent.name)
-        (place / "cache" / "programs").mkdir()
+        (place / "cache" / "roots").mkdir()
+        shutil.copytree(
+            kernel.root.parent, place / "cache" / "roots" / kernel.root.parent.name, symlinks=True
+        )
         words = [sys.executable, "-c", AS_ANOTHER, source, place, NOBODY]
         done = subprocess.run(
             list(map(str, words)),

@@ -205,8 +205,6 @@ def test_the_key_is_all_that_decides_a_run(tmp_path: Path, monkeypatch: pytest.M
         key(SHORT | {"title": "another"}, tmp_path),
         key(SHORT | {"rtt": "41ms"}, tmp_path),
     ]
-    monkeypatch.setattr(kept, "_programs", lambda: "python3 3.99")
-    others.append(key(SHORT, tmp_path))
     monkeypatch.setattr(builds, "lab_build", lambda: "another agent")
     others.append(key(SHORT, tmp_path))
     assert len({first, *others}) == 1 + len(others)

@@ -1,7 +1,6 @@
 """Each topology carries TCP, in the lab and at the prompt of plain Mininet."""
 
 import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -9,6 +8,7 @@ import pytest
 
 from sandglass.experiment import topology
 from sandglass.install import builds
+from sandglass.install.root import within
 from sandglass.run import runs
 from tests.lab.conftest import Cli, command
 from tests.lab.experiments import Lab, Mapped, bulk
@@ -146,6 +146,7 @@ def test_plain_mininet_runs_it(arguments: str, received: int) -> None:
 
 def test_plain_mininet_builds_the_one_with_switches() -> None:
     """In a process that knows neither Sandglass nor its paths, as `mn` starts it."""
+    root = builds.lab_kernel().root
     program = """
 import sys
 sys.path.append("/usr/lib/python3/dist-packages")
@@ -155,9 +156,9 @@ topo = custom["topos"]["dumbbell_ovs"](3)
 print(*sorted(topo.switches()), len(topo.hosts()), len(topo.links()))
 """
     done = subprocess.run(
-        [sys.executable, "-c", program],
+        [*within(root, "usr/bin/python3"), "-c", program],
         cwd=builds.ROOT,
-        env={},
+        env={"PYTHONHOME": str(root / "usr")},
         capture_output=True,
         text=True,
         check=True,

@@ -7,8 +7,9 @@ import sys
 import pytest
 
 from sandglass.install import builds
+from sandglass.install.root import within
 
-# As the lab starts the agent, with Debian's Python.
+# As the lab starts the agent, with its own Python.
 IMPORT = """
 import importlib, json, pathlib, sys
 root, part = pathlib.Path(sys.argv[1]), sys.argv[2]
@@ -29,8 +30,10 @@ OURS = ("__main__", "sandglass.agent", "topologies", "workloads")
 @pytest.mark.parametrize("part", ["src/sandglass/agent", "topologies", "workloads"])
 def test_it_imports_nothing_that_the_guest_has_not(part: str) -> None:
     """At once, that is: a workload's functions for the host import what they need of its."""
-    words = ["/usr/bin/python3", "-SBsE", "-c", IMPORT, str(builds.ROOT), part]
-    imported = set(json.loads(subprocess.check_output(words)))
+    root = builds.lab_kernel().root
+    words = [*within(root, "usr/bin/python3"), "-SBs", "-c", IMPORT, str(builds.ROOT), part]
+    environment = {"PYTHONHOME": str(root / "usr")}
+    imported = set(json.loads(subprocess.check_output(words, env=environment)))
     foreign = {name for name in imported if name.partition(".")[0] not in sys.stdlib_module_names}
     assert len(foreign) > 3
     assert all(name == "sandglass" or name.startswith(OURS) for name in foreign), foreign

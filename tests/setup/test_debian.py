@@ -69,6 +69,22 @@ def test_a_later_suite_comes_from_the_distributions_own_mirror(etc: Path) -> Non
     assert later["Suites"] == "trixie"
 
 
+@pytest.mark.parametrize("own", ["bookworm", "trixie"])
+def test_an_earlier_suite_comes_with_its_security_updates(
+    etc: Path, monkeypatch: pytest.MonkeyPatch, own: str
+) -> None:
+    """A machine that knows no more than its own suite knows where those are."""
+    (etc / "sources.list").write_text(f"deb http://mirror.example/debian {own} main\n")
+    (etc / "sources.list.d" / "debian.sources").unlink()
+    monkeypatch.setattr(debian, "codename", lambda: own)
+    texts = debian.private_sources("bookworm").strip().split("\n\n")
+    found = [next(debian.deb822(text)) for text in texts]
+    assert [(stanza["URIs"], stanza["Suites"]) for stanza in found] == [
+        ("http://mirror.example/debian", "bookworm"),
+        ("http://mirror.example/debian-security", "bookworm-security"),
+    ]
+
+
 def test_later_suites_are_no_older_ones() -> None:
     assert debian.later_than("bookworm") == ("trixie", "forky", "sid")
     assert debian.later_than("trixie") == ("forky", "sid")

@@ -12,7 +12,7 @@ from types import ModuleType
 import pytest
 
 from sandglass.errors import SandglassError
-from sandglass.install import builds, plugins
+from sandglass.install import builds
 
 SCRIPT = builds.ROOT / "kernel" / "build"
 
@@ -142,20 +142,16 @@ def test_only_what_modules_need_is_kept_of_the_tree(build: ModuleType, tmp_path:
     assert sorted(str(path.relative_to(tmp_path / "kept")) for path in found) == sorted(kept)
 
 
-def test_a_plugin_that_setup_host_gave_the_machines_tc_stays_ours_in_the_lab(
-    build: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    machines = tmp_path / "machine"
-    machines.mkdir()
-    for name in ("q_hred.so", "q_atm.so", "normal.dist"):
-        (machines / name).touch()
-    monkeypatch.setattr(plugins, "LIBRARIES", (machines,))
-    lab = tmp_path / "lab"
-    log = build.Log(tmp_path / "log")
-    build.build_plugin(builds.ROOT / "kmods" / "sch_hred" / "q_hred.c", lab, log)
-    build.link_plugins(lab)
-    assert {path.name for path in lab.iterdir()} == {"q_hred.so", "q_atm.so", "normal.dist"}
-    assert not (lab / "q_hred.so").is_symlink()
+def test_tcs_own_plugins_are_beside_ours(build: ModuleType, tmp_path: Path) -> None:
+    """By names that are good in the lab, whose root this is."""
+    (tmp_path / "root/usr/lib/tc").mkdir(parents=True)
+    (tmp_path / "root/usr/lib/tc/normal.dist").touch()
+    tc = tmp_path / "tc"
+    tc.mkdir()
+    (tc / "q_hred.so").touch()
+    build.link_plugins(tc, tmp_path / "root")
+    assert {path.name for path in tc.iterdir()} == {"q_hred.so", "normal.dist"}
+    assert (tc / "normal.dist").readlink() == Path("/usr/lib/tc/normal.dist")
 
 
 def test_a_compilers_messages_name_the_file_that_is_edited(
@@ -190,7 +186,9 @@ def test_without_modules_there_is_a_guest_too(
     home.mkdir(parents=True)
     shutil.copy2(kernel / "build.json", home)
     monkeypatch.setattr(builds, "module_sources", list)
-    build.build_guest(home, tmp_path / "scratch", build.Log(tmp_path / "log"))
+    root = builds.built_root()
+    assert root
+    build.build_guest(home, root, tmp_path / "scratch", build.Log(tmp_path / "log"))
     (init,) = home.glob("*/init")
     assert (init.parent / "lib" / "tc").is_dir()
 

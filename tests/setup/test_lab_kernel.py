@@ -11,6 +11,7 @@ from sandglass.errors import SandglassError
 from sandglass.experiment import qdiscs
 from sandglass.install import builds
 
+COMPILER = "c0de"
 INFO = {"release": "6.12.117-sandglass", "source": "linux-source-6.12 6.12.117-1"}
 
 
@@ -28,6 +29,8 @@ def sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "kernel/init.c": "int main(void) { return 0; }\n",
         "kmods/recorder/Kbuild": "obj-m += recorder.o\n",
         "kmods/recorder/recorder.c": "\n",
+        builds.ROOT_PACKAGES: "python3 runs the agent\n",
+        builds.ROOT_RECIPE: "\n",
     }.items():
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(text)
@@ -37,19 +40,44 @@ def sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return root
 
 
+def put_root() -> Path:
+    """A root in the cache as root.py leaves it."""
+    home = builds.directory() / "roots" / f"{builds.root_key()}-0"
+    (home / builds.ROOT_FILES).mkdir(parents=True, exist_ok=True)
+    return home
+
+
 def put_kernel(version: str, series: str = "6.12") -> Path:
     """A kernel in the cache as kernel/build leaves it, with a module and init."""
-    home = builds.directory() / "kernels" / f"{version}-{builds.kernel_key(series)}"
+    home = builds.directory() / "kernels" / f"{version}-{builds.kernel_key(series)}-{COMPILER}"
     home.mkdir(parents=True)
     (home / "linux").touch()
     (home / "build.json").write_text(json.dumps(INFO))
-    guest = home / builds.guest_key(home)
+    guest = home / builds.guest_key(home, put_root())
     guest.mkdir()
     (guest / "init").touch()
     modules = guest / "lib" / "modules" / INFO["release"]
     modules.mkdir(parents=True)
     (modules / "recorder.ko").touch()
     return home
+
+
+@pytest.mark.parametrize("changed", [builds.ROOT_PACKAGES, builds.ROOT_RECIPE])
+def test_a_change_of_the_roots_packages_asks_for_a_new_one(sources: Path, changed: str) -> None:
+    put_kernel("6.12.117-1")
+    before = builds.lab_build()
+    (sources / changed).write_text("changed\n")
+    with pytest.raises(SandglassError, match="programs are not there"):
+        builds.lab_kernel()
+    assert builds.lab_build() != before
+
+
+def test_the_compiler_changes_no_lab(sources: Path) -> None:
+    """A kernel by another compiler has another place, and no other name."""
+    kernel = put_kernel("6.12.117-1")
+    other = kernel.rename(kernel.with_name(kernel.name.removesuffix(COMPILER) + "beef"))
+    assert builds.built_kernel("6.12") == other
+    assert builds.kernel_build(other) == builds.kernel_build(kernel)
 
 
 def test_it_is_found_with_its_modules_and_release(sources: Path) -> None:
@@ -195,9 +223,9 @@ def test_the_build_does_not_depend_on_where_a_users_modules_lie(
 ) -> None:
     (sources / "kmods" / "shared.h").touch()
     home = put_kernel("6.12.117-1")
-    before = builds.guest_key(home), builds.module_builds()
+    before = builds.guest_key(home, put_root()), builds.module_builds()
     monkeypatch.setenv("SANDGLASS_KMODS", str(shutil.copytree(own, sources / "examples" / "own")))
-    assert (builds.guest_key(home), builds.module_builds()) == before
+    assert (builds.guest_key(home, put_root()), builds.module_builds()) == before
 
 
 @pytest.mark.parametrize("name", ["recorder", "shared.h"])

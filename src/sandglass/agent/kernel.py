@@ -16,6 +16,7 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any
 
+from sandglass.agent import programs
 from sandglass.agent.failure import RunError
 
 if TYPE_CHECKING:
@@ -188,9 +189,7 @@ def run(command: list[str], where: str | None = None, text: str | None = None) -
         with namespace(where):
             done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
     except FileNotFoundError:
-        raise RunError(
-            f"{command[0]} is not installed", "Run ./sandglass setup, then ./sandglass doctor."
-        ) from None
+        raise RunError(f"{command[0]} is not installed", programs.INSTALL) from None
     if done.returncode:
         said = (done.stderr or done.stdout).strip()
         place = f" on {where}" if where else ""

@@ -6,7 +6,7 @@ import os
 import signal
 import time
 
-from sandglass.agent import kernel
+from sandglass.agent import kernel, programs
 from sandglass.agent.failure import RunError
 
 PROGRAMS = {"ovs-vswitchd": "--version"}
@@ -31,7 +31,7 @@ def start() -> None:
         RunError: Open vSwitch is not installed or does not start.
     """
     if not os.path.exists(SCHEMA):
-        raise RunError("openvswitch-switch is not installed", "Run ./sandglass setup.")
+        raise RunError("openvswitch-switch is not installed", programs.INSTALL)
     os.makedirs(RUN, exist_ok=True)
     os.makedirs("/var/log/openvswitch", exist_ok=True)
     wait = SETTLED_NS - time.monotonic_ns()

@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 
+INSTALL = "For the lab: add its Debian package to setup/packages-lab.txt. Else: install it here."
+"""What to do about a program that is missing."""
+
+
 def require(programs: Iterable[str], workload: str) -> None:
     """Are the programs of a workload there?
 
@@ -22,7 +26,8 @@ def require(programs: Iterable[str], workload: str) -> None:
     for program in programs:
         if not shutil.which(program):
             raise RunError(
-                f"{program} is not installed, {workload} needs it", "Run ./sandglass setup."
+                f"{program} is not installed, {workload} needs it",
+                INSTALL,
             )
 
 

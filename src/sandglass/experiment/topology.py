@@ -17,11 +17,11 @@ from sandglass.agent import pyfile
 from sandglass.errors import UsageError, nearest
 from sandglass.experiment import units
 from sandglass.experiment.problems import EMPTY
-from sandglass.install.builds import ROOT
+from sandglass.install.builds import ROOT, ROOT_FILES, built_root
 
 TOPOLOGIES = ROOT / "topologies"
-# Mininet is a Debian package, not one of this environment's; it is plain Python.
-DEBIAN_PYTHON = "/usr/lib/python3/dist-packages"
+PYTHON_PACKAGES = "usr/lib/python3/dist-packages"
+"""Where the lab's root has Mininet, which is plain Python."""
 LONGEST_NAME = 300
 """Characters of a path that a message shows."""
 REQUIRED: Any = inspect.Parameter.empty
@@ -75,17 +75,37 @@ def find(topology: str) -> Path:
 
 
 def _load(path: Path) -> ModuleType:
-    for place in (str(ROOT), DEBIAN_PYTHON):
-        if place not in sys.path:
-            # Last, so that this environment's own packages win.
-            sys.path.append(place)
     try:
-        return pyfile.load(str(path), "experiment_topology")
+        with _mininet():
+            return pyfile.load(str(path), "experiment_topology")
     except ModuleNotFoundError as error:
         hint = "Run `./sandglass setup`." if error.name == "mininet" else None
         raise UsageError(f"{path.name} needs the module {error.name}", hint) from None
     except Exception as error:
         raise UsageError(f"{path.name} cannot be loaded: {error}") from None
+
+
+@contextlib.contextmanager
+def _mininet() -> Iterator[None]:
+    """Lets a topology import the lab's Mininet, of which nothing is written into the lab's root.
+
+    Its nodes import distutils for a comparison that only a switch makes which runs. Python has none
+    any more, and that of setuptools takes longer to import than all of Mininet.
+    """
+    root = built_root()
+    for place in [ROOT, *([root / ROOT_FILES / PYTHON_PACKAGES] if root else [])]:
+        if str(place) not in sys.path:
+            # Last, so that this environment's own packages win.
+            sys.path.append(str(place))
+    version = ModuleType("distutils.version")
+    version.__dict__["StrictVersion"] = None
+    for module in (ModuleType("distutils"), version):
+        sys.modules.setdefault(module.__name__, module)
+    writes, sys.dont_write_bytecode = sys.dont_write_bytecode, True
+    try:
+        yield
+    finally:
+        sys.dont_write_bytecode = writes
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Where set-up keeps what it made: the lab kernel, its modules, and unpacked programs.
+"""Where set-up keeps what it made: the lab kernel, its modules, and the lab's root.
 
 Nothing here needs more than the standard library, so that `kernel/build` runs on a bare Debian.
 """
@@ -8,7 +8,6 @@ import hashlib
 import json
 import os
 import re
-import shutil
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,8 +19,13 @@ ROOT = Path(__file__).resolve().parents[3]
 DEFAULT_KERNEL = "6.12"
 DEBUG = "-debug"
 """What the name of a debug lab's kernel ends in, such as 6.12-debug."""
-UNPACKED = ("netperf", "nginx")
-"""Programs that set-up unpacks here, by the names of their packages."""
+SUITE = "bookworm"
+"""The release of Debian that the lab is made of, whatever the host is."""
+ROOT_PACKAGES = "setup/packages-lab.txt"
+ROOT_RECIPE = "src/sandglass/install/root.py"
+ROOT_FILES = "root"
+ROOT_LIST = "packages.json"
+"""What a root is kept as: its files, and the packages that they are of."""
 DECIDE_RUNS = (
     "src/sandglass/agent",
     "src/sandglass/experiment",
@@ -49,10 +53,12 @@ class LabKernel:
     """The directory of the same modules with a debugger's symbols."""
     tc: Path
     """The directory of tc's plugins, its own and ours."""
+    root: Path
+    """The root file system of what runs in it."""
     release: str
     """What `uname -r` says inside."""
     build: str
-    """12 hex digits over source version, configuration, patches, compiler and init."""
+    """12 hex digits over source version, configuration, patches and init."""
     module_builds: dict[str, str]
     """12 hex digits over the sources of each module, by its name."""
     info: dict[str, str | list[str]]
@@ -231,14 +237,31 @@ def built_kernel(kernel: str) -> Path | None:
 
 
 def kernel_build(kernel_directory: Path) -> str:
-    """12 hex digits over what every run shares: the kernel proper, and init."""
-    return fingerprint([ROOT / "kernel" / "init.c"], kernel_directory.name)
+    """12 hex digits over the kernel proper, and init; the compiler changes no run."""
+    source_and_key = kernel_directory.name.rpartition("-")[0]
+    return fingerprint([ROOT / "kernel" / "init.c"], source_and_key)
 
 
-def guest_key(kernel_directory: Path) -> str:
-    """What modules and init are made from, how, and the kernel that they were made for."""
+def root_key() -> str:
+    """What the root is made of, but for the packages' versions."""
+    return fingerprint([ROOT / ROOT_PACKAGES, ROOT / ROOT_RECIPE], SUITE)
+
+
+def root_name(home: Path) -> str:
+    """What a root is kept under: what it is made of, and 12 hex digits over its packages."""
+    return f"{root_key()}-{hashlib.sha256((home / ROOT_LIST).read_bytes()).hexdigest()[:12]}"
+
+
+def built_root() -> Path | None:
+    """The directory of the newest root of today's list of packages."""
+    found = (directory() / "roots").glob(f"{root_key()}-*")
+    return max(found, key=lambda path: path.stat().st_mtime_ns, default=None)
+
+
+def guest_key(kernel_directory: Path, root_directory: Path) -> str:
+    """What modules and init are made from, how, and the kernel and root that they were made for."""
     sources = [ROOT / "kernel" / "init.c", ROOT / "kernel" / "build", *module_sources()]
-    return fingerprint(sources, kernel_directory.name)
+    return fingerprint(sources, kernel_directory.name, root_directory.name)
 
 
 def lab_kernel() -> LabKernel:
@@ -250,7 +273,10 @@ def lab_kernel() -> LabKernel:
     home = built_kernel(kernel)
     if home is None:
         raise SandglassError(f"the lab kernel (Linux {kernel}) is not built yet", SETUP_HINT)
-    guest = home / guest_key(home)
+    root = built_root()
+    if root is None:
+        raise SandglassError("the lab's programs are not there yet", SETUP_HINT)
+    guest = home / guest_key(home, root)
     if not guest.is_dir():
         raise SandglassError("the lab kernel's modules and init are not built yet", SETUP_HINT)
     with contextlib.suppress(OSError):  # a cache that others keep
@@ -262,6 +288,7 @@ def lab_kernel() -> LabKernel:
         modules=sorted(guest.glob(f"lib/modules/{info['release']}/*.ko")),
         symbols=guest / "debug",
         tc=guest / "lib" / "tc",
+        root=root / ROOT_FILES,
         release=info["release"],
         build=kernel_build(home),
         module_builds=module_builds(),
@@ -270,7 +297,7 @@ def lab_kernel() -> LabKernel:
 
 
 def lab_build() -> str:
-    """What decides every run besides its experiment: kernel, recorder, agent, nets and workloads.
+    """What decides every run besides its experiment: kernel, root, recorder, and our code.
 
     12 hex digits. The modules that a run needs are its own matter; whether all others are built for
     the kernel changes nothing.
@@ -278,21 +305,8 @@ def lab_build() -> str:
     kernel = built_kernel(chosen_kernel())
     code = [path for folder in DECIDE_RUNS for path in sorted((ROOT / folder).rglob("*.py"))]
     build = kernel_build(kernel) if kernel else "not built"
+    root = built_root()
     layouts = (module.layout for module in linux())
-    return fingerprint(code, build, module_builds()["recorder"], *layouts)
-
-
-def program(name: str) -> Path:
-    """A program that experiments need: the host's own, else the one that set-up unpacked.
-
-    Raises SandglassError when neither is there.
-    """
-    if found := shutil.which(name, path=search_path()):
-        return Path(found)
-    raise SandglassError(f"the program {name} is missing", SETUP_HINT)
-
-
-def search_path() -> str:
-    """PATH inside the lab: Debian's directories first, then what set-up unpacked."""
-    unpacked = directory() / "programs" / "usr" / "bin"
-    return f"/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:{unpacked}"
+    return fingerprint(
+        code, build, root.name if root else "not built", module_builds()["recorder"], *layouts
+    )

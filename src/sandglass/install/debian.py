@@ -1,15 +1,14 @@
 """Fetch single Debian packages without root and without touching the host's apt.
 
-The lab needs a few packages that a host's own apt cannot or should not install: a kernel's source,
-a newer suite's kernel, nginx, which would start a daemon, and netperf, which would too and lies in
-bookworm's non-free.
-They are downloaded with a private apt configuration, derived from the host's own sources.
+The lab is made of packages of a suite of its own, whichever the host's is: a kernel's source, and
+the programs that run in it. They are downloaded with a private apt configuration, derived from the
+host's own sources.
 """
 
 import os
 import re
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from sandglass.errors import SandglassError
@@ -25,8 +24,8 @@ Stanza = dict[str, str]
 def fetch(package: str, *, later_suites: bool = False) -> Path:
     """The package's .deb in the cache, downloaded on first use.
 
-    With `later_suites`, a package that the host's own suite lacks is taken from the first that
-    has it of those that follow. Raises SandglassError when it is nowhere to be had or the
+    With `later_suites`, a package that the lab's suite lacks is taken from the first that has it
+    of those that follow. Raises SandglassError when it is nowhere to be had or the
     download fails.
     """
     archive = builds.directory() / "debs"
@@ -34,8 +33,7 @@ def fetch(package: str, *, later_suites: bool = False) -> Path:
         return kept
     partial = archive / "partial"
     partial.mkdir(parents=True, exist_ok=True)
-    own = codename()
-    for suite in [own, *(later_than(own) if later_suites else ())]:
+    for suite in [builds.SUITE, *(later_than(builds.SUITE) if later_suites else ())]:
         print(f"looking for {package} in Debian {suite}", flush=True)
         options = private_apt(suite)
         apt("apt-get", "update", options=options, folder=partial)
@@ -46,6 +44,29 @@ def fetch(package: str, *, later_suites: bool = False) -> Path:
         if found := newest(partial, package):
             return found.rename(archive / found.name)
     raise SandglassError(f"Debian has no package {package}", f"sources: {APT_ETC}")
+
+
+def download(packages: Iterable[str], suite: str, folder: Path) -> list[Path]:
+    """Packages of a suite with all that they depend on, as .deb files in `folder`.
+
+    As for a machine on which nothing is installed yet. Raises SandglassError when one of them is
+    not to be had.
+    """
+    (folder / "partial").mkdir(parents=True)
+    nothing = folder / "status"
+    nothing.touch()
+    options = private_apt(suite)
+    apt("apt-get", "update", options=options, folder=folder)
+    for setting in (
+        f"Dir::State::status={nothing}",
+        f"Dir::Cache::archives={folder}",
+        "APT::Install-Recommends=false",
+        "Debug::NoLocking=true",
+    ):
+        options += ["-o", setting]
+    install = ("--download-only", "--yes", "install", *packages)
+    apt("apt-get", *install, options=options, folder=folder)
+    return sorted(folder.glob("*.deb"))
 
 
 def later_than(suite: str) -> tuple[str, ...]:
@@ -104,8 +125,9 @@ def private_apt(suite: str) -> list[str]:
 
 
 def private_sources(suite: str) -> str:
-    """The host's Debian sources with non-free added, or its mirror's of another suite (deb822).
+    """Sources of a suite, with non-free, at the host's own mirrors (deb822).
 
+    With its updates, those for security included, for the host's own release and those before.
     Raises SandglassError when the host has no source of its own release.
     """
     own = codename()
@@ -115,9 +137,15 @@ def private_sources(suite: str) -> str:
             f"no source of Debian {own} in {APT_ETC}",
             "Sandglass needs a Debian host: run it in the container or the virtual machine",
         )
-    if suite != own:
-        mirror = next((s for s in stanzas if own in s["Suites"].split()), stanzas[0])
+    mirror = next((s for s in stanzas if own in s["Suites"].split()), stanzas[0])
+    if suite in later_than(own):
         stanzas = [{**mirror, "Suites": suite}]
+    else:
+        stanzas = [{**s, "Suites": re.sub(rf"\b{own}\b", suite, s["Suites"])} for s in stanzas]
+        security = f"{suite}-security"
+        if not any(security in s["Suites"].split() for s in stanzas):
+            place = re.sub(r"/debian/?$", "/debian-security", mirror["URIs"])
+            stanzas.append({**mirror, "URIs": place, "Suites": security})
     wanted = {"Types": "deb", "Components": "main non-free", "Targets": "Packages"}
     texts = ("\n".join(f"{k}: {v}" for k, v in {**s, **wanted}.items()) for s in stanzas)
     return "\n\n".join(texts) + "\n"

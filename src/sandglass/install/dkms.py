@@ -33,6 +33,7 @@ def install() -> None:
     wanted = version()
     release = platform.release()
     headers = [] if Path(f"/lib/modules/{release}/build").exists() else [f"linux-headers-{release}"]
+    setup_lab.packages("packages-host.txt")
     setup_lab.run(builds.ROOT / "setup" / "packages", "build-essential", "dkms", *headers)
     if is_installed(wanted, release):
         print(f"the modules {wanted} are installed for Linux {release}")
@@ -61,7 +62,7 @@ def remove() -> None:
         if (TREE / name).exists():
             _run("dkms", "remove", "-m", PACKAGE, "-v", name, "--all")
         for plugin_source in plugins.sources(source):
-            for library in plugins.LIBRARIES:
+            for library in plugins.libraries():
                 plugins.plugin(plugin_source, library).unlink(missing_ok=True)
         shutil.rmtree(source)
         print(f"removed the modules {name}")
@@ -93,7 +94,7 @@ def write_package(wanted: str, target: Path) -> None:
 def _install(wanted: str, release: str) -> None:
     source = SOURCES / f"{PACKAGE}-{wanted}"
     write_package(wanted, source)
-    library = next((path for path in plugins.LIBRARIES if path.is_dir()), None)
+    library = next((path for path in plugins.libraries() if path.is_dir()), None)
     if library is None:
         raise SandglassError("tc is not installed", "sudo ./sandglass setup --system")
     for plugin_source in plugins.sources(source):

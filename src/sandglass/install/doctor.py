@@ -1,6 +1,7 @@
 """What Sandglass needs of a machine, and what of it is there."""
 
 import ctypes
+import json
 import os
 import platform
 import re
@@ -37,7 +38,7 @@ class Finding:
 
 def examine() -> list[Finding]:
     """Everything Sandglass needs, in the order in which it is set up."""
-    return [*machine(), *packages(), python_packages(), *programs(), lab_kernel()]
+    return [*machine(), *packages(), python_packages(), lab_programs(), lab_kernel()]
 
 
 def report(findings: list[Finding]) -> bool:
@@ -117,16 +118,18 @@ def lab_memory() -> Finding:
 def packages() -> Iterator[Finding]:
     """Debian packages of setup's lists, with what each is for where it is missing.
 
-    Those to build with are needed only while there is no lab kernel.
+    Those to build with are needed only while there is no lab; the others on the machine's own
+    kernel.
     """
-    for listed in ("packages.txt", "packages-build.txt"):
+    remedies = {"packages-build.txt": "--system", "packages-host.txt": "--host"}
+    for listed, option in remedies.items():
         text = (builds.ROOT / "setup" / listed).read_text()
         wanted = dict(re.findall(r"^([a-z0-9][a-z0-9.+-]*)\s+(.*)$", text, re.M))
         installed = installed_packages(list(wanted))
-        needed = listed == "packages.txt" or not lab_kernel().found
+        needed = option == "--system" and not lab_kernel().found
         for name, purpose in wanted.items():
             version = installed.get(name, "")
-            remedy = "" if version else f"sudo ./sandglass setup --system ({purpose})"
+            remedy = "" if version else f"sudo ./sandglass setup {option} ({purpose})"
             yield Finding(f"package {name}", version, remedy, needed)
 
 
@@ -149,17 +152,13 @@ def python_packages() -> Finding:
     return Finding("Python packages as locked", f"yes, Python {platform.python_version()}")
 
 
-def programs() -> Iterator[Finding]:
-    """The host's netperf and nginx, or those that set-up unpacked."""
-    for name in builds.UNPACKED:
-        try:
-            path = builds.program(name)
-        except SandglassError as error:
-            yield Finding(name, "", error.hint or "")
-            continue
-        done = subprocess.run([path, "-V"], capture_output=True, text=True, check=False)
-        version = re.search(r"version:? (?:nginx/)?(\S+)", done.stdout + done.stderr)
-        yield Finding(name, version[1] if version else str(path))
+def lab_programs() -> Finding:
+    """The root file system of what runs in the lab."""
+    home = builds.built_root()
+    if home is None:
+        return Finding("lab's programs", "", builds.SETUP_HINT)
+    packages = json.loads((home / builds.ROOT_LIST).read_text())
+    return Finding("lab's programs", f"{len(packages)} packages of Debian {builds.SUITE}")
 
 
 def lab_kernel() -> Finding:

@@ -5,10 +5,12 @@ Nothing here needs more than the standard library, as in builds.py.
 
 from pathlib import Path
 
-LIBRARIES = (Path("/usr/lib/tc"), *Path("/usr/lib").glob("*-linux-gnu*/tc"))
-"""Where Debian's tc keeps its plugins and tables of distributions."""
-
 WARNINGS = ("-Wall", "-Wextra", "-Wno-unused-parameter", "-Wno-missing-field-initializers")
+
+
+def libraries(root: Path = Path("/")) -> list[Path]:
+    """Where Debian's tc in a root file system keeps its plugins and tables of distributions."""
+    return [root / "usr/lib/tc", *root.glob("usr/lib/*-linux-gnu*/tc")]
 
 
 def sources(kmods: Path) -> list[Path]:
@@ -21,7 +23,8 @@ def plugin(source: Path, directory: Path) -> Path:
     return directory / f"{source.stem}.so"
 
 
-def compilation(source: Path, directory: Path) -> tuple[str, ...]:
-    """The command that makes a plugin of a source."""
+def compilation(source: Path, directory: Path, root: Path = Path("/")) -> tuple[str, ...]:
+    """The command that makes a plugin of a source, for the tc of a root file system."""
     target = str(plugin(source, directory))
-    return ("cc", "-shared", "-fPIC", "-O2", *WARNINGS, "-o", target, str(source))
+    options = (f"--sysroot={root}", "-shared", "-fPIC", "-O2", *WARNINGS)
+    return ("cc", *options, "-o", target, str(source))

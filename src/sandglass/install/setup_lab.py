@@ -1,25 +1,22 @@
-"""Set up what experiments need beyond packages and Python: the lab kernel, netperf and nginx."""
+"""Set up what experiments need beyond Python: the lab."""
 
 import importlib.metadata
 import re
-import shutil
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 from sandglass.errors import SandglassError
-from sandglass.install import builds, debian
+from sandglass.install import builds
 
 
-def packages() -> None:
-    """Install missing Debian packages; the script has said what went wrong when it fails."""
-    run(builds.ROOT / "setup" / "packages")
+def packages(listed: str = "packages-build.txt") -> None:
+    """Install a list's missing Debian packages; the script has said it when it fails."""
+    run(builds.ROOT / "setup" / "packages", listed)
 
 
 def lab() -> None:
     """Make sure that an experiment can run; does nothing, quickly, when all is there."""
-    programs()
     try:
         builds.lab_kernel()
     except SandglassError:
@@ -27,8 +24,8 @@ def lab() -> None:
 
 
 def kernel(name: str) -> None:
-    """Build the lab kernel; a script has said what went wrong when it fails."""
-    run(builds.ROOT / "setup" / "packages", "packages-build.txt")
+    """Build a lab; a script has said what went wrong when it fails."""
+    packages()
     run(sys.executable, builds.ROOT / "kernel" / "build", "--source-version", name)
 
 
@@ -77,22 +74,3 @@ def run(*command: str | Path) -> None:
     done = subprocess.run(command, check=False)
     if done.returncode:
         raise SystemExit(done.returncode)
-
-
-def programs() -> None:
-    """Unpack netperf and nginx into the cache unless the host has them.
-
-    Not installed as packages: both start a daemon, and bookworm keeps netperf in non-free.
-    """
-    if all(shutil.which(name, path=builds.search_path()) for name in builds.UNPACKED):
-        return
-    with tempfile.TemporaryDirectory(dir=builds.directory()) as scratch:
-        unpacked = Path(scratch) / "programs"
-        for name in builds.UNPACKED:
-            debian.unpack(debian.fetch(name), unpacked)
-        # The lab searches one directory of what is unpacked.
-        (unpacked / "usr" / "bin" / "nginx").symlink_to("../sbin/nginx")
-        target = builds.directory() / "programs"
-        if target.exists():
-            shutil.rmtree(target)
-        unpacked.rename(target)

@@ -27,6 +27,7 @@ CLAIM = "\0sandglass-host"
 ALWAYS: dict[str, list[str]] = {"htb": [], "netem": []}
 UNKNOWN = "nknown"
 """Of tc's "Unknown qdisc" (no plugin) and the kernel's "Specified qdisc kind is unknown"."""
+MACHINES_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
 def needed_for(kind: str) -> str:
@@ -65,10 +66,15 @@ def missing(plan: Plan) -> list[str]:
 
 
 def environment() -> dict[str, str]:
-    """Environment variables of the agent: tc finds plugins that set-up has built for the lab."""
-    own = {"PATH": builds.search_path(), "HOME": "/root", "LANG": "C.UTF-8"}
+    """Environment variables of the agent: tc finds plugins that set-up has built for the lab.
+
+    What the machine has not, such as netperf, is the lab's.
+    """
+    own = {"PATH": MACHINES_PATH, "HOME": "/root", "LANG": "C.UTF-8"}
     with contextlib.suppress(SandglassError):
-        own["TC_LIB_DIR"] = str(builds.lab_kernel().tc)
+        lab = builds.lab_kernel()
+        own["TC_LIB_DIR"] = str(lab.tc)
+        own["PATH"] += f":{lab.root}/usr/sbin:{lab.root}/usr/bin"
     return own
 
 

@@ -10,8 +10,6 @@ import hashlib
 import io
 import json
 import os
-import re
-import subprocess
 import tarfile
 import tempfile
 import time
@@ -66,9 +64,8 @@ def key(experiment: Experiment, plan: Plan) -> str:
             "topology": plan["topology"] | {"path": _sum(topology.read_bytes())},
             "workloads": sums,
         },
-        "lab": [builds.lab_build(), builds.lab_kernel().info],
+        "lab": builds.lab_build(),
         "modules": named_modules(plan),
-        "programs": _programs(),
         "python": _sum((builds.ROOT / "requirements.lock").read_bytes()),
     }
     return _sum(json.dumps(decides, sort_keys=True).encode())
@@ -83,22 +80,6 @@ def named_modules(plan: Plan) -> dict[str, str]:
         for name, sources in builds.modules().items()
         if builds.module_pattern(sources).search(text)
     }
-
-
-def _programs() -> str:
-    """What tells the versions of the host's programs and libraries that run in the lab."""
-    python = Path("/usr/bin/python3").resolve().name
-    listed = (builds.ROOT / "setup" / "packages.txt").read_text()
-    packages = re.findall(r"^[a-z0-9][a-z0-9.+-]*", listed, re.M)
-    packages += ["libc6", f"{python}-minimal", f"lib{python}-stdlib"]
-    installed = subprocess.run(
-        ["dpkg-query", "--show", "--showformat", "${Package} ${Version}\n", *packages],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,  # it names those that are not packages here
-        check=False,
-    ).stdout
-    unpacked = (builds.program(name).read_bytes() for name in builds.UNPACKED)
-    return _sum(b"".join([installed, *unpacked]))
 
 
 def _sum(content: bytes) -> str:

@@ -1,9 +1,10 @@
 """The lab: a User-Mode-Linux process in virtual time that runs one plan.
 
-It needs no privilege. The guest sees the host's files read-only, except for the
-run's directory. Everything the process needs from the host is given up when it
-ends, however it ends: its memory is an unlinked file, and the stubs that run
-the guest's programs die with it.
+It needs no privilege. The guest sees a root of its own and, read-only, this
+checkout; of the host nothing else but the run's directory. Everything the
+process needs from the host is given up when it ends, however it ends: its
+memory is an unlinked file, and the stubs that run the guest's programs die
+with it.
 """
 
 import contextlib
@@ -118,14 +119,12 @@ class _Doors:
 
 
 def _doors(kernel: builds.LabKernel, directory: Path) -> _Doors:
-    programs = builds.directory() / "programs"
-    programs.mkdir(exist_ok=True)
     return _Doors(
         run=directory,
         kernel=kernel.linux.parent,
         guest=kernel.init.parent,
         code=builds.ROOT,
-        programs=programs,
+        programs=kernel.root,
     )
 
 

@@ -1,0 +1,158 @@
+"""The lab's own root file system: Debian packages, unpacked without root, of which nothing is run.
+
+What runs in the lab is decided by this list and this suite, and not by the machine that the lab
+runs on: the same programs on every host, whatever is installed there.
+"""
+
+import fcntl
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import TypedDict
+
+from sandglass.errors import SandglassError
+from sandglass.install import builds, debian
+
+LEFT_OUT = ("doc", "doc-base", "info", "lintian", "locale", "man")
+"""Folders of /usr/share that no program reads; licences (doc/*/copyright) stay."""
+ALTERNATIVES = {
+    "usr/bin/awk": "mawk",
+    "usr/bin/telnet": "inetutils-telnet",
+    "usr/bin/which": "which.debianutils",
+    "usr/sbin/ovs-vswitchd": "../lib/openvswitch-switch/ovs-vswitchd",
+}
+"""Names that maintainers' scripts would give to programs."""
+COPIES = {
+    "etc/passwd": "usr/share/base-passwd/passwd.master",
+    "etc/group": "usr/share/base-passwd/group.master",
+    "etc/nsswitch.conf": "usr/share/libc-bin/nsswitch.conf",
+}
+"""Files that maintainers' scripts would copy."""
+MERGED = ("bin", "lib", "lib64", "sbin")
+"""Directories that are those of /usr, as on every Debian machine."""
+MOUNT_POINTS = ("dev", "proc", "run", "sys", "tmp", "var")
+MADE_S = 1_700_000_000
+"""When every file was last changed, so that no file tells when it was unpacked."""
+LOADER = "usr/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2"
+LIBRARIES = "usr/lib/x86_64-linux-gnu"
+
+
+class Package(TypedDict):
+    """A Debian package in the root, and where its source is to be had."""
+
+    name: str
+    version: str
+    sha256: str
+    source: str
+    """The source package and its version, such as glibc 2.36-9."""
+
+
+def make() -> Path:
+    """The root of today's list in the cache, unpacked unless it is there.
+
+    Raises SandglassError and leaves no half root when Debian cannot be asked or has no such
+    package.
+    """
+    builds.directory().mkdir(parents=True, exist_ok=True)
+    with (builds.directory() / "roots.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if home := builds.built_root():
+            return home
+        with tempfile.TemporaryDirectory(dir=builds.directory()) as scratch:
+            return _make(Path(scratch))
+
+
+def _make(scratch: Path) -> Path:
+    names = wanted((builds.ROOT / builds.ROOT_PACKAGES).read_text())
+    print(f"downloading the lab's programs from Debian {builds.SUITE}", flush=True)
+    debs = debian.download(names, builds.SUITE, scratch / "debs")
+    print(f"unpacking {len(debs)} packages", flush=True)
+    product = scratch / "root"
+    root = product / builds.ROOT_FILES
+    lay_out(root)
+    for deb in debs:
+        unpack(deb, root)
+    finish(root)
+    packages = sorted(map(described, debs), key=lambda package: package["name"])
+    (product / builds.ROOT_LIST).write_text(json.dumps(packages, indent=1) + "\n")
+    target = builds.directory() / "roots" / builds.root_name(product)
+    target.parent.mkdir(exist_ok=True)
+    return product.rename(target)
+
+
+def wanted(text: str) -> list[str]:
+    """The packages that a list names."""
+    return re.findall(r"^[a-z0-9][a-z0-9.+-]*", text, re.M)
+
+
+def lay_out(root: Path) -> None:
+    """Directories that are there before any package is."""
+    for name in MERGED:
+        (root / "usr" / name).mkdir(parents=True)
+        (root / name).symlink_to(f"usr/{name}")
+    for name in MOUNT_POINTS:
+        (root / name).mkdir()
+
+
+def unpack(deb: Path, root: Path) -> None:
+    """Lay a package's files below `root`; raises SandglassError when it cannot be read."""
+    exclude = [f"--exclude=./usr/share/{name}/*" for name in LEFT_OUT if name != "doc"]
+    exclude += ["--exclude=./usr/share/doc/*/[!c]*", "--exclude=./usr/share/doc/*/c[!o]*"]
+    place = ("--directory", str(root), "--keep-directory-symlink", "--no-same-owner")
+    script = 'dpkg-deb --fsys-tarfile "$0" | tar --extract --same-permissions "$@"'
+    command = ["bash", "-o", "pipefail", "-c", script, str(deb), *place, *exclude]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise SandglassError(f"{deb.name} cannot be unpacked", done.stderr.strip())
+
+
+def finish(root: Path) -> None:
+    """What maintainers' scripts would do, as far as a lab needs it."""
+    for name, source in COPIES.items():
+        shutil.copyfile(root / source, root / name)
+    for name, target in ALTERNATIVES.items():
+        (root / name).symlink_to(target)
+    (root / "etc/hosts").write_text("127.0.0.1 localhost\n::1 localhost\n")
+    _run([str(root / "usr/sbin/ldconfig"), "-r", str(root)])
+    compile_python(root)
+    for path in (root, *root.rglob("*")):
+        os.utime(path, (MADE_S, MADE_S), follow_symlinks=False)
+
+
+def compile_python(root: Path) -> None:
+    """Compile its Python, by itself, so that no start of it in a lab has to.
+
+    A compiled file goes by what it is named after, and is never compared with it.
+    """
+    options = ["-q", "--invalidation-mode", "unchecked-hash", "-s", str(root), "-p", "/"]
+    places = [str(root / "usr/lib/python3"), *map(str, root.glob("usr/lib/python3.*"))]
+    command = [*within(root, "usr/bin/python3"), "-SI", "-m", "compileall", *options, *places]
+    _run(command, {"PYTHONHOME": str(root / "usr")})
+
+
+def within(root: Path, program: str) -> list[str]:
+    """The command that runs a program of the root on this machine, with the root's libraries."""
+    libraries = ["--library-path", str(root / LIBRARIES)]
+    return [str(root / LOADER), *libraries, str(root / program)]
+
+
+def _run(command: list[str], environment: dict[str, str] | None = None) -> None:
+    done = subprocess.run(
+        command, env=environment or {}, capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        raise SandglassError(f"{' '.join(command)} failed", (done.stdout + done.stderr).strip())
+
+
+def described(deb: Path) -> Package:
+    """What is kept of a package."""
+    shown = "${Package}\n${Version}\n${source:Package} ${source:Version}\n"
+    command = ["dpkg-deb", "--show", f"--showformat={shown}", str(deb)]
+    name, version, source = subprocess.check_output(command, text=True).splitlines()
+    content = hashlib.sha256(deb.read_bytes()).hexdigest()
+    return Package(name=name, version=version, sha256=content, source=source)
