@@ -51,8 +51,8 @@ def mount(source: str, target: str, kind: str, flags: int = 0, options: str | No
 def bring_modules() -> None:
     """Put the lab's modules where a machine has those of its kernel.
 
-    The root is the host's, read-only, and may have no such directory: another /usr/lib is made of
-    links to everything in the host's.
+    The root is read-only, and has no such directory: another /usr/lib is made of links to
+    everything in its own.
     """
     mount("/usr/lib", "/tmp/usr-lib", "none", MS_BIND)
     mount("none", "/tmp/new-lib", "tmpfs")

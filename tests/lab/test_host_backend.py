@@ -15,7 +15,15 @@ from sandglass.install import builds
 from sandglass.run import lab
 from tests.lab.experiments import Run, bulk, dumbbell, flow, written
 
-pytestmark = pytest.mark.lab
+PYTHON = f"python{sys.version_info.major}.{sys.version_info.minor}"
+"""What Sandglass's environment is for."""
+pytestmark = [
+    pytest.mark.lab,
+    pytest.mark.skipif(
+        not (builds.built_root() or Path()).joinpath(f"root/usr/bin/{PYTHON}").exists(),
+        reason=f"the machine has the lab's programs, among which there is no {PYTHON}",
+    ),
+]
 MEMORY_MB = 1024
 
 ABE = dumbbell(

@@ -18,7 +18,7 @@ from typing import TypedDict
 from sandglass.errors import SandglassError
 from sandglass.install import builds, debian
 
-LEFT_OUT = ("doc", "doc-base", "info", "lintian", "locale", "man")
+LEFT_OUT = ("doc-base", "info", "lintian", "locale", "man")
 """Folders of /usr/share that no program reads; licences (doc/*/copyright) stay."""
 ALTERNATIVES = {
     "usr/bin/awk": "mawk",
@@ -101,7 +101,7 @@ def lay_out(root: Path) -> None:
 
 def unpack(deb: Path, root: Path) -> None:
     """Lay a package's files below `root`; raises SandglassError when it cannot be read."""
-    exclude = [f"--exclude=./usr/share/{name}/*" for name in LEFT_OUT if name != "doc"]
+    exclude = [f"--exclude=./usr/share/{name}/*" for name in LEFT_OUT]
     exclude += ["--exclude=./usr/share/doc/*/[!c]*", "--exclude=./usr/share/doc/*/c[!o]*"]
     place = ("--directory", str(root), "--keep-directory-symlink", "--no-same-owner")
     script = 'dpkg-deb --fsys-tarfile "$0" | tar --extract --same-permissions "$@"'
