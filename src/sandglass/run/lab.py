@@ -322,11 +322,14 @@ def run_program(
         process = _start(
             directory, arguments, processor, subprocess.PIPE, memory_mb=memory_mb, seed=seed
         )
+        # Python would close it, and the end of its input hangs a terminal up.
+        typed, process.stdin = process.stdin, None
         try:
             said, _ = process.communicate(timeout=WATCHDOG_S)
         except subprocess.TimeoutExpired:
             raise SandglassError(f"{path} has not ended within {WATCHDOG_S} s") from None
         finally:
+            process.stdin = typed
             _end(process)
     console.write_bytes(said)
     reports.fail_on_report(console, builds.lab_kernel().symbols)
