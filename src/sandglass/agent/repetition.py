@@ -32,13 +32,13 @@ LONGEST_WAIT_S = 2000
 LAST_WORDS = 5  # lines of tc's; before them may stand a warning for each repetition
 
 
-class TimeIsUpError(Exception):
+class TimeIsUpError(RunError):
     """The flows have had more time than any could need."""
 
 
 def time_is_up(number: int, frame: object) -> None:
     """Handles the alarm: what the main thread waits for will not happen."""
-    raise TimeIsUpError
+    raise TimeIsUpError(f"the experiment goes on {LONGEST_WAIT_S} s after its end")
 
 
 class FlowThread(threading.Thread):
