@@ -1,5 +1,6 @@
 """The command line. Each command imports what it needs, so that none waits for the others'."""
 
+import os
 import signal
 from enum import StrEnum
 from pathlib import Path
@@ -19,6 +20,14 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
+lab = typer.Typer(
+    help="What runs are done in: kernel, modules and programs, in one.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+app.add_typer(lab, name="lab")
+
+LabId = Annotated[str, typer.Argument(metavar="LAB", help="Or how its name begins.")]
 ExperimentFile = Annotated[Path, typer.Argument(metavar="EXPERIMENT.yaml", show_default=False)]
 Seed = Annotated[int | None, typer.Option(min=0, help="Instead of the experiment's own.")]
 Settings = Annotated[
@@ -65,7 +74,7 @@ def setup(
 
     Example: ./sandglass setup
     """
-    from sandglass.install import builds, dkms, setup_lab
+    from sandglass.install import dkms, setup_lab
 
     if remove and not host:
         raise UsageError("--remove is for the modules of --host")
@@ -76,9 +85,86 @@ def setup(
         setup_lab.packages()
     if system or python:  # the script `sandglass` has made the environment
         return
-    setup_lab.kernel(kernel or builds.chosen_kernel())
+    if kernel:
+        setup_lab.kernel(kernel)
+    else:
+        setup_lab.lab()
     if cluster:
         setup_lab.executors()
+
+
+@lab.command(name="build")
+def lab_build(
+    kernel: Annotated[
+        str | None, typer.Option(metavar="KERNEL", help="Of 7.2 instead of 6.12.")
+    ] = None,
+    debug: Annotated[bool, typer.Option("--debug", help="With a kernel that looks for faults.")] = (
+        False
+    ),
+) -> None:
+    """Build the lab of this checkout, if it is not there.
+
+    Example: ./sandglass lab build --kernel 7.2
+    """
+    from sandglass.install import builds, setup_lab
+
+    setup_lab.kernel((kernel or builds.DEFAULT_KERNEL) + (builds.DEBUG if debug else ""))
+
+
+@lab.command(name="list")
+def lab_list() -> None:
+    """Tell what labs there are.
+
+    Example: ./sandglass lab list
+    """
+    from sandglass.install import builds, labs
+
+    labs.report(builds.labs())
+
+
+@lab.command(name="export")
+def lab_export(
+    file: Annotated[Path, typer.Argument(metavar="FILE", show_default=False)],
+    which: Annotated[
+        str | None, typer.Option("--lab", metavar="LAB", help="Instead of the one in use.")
+    ] = None,
+) -> None:
+    """Write a lab to a file.
+
+    Example: ./sandglass lab export sandglass.lab
+    """
+    from sandglass.install import builds, labs
+
+    found = builds.lab_called(which) if which else builds.lab()
+    labs.export(found, file)
+    print(f"{file}: lab {found.id}, {file.stat().st_size / 1e6:.0f} MB")
+
+
+@lab.command(name="import")
+def lab_import(
+    file: Annotated[Path, typer.Argument(metavar="FILE", show_default=False)],
+) -> None:
+    """Put the lab of a file into the cache.
+
+    Example: ./sandglass lab import sandglass.lab
+    """
+    from sandglass.install import labs
+
+    found = labs.take(file)
+    print(f"lab {found.id} is there: Linux {found.name}")
+
+
+@lab.command(name="remove")
+def lab_remove(which: LabId) -> None:
+    """Take a lab out of the cache.
+
+    Example: ./sandglass lab remove 0123456789ab
+    """
+    from sandglass.install import builds, labs
+
+    found = builds.lab_called(which)
+    labs.remove(found)
+    print(f"lab {found.id} is removed")
 
 
 @app.command()
@@ -110,6 +196,9 @@ def run(
     cached: Annotated[
         bool, typer.Option("--cached", help="Take the run from the cache, or keep it there.")
     ] = False,
+    which: Annotated[
+        str | None, typer.Option("--lab", metavar="LAB", help="Instead of this checkout's.")
+    ] = None,
 ) -> None:
     """Run an experiment.
 
@@ -122,6 +211,8 @@ def run(
     changes = list(settings or [])
     if record is not None:
         changes.append(f"record=[{'' if record == 'none' else record}]")
+    if which:
+        os.environ["SANDGLASS_LAB"] = which
     wanted = reading.load(experiment, changes, seed)
     if backend is Backend.LAB:
         setup_lab.lab()

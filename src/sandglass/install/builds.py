@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from sandglass.errors import SandglassError
+from sandglass.errors import SandglassError, UsageError
 from sandglass.install.modules import FILE, Module, linux, read
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -34,6 +34,10 @@ DECIDE_RUNS = (
     "workloads",
 )
 """The folders whose code decides what a run leaves, besides the kernel and its modules."""
+LAB_FILE = "lab.json"
+"""In the directory of a lab's init and modules: what belongs to it."""
+IMPORTED = "imported"
+"""A file beside the init of a lab that came from a file, which no build forgets."""
 SETUP_HINT = "run `./sandglass setup`"
 DEBUG_ROOT = "/sandglass"
 """Where a debugger is told that sources lie, on whatever machine they are compiled."""
@@ -57,6 +61,10 @@ class LabKernel:
     """The root file system of what runs in it."""
     release: str
     """What `uname -r` says inside."""
+    name: str
+    """6.12, 7.2 or 6.12-debug."""
+    lab: str
+    """12 hex digits over all that the lab is made of, but for the compiler."""
     build: str
     """12 hex digits over source version, configuration, patches and init."""
     module_builds: dict[str, str]
@@ -264,11 +272,79 @@ def guest_key(kernel_directory: Path, root_directory: Path) -> str:
     return fingerprint(sources, kernel_directory.name, root_directory.name)
 
 
-def lab_kernel() -> LabKernel:
-    """The lab kernel built from today's sources.
+@dataclass(frozen=True)
+class Lab:
+    """A lab that is whole in the cache, as lab.json beside its init says."""
+
+    id: str
+    """12 hex digits over all that it is made of, but for the compiler."""
+    name: str
+    """Of its kernel: 6.12, 7.2 or 6.12-debug."""
+    kernel: str
+    """What its kernel is kept under, such as 6.12.117-1_deb12u1-9aefd536d1c9-d685."""
+    guest: str
+    """What its init and modules are kept under, in the kernel's directory."""
+    root: str
+    """What its programs are kept under."""
+    build: str
+    """12 hex digits over its kernel and init."""
+    module_builds: dict[str, str]
+    """12 hex digits over the sources of each module, by its name."""
+
+    @property
+    def places(self) -> tuple[Path, Path, Path]:
+        """The directories of kernel, guest and root in the cache."""
+        kernel = directory() / "kernels" / self.kernel
+        return kernel, kernel / self.guest, directory() / "roots" / self.root
+
+
+def todays_lab(name: str, kernel_directory: Path, root_directory: Path) -> Lab:
+    """What the lab of today's sources is called, built or not, for a kernel and a root."""
+    build, modules = kernel_build(kernel_directory), module_builds()
+    parts = [build, root_directory.name, *(f"{key} {modules[key]}" for key in sorted(modules))]
+    return Lab(
+        id=fingerprint([], *parts),
+        name=name,
+        kernel=kernel_directory.name,
+        guest=guest_key(kernel_directory, root_directory),
+        root=root_directory.name,
+        build=build,
+        module_builds=modules,
+    )
+
+
+def labs() -> list[Lab]:
+    """The labs that are whole in the cache, the one last used first."""
+    files = list((directory() / "kernels").glob(f"*/*/{LAB_FILE}"))
+    files.sort(key=lambda path: path.parent.stat().st_mtime_ns, reverse=True)
+    found = [Lab(**json.loads(path.read_text())) for path in files]
+    return [lab for lab in found if all(place.is_dir() for place in lab.places)]
+
+
+def is_imported(guest: Path) -> bool:
+    """Whether a directory of init and modules came from a file."""
+    return (guest / IMPORTED).exists()
+
+
+def lab_called(text: str) -> Lab:
+    """The lab whose identity begins with a text.
+
+    Raises UsageError when there is none in the cache, or another one's does, too.
+    """
+    found = {lab.id: lab for lab in reversed(labs()) if text and lab.id.startswith(text)}
+    if len(found) != 1:
+        several = f"{len(found)} labs are" if found else "no lab is"
+        raise UsageError(f"{several} called {text}", "`./sandglass lab list` shows them.")
+    return next(iter(found.values()))
+
+
+def lab() -> Lab:
+    """The lab that runs are done in: $SANDGLASS_LAB, else the one of today's sources.
 
     Raises SandglassError when set-up has not built it, or the sources changed since.
     """
+    if chosen := os.environ.get("SANDGLASS_LAB"):
+        return lab_called(chosen)
     kernel = chosen_kernel()
     home = built_kernel(kernel)
     if home is None:
@@ -276,9 +352,16 @@ def lab_kernel() -> LabKernel:
     root = built_root()
     if root is None:
         raise SandglassError("the lab's programs are not there yet", SETUP_HINT)
-    guest = home / guest_key(home, root)
-    if not guest.is_dir():
+    found = todays_lab(kernel, home, root)
+    if not found.places[1].is_dir():
         raise SandglassError("the lab kernel's modules and init are not built yet", SETUP_HINT)
+    return found
+
+
+def lab_kernel() -> LabKernel:
+    """What a lab is started with; raises what lab() does."""
+    found = lab()
+    home, guest, root = found.places
     with contextlib.suppress(OSError):  # a cache that others keep
         os.utime(guest)  # it is in use: kernel/build removes what is not
     info = json.loads((home / "build.json").read_text())
@@ -290,8 +373,10 @@ def lab_kernel() -> LabKernel:
         tc=guest / "lib" / "tc",
         root=root / ROOT_FILES,
         release=info["release"],
-        build=kernel_build(home),
-        module_builds=module_builds(),
+        name=found.name,
+        lab=found.id,
+        build=found.build,
+        module_builds=found.module_builds,
         info=info,
     )
 
@@ -300,13 +385,9 @@ def lab_build() -> str:
     """What decides every run besides its experiment: kernel, root, recorder, and our code.
 
     12 hex digits. The modules that a run needs are its own matter; whether all others are built for
-    the kernel changes nothing.
+    the kernel changes nothing. Raises what lab() does.
     """
-    kernel = built_kernel(chosen_kernel())
     code = [path for folder in DECIDE_RUNS for path in sorted((ROOT / folder).rglob("*.py"))]
-    build = kernel_build(kernel) if kernel else "not built"
-    root = built_root()
+    found = lab()
     layouts = (module.layout for module in linux())
-    return fingerprint(
-        code, build, root.name if root else "not built", module_builds()["recorder"], *layouts
-    )
+    return fingerprint(code, found.build, found.root, found.module_builds["recorder"], *layouts)

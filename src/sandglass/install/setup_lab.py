@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from sandglass.errors import SandglassError
+from sandglass.errors import SandglassError, UsageError
 from sandglass.install import builds
 
 
@@ -18,7 +18,9 @@ def packages(listed: str = "packages-build.txt") -> None:
 def lab() -> None:
     """Make sure that an experiment can run; does nothing, quickly, when all is there."""
     try:
-        builds.lab_kernel()
+        builds.lab()
+    except UsageError:  # another one is asked for, which is not there
+        raise
     except SandglassError:
         kernel(builds.chosen_kernel())
 

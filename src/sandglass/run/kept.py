@@ -74,11 +74,11 @@ def key(experiment: Experiment, plan: Plan) -> str:
 def named_modules(plan: Plan) -> dict[str, str]:
     """The out-of-tree modules that a plan names, each with its build."""
     text = json.dumps(plan)
-    built = builds.module_builds()
+    built = builds.lab().module_builds
     return {
         name: built[name]
         for name, sources in builds.modules().items()
-        if builds.module_pattern(sources).search(text)
+        if name in built and builds.module_pattern(sources).search(text)
     }
 
 

@@ -194,12 +194,12 @@ def _start(
 
 def _seccomp() -> list[str]:
     """Let programs stop at a seccomp filter, where the kernel can, which is faster than ptrace."""
-    series = [int(number) for number in builds.series(builds.chosen_kernel()).split(".")]
+    series = [int(number) for number in builds.series(builds.lab().name).split(".")]
     return ["seccomp=auto"] if series >= [6, 16] else []
 
 
 def _debug() -> bool:
-    return builds.is_debug(builds.chosen_kernel())
+    return builds.is_debug(builds.lab().name)
 
 
 def _python(path: str, *arguments: str) -> list[str]:

@@ -317,6 +317,7 @@ def _evaluate(experiment: Experiment, plan: Plan, directory: Path, backend: str)
     }
     if backend == "lab":
         kernel = builds.lab_kernel()
+        content["lab"] = kernel.lab
         content["lab_build"] = builds.lab_build()
         content["kernel"]["build"] = kernel.build
         content["kernel"]["modules"] = {
