@@ -9,15 +9,16 @@ from tests.cli.conftest import Cli
 
 COMMANDS = [
     *("setup", "doctor", "run", "list", "debug", "verify", "reproduce", "shell", "show", "compare"),
-    *("cache", "bench", "test"),
+    *("cache", "bench", "test", "lab"),
 ]
+OF_LABS = [f"lab {name}" for name in ("build", "list", "export", "import", "remove")]
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", [*COMMANDS[:-1], *OF_LABS])
 def test_help_has_an_example_and_sets_nothing_up(
     sandglass: Cli, empty_cache: Path, command: str
 ) -> None:
-    done = sandglass(command, "--help")
+    done = sandglass(*command.split(), "--help")
     assert (done.returncode, done.stderr) == (0, "")
     assert f"Usage: sandglass {command}" in done.stdout
     assert f"Example: ./sandglass {command}" in done.stdout

@@ -185,10 +185,14 @@ def test_without_modules_there_is_a_guest_too(
     home = tmp_path / "kernels" / "home"
     home.mkdir(parents=True)
     shutil.copy2(kernel / "build.json", home)
-    monkeypatch.setattr(builds, "module_sources", list)
     root = builds.built_root()
     assert root
-    build.build_guest(home, root, tmp_path / "scratch", build.Log(tmp_path / "log"))
+    (tmp_path / "roots").mkdir()
+    (tmp_path / "roots" / root.name).symlink_to(root)
+    monkeypatch.setenv("SANDGLASS_CACHE", str(tmp_path))
+    monkeypatch.setattr(builds, "module_sources", list)
+    lab = builds.todays_lab("6.12", home, root)
+    build.build_guest(lab, tmp_path / "scratch", build.Log(tmp_path / "log"))
     (init,) = home.glob("*/init")
     assert (init.parent / "lib" / "tc").is_dir()
 

@@ -65,11 +65,10 @@ def put_kernel(version: str, series: str = "6.12") -> Path:
 @pytest.mark.parametrize("changed", [builds.ROOT_PACKAGES, builds.ROOT_RECIPE])
 def test_a_change_of_the_roots_packages_asks_for_a_new_one(sources: Path, changed: str) -> None:
     put_kernel("6.12.117-1")
-    before = builds.lab_build()
+    builds.lab_kernel()
     (sources / changed).write_text("changed\n")
     with pytest.raises(SandglassError, match="programs are not there"):
         builds.lab_kernel()
-    assert builds.lab_build() != before
 
 
 def test_the_compiler_changes_no_lab(sources: Path) -> None:

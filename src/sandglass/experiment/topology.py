@@ -17,7 +17,7 @@ from sandglass.agent import pyfile
 from sandglass.errors import UsageError, nearest
 from sandglass.experiment import units
 from sandglass.experiment.problems import EMPTY
-from sandglass.install.builds import ROOT, ROOT_FILES, built_root
+from sandglass.install.builds import ROOT, ROOT_FILES, chosen_root
 
 TOPOLOGIES = ROOT / "topologies"
 PYTHON_PACKAGES = "usr/lib/python3/dist-packages"
@@ -92,7 +92,7 @@ def _mininet() -> Iterator[None]:
     Its nodes import distutils for a comparison that only a switch makes which runs. Python has none
     any more, and that of setuptools takes longer to import than all of Mininet.
     """
-    root = built_root()
+    root = chosen_root()
     for place in [ROOT, *([root / ROOT_FILES / PYTHON_PACKAGES] if root else [])]:
         if str(place) not in sys.path:
             # Last, so that this environment's own packages win.

@@ -338,6 +338,11 @@ def lab_called(text: str) -> Lab:
     return next(iter(found.values()))
 
 
+def chosen_root() -> Path | None:
+    """The directory of the root in use, which may be there before the rest of a lab is."""
+    return lab().places[2] if os.environ.get("SANDGLASS_LAB") else built_root()
+
+
 def lab() -> Lab:
     """The lab that runs are done in: $SANDGLASS_LAB, else the one of today's sources.
 

@@ -31,6 +31,7 @@ HEAD_BYTES = len(FORMAT) + 66
 PRESET: Final = 3
 """Of xz: a greater one takes longer, and saves a few per cent."""
 CHUNK = 1 << 20
+SCRATCH = "lab-"
 TERMINAL = Console(stderr=True)
 
 
@@ -116,7 +117,7 @@ def take(source: Path) -> builds.Lab:
                 f"{source} is damaged: its content is not that of its checksum", "Copy it again."
             )
         file.seek(HEAD_BYTES)
-        with tempfile.TemporaryDirectory(dir=builds.directory(), prefix="lab-") as scratch:
+        with tempfile.TemporaryDirectory(dir=builds.directory(), prefix=SCRATCH) as scratch:
             _unpack(file, Path(scratch))
             [about] = Path(scratch).glob(f"kernels/*/*/{builds.LAB_FILE}")
             lab = builds.Lab(**json.loads(about.read_text()))
@@ -131,6 +132,8 @@ def _alone() -> Iterator[None]:
     builds.directory().mkdir(parents=True, exist_ok=True)
     with (builds.directory() / "build.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
+        for left in builds.directory().glob(f"{SCRATCH}*"):  # by an import that was killed
+            shutil.rmtree(left)
         yield
 
 

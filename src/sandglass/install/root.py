@@ -38,6 +38,7 @@ MERGED = ("bin", "lib", "lib64", "sbin")
 MOUNT_POINTS = ("dev", "proc", "run", "sys", "tmp", "var")
 MADE_S = 1_700_000_000
 """When every file was last changed, so that no file tells when it was unpacked."""
+SCRATCH = "root-"
 LOADER = "usr/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2"
 LIBRARIES = "usr/lib/x86_64-linux-gnu"
 
@@ -63,7 +64,9 @@ def make() -> Path:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if home := builds.built_root():
             return home
-        with tempfile.TemporaryDirectory(dir=builds.directory()) as scratch:
+        for left in builds.directory().glob(f"{SCRATCH}*"):  # when it was killed
+            shutil.rmtree(left)
+        with tempfile.TemporaryDirectory(dir=builds.directory(), prefix=SCRATCH) as scratch:
             return _make(Path(scratch))
 
 

@@ -1,0 +1,194 @@
+"""Labs as files: what comes back is what was written, or nothing is there."""
+
+import json
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from sandglass.errors import SandglassError, UsageError
+from sandglass.install import builds, labs
+
+ABOUT = builds.Lab(
+    id="0123456789ab",
+    name="6.12",
+    kernel="6.12.1-key-cafe",
+    guest="beefbeefbeef",
+    root="key-packages",
+    build="ba9876543210",
+    module_builds={"recorder": "111111111111"},
+)
+WORK = {
+    "export": "labs.export(builds.labs()[0], Path(sys.argv[1]))",
+    "take": "labs.take(Path(sys.argv[1]))",
+}
+IMPORTS = "import sys; from pathlib import Path; from sandglass.install import builds, labs; "
+KILLS = 50
+
+
+def put_lab(cache: Path, lab: builds.Lab = ABOUT) -> None:
+    """A lab in a cache, of a few files."""
+    kernel, root = cache / "kernels" / lab.kernel, cache / "roots" / lab.root
+    guest = kernel / lab.guest
+    for folder in (guest / "lib", root / "root" / "usr" / "bin", kernel / "tree"):
+        folder.mkdir(parents=True)
+    (kernel / "linux").write_bytes(random.Random(1).randbytes(100_000))
+    (kernel / "linux").chmod(0o755)
+    (kernel / "tree" / "Makefile").write_text("what only builds need\n")
+    (kernel / "build.json").write_text(json.dumps({"source": "linux-source-6.12 6.12.1"}))
+    (guest / "init").write_text("init\n")
+    (guest / "lib" / "linked").hardlink_to(guest / "init")
+    (guest / builds.LAB_FILE).write_text(json.dumps(vars(lab)))
+    (root / "root" / "usr" / "bin" / "tool").write_text("tool\n")
+    (root / "root" / "bin").symlink_to("usr/bin")
+    (root / builds.ROOT_LIST).write_text("[]")
+
+
+def lying(cache: Path) -> dict[str, bytes | str]:
+    """The files below a cache's kernels and roots, and where its links point."""
+    return {
+        str(path.relative_to(cache)): str(path.readlink())
+        if path.is_symlink()
+        else path.read_bytes()
+        for folder in ("kernels", "roots")
+        for path in (cache / folder).rglob("*")
+        if path.is_symlink() or path.is_file()
+    }
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Another machine's, which is empty."""
+    monkeypatch.setenv("SANDGLASS_CACHE", str(tmp_path / "other"))
+    (tmp_path / "other").mkdir()
+    return tmp_path / "other"
+
+
+@pytest.fixture
+def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A lab's file."""
+    monkeypatch.setenv("SANDGLASS_CACHE", str(tmp_path / "own"))
+    put_lab(tmp_path / "own")
+    labs.export(ABOUT, tmp_path / "file.lab")
+    return tmp_path / "file.lab"
+
+
+def test_what_was_written_comes_back(file: Path, cache: Path, tmp_path: Path) -> None:
+    """But for what only builds of the kernel's modules need."""
+    assert labs.take(file) == ABOUT
+    found = lying(cache)
+    assert found.pop(f"kernels/{ABOUT.kernel}/{ABOUT.guest}/{builds.IMPORTED}") == b""
+    own = lying(tmp_path / "own")
+    del own[f"kernels/{ABOUT.kernel}/tree/Makefile"]
+    assert found == own
+    assert (cache / "kernels" / ABOUT.kernel / "linux").stat().st_mode & 0o777 == 0o755
+    assert builds.labs() == [ABOUT]
+    assert builds.lab_called("0123") == ABOUT
+
+
+def test_the_same_lab_gives_the_same_file(file: Path, tmp_path: Path) -> None:
+    labs.export(ABOUT, tmp_path / "again.lab")
+    assert (tmp_path / "again.lab").read_bytes() == file.read_bytes()
+
+
+def test_a_lab_that_is_there_stays(file: Path, cache: Path) -> None:
+    labs.take(file)
+    before = lying(cache)
+    (cache / "lab-of-one-that-was-killed").mkdir()
+    labs.take(file)
+    assert lying(cache) == before
+    assert {path.name for path in cache.iterdir()} == {"build.lock", "kernels", "roots"}
+
+
+def test_no_file_is_written_over(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = file.read_bytes()
+    with pytest.raises(UsageError, match="there already"):
+        labs.export(ABOUT, file)
+    assert file.read_bytes() == before
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=200)
+@given(data=st.data())
+def test_an_altered_byte_anywhere_is_refused(file: Path, cache: Path, data: st.DataObject) -> None:
+    content = bytearray(file.read_bytes())
+    place = data.draw(st.integers(0, len(content) - 1))
+    content[place] ^= data.draw(st.integers(1, 255))
+    altered = file.with_name("altered.lab")
+    altered.write_bytes(content)
+    with pytest.raises(SandglassError, match=r"no file of a lab|is damaged"):
+        labs.take(altered)
+    assert lying(cache) == {}
+
+
+@pytest.mark.parametrize("kept", [0, 10, 80, 5000])
+def test_a_file_cut_short_is_refused(file: Path, cache: Path, kept: int) -> None:
+    file.write_bytes(file.read_bytes()[:kept])
+    with pytest.raises(SandglassError, match=r"no file of a lab|is damaged"):
+        labs.take(file)
+    assert lying(cache) == {}
+
+
+def test_a_file_that_is_not_there_is_named(cache: Path) -> None:
+    with pytest.raises(UsageError, match=r"absent\.lab: No such file"):
+        labs.take(cache / "absent.lab")
+
+
+@pytest.mark.parametrize("work", ["export", "take"])
+def test_killed_at_any_moment_it_leaves_no_half_lab(
+    file: Path, cache: Path, work: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a lab that is large enough for that to take a while."""
+    source = cache.parent / "own"
+    large = source / "roots" / ABOUT.root / "root" / "large"
+    large.write_bytes(random.Random(2).randbytes(4_000_000))
+    monkeypatch.setenv("SANDGLASS_CACHE", str(source))
+    whole = {"SANDGLASS_CACHE": str(source), "PYTHONPATH": str(builds.ROOT / "src")}
+    large_file, made = cache.parent / "large.lab", cache.parent / "made.lab"
+    labs.export(ABOUT, large_file)
+    monkeypatch.setenv("SANDGLASS_CACHE", str(cache))
+    environment = whole if work == "export" else whole | {"SANDGLASS_CACHE": str(cache)}
+    argument = made if work == "export" else large_file
+    command = [sys.executable, "-c", IMPORTS + WORK[work], str(argument)]
+    started = time.monotonic()
+    subprocess.run(command, env=environment, check=True)
+    lasts_s = time.monotonic() - started
+    for moment in range(KILLS):
+        for folder in cache.iterdir():
+            shutil.rmtree(folder) if folder.is_dir() else folder.unlink()
+        made.unlink(missing_ok=True)
+        with subprocess.Popen(command, env=environment) as process:
+            time.sleep(lasts_s * (moment + 0.5) / KILLS)
+            process.send_signal(signal.SIGKILL)
+        if work == "export" and made.exists():
+            assert made.read_bytes() == large_file.read_bytes()
+        if work == "take":
+            for _ in builds.labs():
+                kernel, guest, root = ABOUT.places
+                assert (guest / "init").read_text() == "init\n"
+                assert (kernel / "linux").stat().st_size == 100_000
+                assert (root / "root" / "large").stat().st_size == 4_000_000
+
+
+def test_a_removed_lab_leaves_what_others_have(tmp_path: Path, cache: Path) -> None:
+    other = builds.Lab(**(vars(ABOUT) | {"id": "ffffffffffff", "guest": "deaddeaddead"}))
+    put_lab(cache)
+    guest = cache / "kernels" / other.kernel / other.guest
+    guest.mkdir()
+    (guest / builds.LAB_FILE).write_text(json.dumps(vars(other)))
+    labs.remove(ABOUT)
+    assert builds.labs() == [other]
+    labs.remove(other)
+    assert lying(cache) == {}
+
+
+def test_an_unknown_lab_is_named(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SANDGLASS_LAB", "abc")
+    with pytest.raises(UsageError, match="no lab is called abc"):
+        builds.lab()
