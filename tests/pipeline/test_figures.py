@@ -7,7 +7,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from plotnine import aes, geom_line, ggplot, labs
+from plotnine import aes, geom_line, geom_point, ggplot, labs
 
 from sandglass.install import builds
 from sandglass.papers import steps
@@ -50,6 +50,32 @@ def test_another_process_and_place_equal_bytes(tmp_path: Path) -> None:
     }
     subprocess.run([sys.executable, "-c", program], cwd=other, env=environment, check=True)
     assert read(tmp_path) == read(other)
+
+
+def test_a_layer_may_have_a_table_of_its_own(tmp_path: Path) -> None:
+    style.save(plot(), tmp_path / "figure")
+    without = read(tmp_path)
+    more = pl.DataFrame({"rtt_ms": [60], "rate": [1.8], "ecn": ["a"]})
+    style.save(plot() + geom_point(data=more), tmp_path / "figure")
+    assert read(tmp_path) != without
+
+
+def test_pandas_has_the_table_that_polars_had() -> None:
+    kinds = ["small", "large", "huge"]
+    table = pl.DataFrame(
+        {
+            "count": [1, 2, 3],
+            "rate": [0.5, None, 2.5],
+            "name": ["a", None, "c"],
+            "kind": pl.Series(["huge", "small", None], dtype=pl.Enum(kinds)),
+        }
+    )
+    found = style.pandas_of(table)
+    assert list(found["count"]) == [1, 2, 3]
+    assert list(found["rate"].isna()) == [False, True, False]
+    assert list(found["name"].dropna()) == ["a", "c"]
+    assert list(found["kind"].cat.categories) == kinds
+    assert list(found.sort_values("kind")["kind"].dropna()) == ["small", "huge"]
 
 
 def test_an_error_leaves_no_half_figure(tmp_path: Path) -> None:

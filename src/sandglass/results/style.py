@@ -1,10 +1,13 @@
 """The house style of all figures, saved so that the same input gives the same bytes."""
 
+import copy
 import io
 from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
+import pandas as pd
+import polars as pl
 from plotnine import (
     element_blank,
     element_line,
@@ -56,9 +59,32 @@ def save(plot: ggplot, stem: Path) -> None:
 
     Both are drawn before either is written: an error leaves no half figure.
     """
+    plot = _with_pandas(plot)
     drawn = {suffix: _draw(plot, suffix) for suffix in ("svg", "png")}
     for suffix, content in drawn.items():
         stem.with_name(f"{stem.name}.{suffix}").write_bytes(content)
+
+
+def _with_pandas(plot: ggplot) -> ggplot:
+    """The plot with Polars' tables in it made pandas', as plotnine itself would by PyArrow."""
+    plot = copy.deepcopy(plot)
+    if isinstance(plot.data, pl.DataFrame):
+        plot.data = pandas_of(plot.data)
+    for layer in plot.layers:
+        if isinstance(layer._data, pl.DataFrame):
+            layer._data = pandas_of(layer._data)
+    return plot
+
+
+def pandas_of(table: pl.DataFrame) -> pd.DataFrame:
+    """A table of numbers, strings and enumerations as pandas has it; the latter are in order."""
+    columns: dict[str, Any] = {}
+    for column in table:
+        columns[column.name] = column.to_numpy()
+        if isinstance(column.dtype, pl.Enum):
+            kinds = list(column.dtype.categories)
+            columns[column.name] = pd.Categorical(columns[column.name], kinds, ordered=True)
+    return pd.DataFrame(columns)
 
 
 def _draw(plot: ggplot, suffix: str) -> bytes:
