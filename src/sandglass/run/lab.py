@@ -26,7 +26,7 @@ from sandglass.agent.clock import ZERO_NS
 from sandglass.agent.plan import Plan
 from sandglass.errors import SandglassError
 from sandglass.install import builds, memory
-from sandglass.run import crash, debugger, messages, reports
+from sandglass.run import bytecode, crash, debugger, messages, reports
 
 # Time and date when a lab boots: any, but always the same.
 BOOT_TIME_NS = 1_700_000_000 * 10**9
@@ -140,6 +140,7 @@ def _start(
 ) -> "subprocess.Popen[bytes]":
     """Start a lab, or gdb on one, if there are arguments of `gdb`."""
     kernel = builds.lab_kernel()
+    bytecode.compile_guests(kernel.root)
     doors = _doors(kernel, directory)
     command = [
         "linux",
@@ -226,8 +227,11 @@ def run(
     directory: Path,
     progress: Progress | None = None,
     gdb: list[str] | None = None,
+    beside: Callable[[], None] = lambda: None,
 ) -> None:
     """Boot a lab that carries out the plan in `directory`, which holds plan.json.
+
+    `beside` is called once it is at work, and need not wait for it.
 
     The console goes to console.log there. With arguments of `gdb` that has the terminal, and the
     lab starts when it is told to.
@@ -258,6 +262,7 @@ def run(
         assert process.stdout
         reader = threading.Thread(target=_read, args=(process.stdout, said), daemon=True)
         reader.start()
+        threading.Thread(target=beside, daemon=True).start()
         failure: dict[str, str | None] | None = None
         done = False
         status: int | None
