@@ -149,14 +149,14 @@ def test_plain_mininet_builds_the_one_with_switches() -> None:
     root = builds.lab_kernel().root
     program = """
 import sys
-sys.path.append("/usr/lib/python3/dist-packages")
+sys.path.append(sys.argv[1])
 custom = {}
 exec(open("topologies/dumbbell_ovs.py").read(), custom)
 topo = custom["topos"]["dumbbell_ovs"](3)
 print(*sorted(topo.switches()), len(topo.hosts()), len(topo.links()))
 """
     done = subprocess.run(
-        [*within(root, "usr/bin/python3"), "-c", program],
+        [*within(root, "usr/bin/python3"), "-c", program, root / topology.PYTHON_PACKAGES],
         cwd=builds.ROOT,
         env={"PYTHONHOME": str(root / "usr")},
         capture_output=True,

@@ -6,15 +6,16 @@ import sys
 
 import pytest
 
+from sandglass.experiment import topology
 from sandglass.install import builds
 from sandglass.install.root import within
 
 # As the lab starts the agent, with its own Python.
 IMPORT = """
 import importlib, json, pathlib, sys
-root, part = pathlib.Path(sys.argv[1]), sys.argv[2]
+root, part, packages = pathlib.Path(sys.argv[1]), *sys.argv[2:]
 sys.path[0:1] = [str(root / "src"), str(root)]
-sys.path.append("/usr/lib/python3/dist-packages")
+sys.path.append(packages)
 own = set(sys.modules)
 import mininet.net, mininet.topo
 theirs = {name.partition(".")[0] for name in set(sys.modules) - own}
@@ -31,7 +32,9 @@ OURS = ("__main__", "sandglass.agent", "topologies", "workloads")
 def test_it_imports_nothing_that_the_guest_has_not(part: str) -> None:
     """At once, that is: a workload's functions for the host import what they need of its."""
     root = builds.lab_kernel().root
-    words = [*within(root, "usr/bin/python3"), "-SBs", "-c", IMPORT, str(builds.ROOT), part]
+    packages = root / topology.PYTHON_PACKAGES
+    words = [*within(root, "usr/bin/python3"), "-SBs", "-c", IMPORT]
+    words += map(str, (builds.ROOT, part, packages))
     environment = {"PYTHONHOME": str(root / "usr")}
     imported = set(json.loads(subprocess.check_output(words, env=environment)))
     foreign = {name for name in imported if name.partition(".")[0] not in sys.stdlib_module_names}
