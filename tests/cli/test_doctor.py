@@ -20,7 +20,7 @@ def test_without_a_lab_kernel_it_says_so_and_exits_1(sandglass: Cli, empty_cache
 
 def test_it_lists_packages_with_versions_and_the_machine(sandglass: Cli) -> None:
     rows = sandglass("doctor").stdout.splitlines()
-    for thing in ("processors", "ptrace", "lab's memory", "free memory", "lab's programs"):
+    for thing in ("processors", "ptrace", "lab's memory", "free memory", "package patch"):
         assert any(line.startswith("ok") and thing in line for line in rows), thing
 
 

@@ -156,7 +156,7 @@ topo = custom["topos"]["dumbbell_ovs"](3)
 print(*sorted(topo.switches()), len(topo.hosts()), len(topo.links()))
 """
     done = subprocess.run(
-        [*within(root, "usr/bin/python3"), "-c", program, root / topology.PYTHON_PACKAGES],
+        [*within(root, "usr/bin/python3"), "-B", "-c", program, root / topology.PYTHON_PACKAGES],
         cwd=builds.ROOT,
         env={"PYTHONHOME": str(root / "usr")},
         capture_output=True,

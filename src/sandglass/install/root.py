@@ -134,7 +134,7 @@ def compile_python(root: Path) -> None:
     """
     options = ["-q", "--invalidation-mode", "unchecked-hash", "-s", str(root), "-p", "/"]
     places = [str(root / "usr/lib/python3"), *map(str, root.glob("usr/lib/python3.*"))]
-    command = [*within(root, "usr/bin/python3"), "-SI", "-m", "compileall", *options, *places]
+    command = [*within(root, "usr/bin/python3"), "-SIB", "-m", "compileall", "-f", *options, *places]
     _run(command, {"PYTHONHOME": str(root / "usr")})
 
 
