@@ -132,9 +132,9 @@ def compile_python(root: Path) -> None:
 
     A compiled file goes by what it is named after, and is never compared with it.
     """
-    options = ["-q", "--invalidation-mode", "unchecked-hash", "-s", str(root), "-p", "/"]
+    options = ["-fq", "--invalidation-mode", "unchecked-hash", "-s", str(root), "-p", "/"]
     places = [str(root / "usr/lib/python3"), *map(str, root.glob("usr/lib/python3.*"))]
-    command = [*within(root, "usr/bin/python3"), "-SIB", "-m", "compileall", "-f", *options, *places]
+    command = [*within(root, "usr/bin/python3"), "-SIB", "-m", "compileall", *options, *places]
     _run(command, {"PYTHONHOME": str(root / "usr")})
 
 
