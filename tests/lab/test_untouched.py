@@ -23,6 +23,7 @@ GONE_WITHIN_S = 60.0
 LONG = "300s"
 """Of virtual time, so that much of it is left when the first progress shows."""
 LOCKS = "sandglass-processors"
+NAMESPACES = Path("/run/netns")
 # They count what goes on, on the host and beside us.
 COUNTERS = ("nf_conntrack_count", "tcp_mem_pressure")
 
@@ -32,8 +33,14 @@ def names(directory: Path) -> list[str]:
     return sorted(path.name for path in directory.iterdir() if path.name != LOCKS)
 
 
-def said(*words: str) -> str:
-    return subprocess.run(words, capture_output=True, text=True, check=True).stdout
+def links() -> list[tuple[str, ...]]:
+    """Name, number, flags, MTU and address of each interface."""
+    told = ("ifindex", "flags", "mtu", "address")
+    return [
+        (link.name, *((link / name).read_text().strip() for name in told))
+        for link in sorted(Path("/sys/class/net").iterdir())
+        if link.is_dir()
+    ]
 
 
 def settings() -> dict[str, str]:
@@ -58,9 +65,9 @@ def modules() -> list[str]:
 def machine(temporary: Path) -> dict[str, Any]:
     """What a run must leave alone."""
     return {
-        "links": said("ip", "-oneline", "link", "show"),
-        "addresses": said("ip", "-oneline", "-family", "inet", "address", "show"),
-        "namespaces": said("ip", "netns", "list"),
+        "links": links(),
+        "addresses": Path("/proc/net/fib_trie").read_text(),
+        "namespaces": names(NAMESPACES) if NAMESPACES.is_dir() else [],
         "sysctls": settings(),
         "modules": modules(),
         "mounts": Path("/proc/self/mountinfo").read_text(),
