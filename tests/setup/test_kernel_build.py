@@ -175,6 +175,30 @@ def test_what_was_not_used_for_a_day_is_forgotten(build: ModuleType, tmp_path: P
     assert {path.name for path in tmp_path.iterdir()} == {"new", "inside"}
 
 
+@pytest.mark.parametrize("tree", [True, False], ids=["built here", "from a file"])
+def test_a_kernel_is_built_again_where_modules_cannot_be(
+    build: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tree: bool
+) -> None:
+    """A lab's file has a kernel without the tree that modules are built with."""
+    home = tmp_path / "kernels" / "6.12.1-key-cafe"
+    (home / "tree" if tree else home).mkdir(parents=True)
+    (home / "build.json").write_text('{"compiler": "cc"}')
+    built: list[str] = []
+
+    def build_kernel(*_: object) -> Path:
+        built.append("kernel")
+        return home
+
+    monkeypatch.setenv("SANDGLASS_CACHE", str(tmp_path))
+    monkeypatch.setattr(build, "compiler", lambda: "cc")
+    monkeypatch.setattr(build.root_file_system, "make", lambda: tmp_path / "roots" / "any")
+    monkeypatch.setattr(builds, "built_kernel", lambda kernel: home)
+    monkeypatch.setattr(build, "build_kernel", build_kernel)
+    monkeypatch.setattr(build, "build_guest", lambda *_: built.append("modules"))
+    build.build("6.12")
+    assert built == (["modules"] if tree else ["kernel", "modules"])
+
+
 @pytest.mark.lab
 def test_without_modules_there_is_a_guest_too(
     build: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
