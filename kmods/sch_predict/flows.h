@@ -37,6 +37,12 @@ struct predict_flows {
 	struct predict_flow sets[PREDICT_SETS][PREDICT_WAYS];
 };
 
+/* For how many bins a place of the table has been silent; longest, when it was never taken. */
+static inline u32 predict_silent(const struct predict_flow *flow, u32 bin)
+{
+	return flow->hash ? bin - flow->seen : U32_MAX;
+}
+
 /**
  * predict_flow() - the flow of a packet that arrives
  * @flows:	table
@@ -58,7 +64,7 @@ static inline struct predict_flow *predict_flow(struct predict_flows *flows, u32
 			flow = &set[i];
 			break;
 		}
-		if (bin - set[i].seen > bin - flow->seen)
+		if (predict_silent(&set[i], bin) > predict_silent(flow, bin))
 			flow = &set[i];
 	}
 	if (flow->hash != hash)

@@ -11,7 +11,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from sandglass.errors import SandglassError
@@ -374,6 +374,9 @@ def test_a_flow_is_signalled_once_until_its_time_is_over(
     st.integers(0, 2**32 - 1),
     st.lists(st.tuples(st.integers(0, 9), st.integers(0, 3), st.integers(40, 65536)), max_size=200),
 )
+@example(
+    0, [(0, 1, 10 * MTU), (0, 0, 40), (0, 1, 40)]
+)  # in the first bin none is silent for longer
 def test_an_initial_window_answers_nothing(
     library: ctypes.CDLL, start: int, packets: list[tuple[int, int, int]]
 ) -> None:
