@@ -113,9 +113,10 @@ def test_another_compiler_asks_for_another_kernel(
 ) -> None:
     monkeypatch.setenv("SANDGLASS_CACHE", str(tmp_path))
     kept = tmp_path / "kernels" / f"6.12.1-{builds.kernel_key('6.12')}-abcd"
-    kept.mkdir(parents=True)
+    (kept / "tree").mkdir(parents=True)
     (kept / "build.json").write_text('{"compiler": "cc 1.0", "release": "6.12.1"}')
-    monkeypatch.setattr(build, "build_guest", lambda home, *_: None)
+    monkeypatch.setattr(build.root_file_system, "make", lambda: tmp_path / "roots" / "any")
+    monkeypatch.setattr(build, "build_guest", lambda lab, *_: None)
     built: list[str] = []
 
     def build_kernel(series: str, *_: object) -> Path:
