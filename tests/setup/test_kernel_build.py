@@ -146,13 +146,15 @@ def test_only_what_modules_need_is_kept_of_the_tree(build: ModuleType, tmp_path:
 def test_tcs_own_plugins_are_beside_ours(build: ModuleType, tmp_path: Path) -> None:
     """By names that are good in the lab, whose root this is."""
     (tmp_path / "root/usr/lib/tc").mkdir(parents=True)
-    (tmp_path / "root/usr/lib/tc/normal.dist").touch()
+    for name in ("normal.dist", "q_hred.so"):
+        (tmp_path / "root/usr/lib/tc" / name).touch()
     tc = tmp_path / "tc"
     tc.mkdir()
     (tc / "q_hred.so").touch()
     build.link_plugins(tc, tmp_path / "root")
     assert {path.name for path in tc.iterdir()} == {"q_hred.so", "normal.dist"}
     assert (tc / "normal.dist").readlink() == Path("/usr/lib/tc/normal.dist")
+    assert not (tc / "q_hred.so").is_symlink()
 
 
 def test_a_compilers_messages_name_the_file_that_is_edited(
