@@ -61,8 +61,6 @@ class LabKernel:
     """The root file system of what runs in it."""
     release: str
     """What `uname -r` says inside."""
-    name: str
-    """6.12, 7.2 or 6.12-debug."""
     lab: str
     """12 hex digits over all that the lab is made of, but for the compiler."""
     build: str
@@ -82,7 +80,12 @@ def directory() -> Path:
 
 
 def chosen_kernel() -> str:
-    """The name of the kernel in use: $SANDGLASS_KERNEL, such as 7.2 or 6.12-debug, else 6.12."""
+    """The name of the kernel in use, such as 7.2 or 6.12-debug.
+
+    That of the lab that $SANDGLASS_LAB names, else $SANDGLASS_KERNEL, else 6.12.
+    """
+    if chosen := os.environ.get("SANDGLASS_LAB"):
+        return lab_called(chosen).name
     return os.environ.get("SANDGLASS_KERNEL") or DEFAULT_KERNEL
 
 
@@ -378,7 +381,6 @@ def lab_kernel() -> LabKernel:
         tc=guest / "lib" / "tc",
         root=root / ROOT_FILES,
         release=info["release"],
-        name=found.name,
         lab=found.id,
         build=found.build,
         module_builds=found.module_builds,

@@ -195,12 +195,12 @@ def _start(
 
 def _seccomp() -> list[str]:
     """Let programs stop at a seccomp filter, where the kernel can, which is faster than ptrace."""
-    series = [int(number) for number in builds.series(builds.lab().name).split(".")]
+    series = [int(number) for number in builds.series(builds.chosen_kernel()).split(".")]
     return ["seccomp=auto"] if series >= [6, 16] else []
 
 
 def _debug() -> bool:
-    return builds.is_debug(builds.lab().name)
+    return builds.is_debug(builds.chosen_kernel())
 
 
 def _python(path: str, *arguments: str) -> list[str]:
