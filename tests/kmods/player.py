@@ -42,7 +42,8 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "src"))
 
-from sandglass.agent import kernel, tcp
+from sandglass.agent import interfaces, kernel, tcp
+from sandglass.agent.netlink import Rtnetlink
 
 SENDER, PEER = "10.0.0.1", "10.0.0.2"
 PORT = 5000
@@ -256,7 +257,8 @@ def build() -> socket.socket:
     )
     for name, device in (("sender", "s"), ("peer", "p")):
         kernel.run(["ip", "link", "set", device, "up"], name)
-        kernel.offloads_off(device, name)
+        with Rtnetlink(name) as link:
+            interfaces.offloads_off(link, device)
         text = kernel.run(["ip", "-j", "link", "show", device], name)
         MAC[name] = bytes.fromhex(json.loads(text)[0]["address"].replace(":", ""))
     peer = MAC["peer"].hex(":")

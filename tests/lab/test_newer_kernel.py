@@ -1,8 +1,10 @@
 """A kernel that is newer than the host's tools."""
 
+from pathlib import Path
+
 import pytest
 
-from sandglass.agent import kernel
+from sandglass.agent.tc import SHOW, Tc
 from tests.lab.experiments import Lab, bulk, dumbbell
 
 SHOWN_BY_TC_6_1 = """[{"kind":"htb","handle":"1:","root":true,"options":{"r2q":10}},
@@ -10,10 +12,13 @@ SHOWN_BY_TC_6_1 = """[{"kind":"htb","handle":"1:","root":true,"options":{"r2q":1
 
 
 def test_a_qdisc_that_tc_does_not_know_is_read_all_the_same(
-    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(kernel, "run", lambda command, where: SHOWN_BY_TC_6_1)
-    shown = kernel.show_qdiscs("qdisc", "show", where="r1")
+    program = tmp_path / "tc"
+    program.write_text(f"#!/bin/sh\ncat >/dev/null\ncat <<'END'\n{SHOWN_BY_TC_6_1}\nEND\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    shown = Tc(None).finish([SHOW])
     assert [(q["kind"], q["handle"]) for q in shown] == [("htb", "1:"), ("dualpi2", "10:")]
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from sandglass.agent.failure import RunError
-from sandglass.agent.repetition import Tc
+from sandglass.agent.tc import Tc
 
 # What RED says of a burst too short, several times what a pipe holds.
 WARNS = """#!/bin/sh

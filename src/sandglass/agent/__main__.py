@@ -6,9 +6,7 @@ import contextlib
 import importlib
 import json
 import os
-import platform
 import signal
-import subprocess
 import sys
 import threading
 import time
@@ -23,6 +21,7 @@ from mininet.net import VERSION, Mininet  # noqa: E402
 
 from sandglass.agent import (  # noqa: E402
     counters,
+    interfaces,
     kernel,
     modules,
     openvswitch,
@@ -35,16 +34,25 @@ from sandglass.agent import (  # noqa: E402
 )
 from sandglass.agent.clock import ZERO_NS, Clock  # noqa: E402
 from sandglass.agent.failure import RunError  # noqa: E402
+from sandglass.agent.netlink import Rtnetlink  # noqa: E402
 from sandglass.agent.network import Network  # noqa: E402
-from sandglass.agent.repetition import LEAD_NS, SECOND_NS, Repetition, Tc  # noqa: E402
+from sandglass.agent.repetition import LEAD_NS, SECOND_NS, Repetition  # noqa: E402
+from sandglass.agent.tc import Tc  # noqa: E402
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from types import ModuleType
 
     from sandglass.agent.plan import Plan
 
 PROGRESS_STEPS = 20
+SYSCTLS = (
+    "net.ipv4.tcp_ecn",
+    "net.ipv4.tcp_congestion_control",
+    "net.ipv4.tcp_rmem",
+    "net.ipv4.tcp_wmem",
+)
+"""What is told of each host, besides what the experiment sets."""
 MESSAGES_SHOWN = 7  # of the kernel's, on the lab's console: all but those for debugging
 
 
@@ -76,7 +84,9 @@ def change_links(network: Network, clock: Clock) -> None:
         threading.Thread(target=follow, daemon=True).start()
 
 
-def observe(plan: Plan, network: Network, clock: Clock) -> dict[str, Any]:
+def observe(
+    plan: Plan, network: Network, clock: Clock, sessions: Mapping[str | None, Tc]
+) -> dict[str, Any]:
     """Record until the end of the experiment; returns what the queues then report."""
     if plan["record"]:
         recorder.start(plan["record"], clock.zero_ns)
@@ -87,7 +97,7 @@ def observe(plan: Plan, network: Network, clock: Clock) -> dict[str, Any]:
         tell("progress", virtual_s=plan["duration_ns"] * step / PROGRESS_STEPS / 1e9)
     if plan["record"]:
         recorder.stop()
-    return {"counters": counted, "qdiscs": network.qdiscs()}
+    return {"counters": counted, "qdiscs": network.qdiscs(sessions)}
 
 
 def repeated(
@@ -136,6 +146,7 @@ def run(plan: Plan, directory: str, backend: str, module_base: str | None) -> di
     if not exact:
         # Not before: only in the machine's own may congestion controls be allowed.
         kernel.isolate((kernel.NETNS_DIRECTORY, openvswitch.RUN))
+        bring_loopback_up()
         Mininet.inited = True  # else it raises limits of the whole machine
         warn(speed.doubts(plan, speed.measure(plan)))
     network = Network(plan, os.path.join(directory, "topology.py"))
@@ -154,7 +165,8 @@ def run(plan: Plan, directory: str, backend: str, module_base: str | None) -> di
     clock = Clock(zero)
     first = Repetition(plan, network, clock, plan["seed"], directory, workloads)
     for thread in first.threads:
-        programs.require(getattr(thread.workload, "PROGRAMS", ()), thread.flow["workload"])
+        if needed := getattr(thread.workload, "PROGRAMS", None):
+            programs.require(needed, thread.flow["workload"])
         if hasattr(thread.workload, "check"):
             thread.workload.check(thread.flow, thread.testbed)
     change_links(network, clock)
@@ -169,22 +181,15 @@ def run(plan: Plan, directory: str, backend: str, module_base: str | None) -> di
     openvswitch.pause()
     first.prepare(sessions)
     if plan["repeat"] == 1:
-        queues = observe(plan, network, clock)
+        queues = observe(plan, network, clock, sessions)
         results = [first.results()]
     else:
         queues = {"counters": [], "qdiscs": {}}
         results = [first.results(), *repeated(plan, network, directory, workloads, sessions)]
     openvswitch.resume()
     names = recorder.save(plan["record"], directory) if plan["record"] else {}
-    started = {
-        program: option
-        for module in workloads.values()
-        for program, option in getattr(module, "PROGRAMS", {}).items()
-    }
-    if network.net.switches:
-        started |= openvswitch.PROGRAMS
     return {
-        "kernel": platform.release(),
+        "kernel": os.uname().release,
         "modules": added,
         "flows": results,
         "rtt_ns": rtts,
@@ -194,25 +199,29 @@ def run(plan: Plan, directory: str, backend: str, module_base: str | None) -> di
         "hosts": {
             name: {
                 "address": network.address(name),
-                "sysctls": {
-                    sysctl: kernel.read_sysctl(sysctl, name)
-                    for sysctl in (
-                        "net.ipv4.tcp_ecn",
-                        "net.ipv4.tcp_congestion_control",
-                        "net.ipv4.tcp_rmem",
-                        "net.ipv4.tcp_wmem",
-                        *plan["hosts"][name]["sysctls"],
-                    )
-                },
+                "sysctls": kernel.read_sysctls([*SYSCTLS, *plan["hosts"][name]["sysctls"]], name),
             }
             for name in plan["hosts"]
         },
-        "tools": {
-            "python": platform.python_version(),
-            "iproute2": kernel.run(["tc", "-V"]).strip(),
-            "mininet": VERSION,
-            **programs.versions(started),
-        },
+        # The lab's are those of its packages: a process each would cost more than the run.
+        "tools": {} if exact else tools(network, workloads),
+    }
+
+
+def tools(network: Network, workloads: dict[str, ModuleType]) -> dict[str, str]:
+    """The versions of this machine's programs, of those that a run needs."""
+    started = {
+        program: option
+        for module in workloads.values()
+        for program, option in getattr(module, "PROGRAMS", {}).items()
+    }
+    if network.net.switches:
+        started |= openvswitch.PROGRAMS
+    return {
+        "python": ".".join(map(str, sys.version_info[:3])),
+        "iproute2": kernel.run(["tc", "-V"]).strip(),
+        "mininet": VERSION,
+        **programs.versions(started),
     }
 
 
@@ -224,6 +233,11 @@ def shell(plan: Plan, directory: str, module_base: str | None) -> None:
     network = Network(plan, os.path.join(directory, "topology.py"))
     commands = os.path.join(directory, "commands")
     CLI(network.net, script=commands if os.path.exists(commands) else None)
+
+
+def bring_loopback_up() -> None:
+    with Rtnetlink(None) as link:
+        interfaces.bring_up(link, "lo")
 
 
 def give_up(number: int, frame: object) -> None:
@@ -250,7 +264,7 @@ def main(arguments: list[str]) -> int:
         with open(os.path.join(directory, "plan.json")) as file:
             plan = json.load(file)
         if backend == "lab":
-            subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
+            bring_loopback_up()
         if mode == "shell":
             shell(plan, directory, module_base)
             return 0

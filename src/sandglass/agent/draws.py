@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +11,10 @@ if TYPE_CHECKING:
 
 def uniform(seed: int, what: str, largest: int) -> int:
     """A number from 0 to `largest`, the same for the same seed and purpose on every machine."""
+    if not largest:
+        return 0
+    import hashlib
+
     digest = hashlib.sha256(f"{seed} {what}".encode()).digest()
     return int.from_bytes(digest[:16], "big") * (largest + 1) >> 128
 

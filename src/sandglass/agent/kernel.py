@@ -1,26 +1,22 @@
-"""System calls that Python 3.11 does not offer, and the commands of iproute2."""
+"""System calls that Python 3.11 does not offer, and what is asked of the kernel by files."""
 
 from __future__ import annotations
 
 import contextlib
 import ctypes
-import fcntl
-import json
+import errno
 import os
-import re
 import resource
 import socket
-import struct
 import subprocess
-import sys
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sandglass.agent import programs
 from sandglass.agent.failure import RunError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
 NETNS_DIRECTORY = "/run/netns"
 CLONE_NEWNET = 0x40000000  # <linux/sched.h>
@@ -30,12 +26,8 @@ TIMER_ABSTIME = 1
 CLOCK_TRIES = 3
 PR_SET_TIMERSLACK = 29  # <linux/prctl.h>
 LEAST_SLACK_NS = 1  # 0 stands for the default
-SIOCETHTOOL = 0x8946  # <linux/sockios.h>
-# ETHTOOL_S* commands of <linux/ethtool.h>. Segmentation and its inverse would
-# make the qdiscs see packets larger than the link carries.
-OFFLOADS_OFF = {"tso": 0x1F, "gso": 0x24, "gro": 0x2C}
 SYS_PIDFD_GETFD = 438  # <asm-generic/unistd.h>
-UNKNOWN_QDISC = r"\[Unknown qdisc, optlen=\d+\]"
+SYS_FINIT_MODULE = 313  # <asm/unistd_64.h>
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -83,6 +75,21 @@ def monotonic_to_realtime_ns() -> int:
     return min(tried() for _ in range(CLOCK_TRIES))[1]
 
 
+# Modules
+
+
+def insert_module(file: str) -> None:
+    """Add a module to the kernel, unless it is there; those that it depends on have to be.
+
+    Raises:
+        RunError: the kernel refuses it, and says why on the console.
+    """
+    with open(file, "rb") as module:
+        refused = _libc.syscall(SYS_FINIT_MODULE, module.fileno(), b"", 0)
+    if refused and ctypes.get_errno() != errno.EEXIST:
+        _check(refused, f"cannot add the module {os.path.basename(file)}")
+
+
 # Processes
 
 
@@ -123,14 +130,13 @@ def isolate(directories: Iterable[str]) -> None:
             _libc.mount(b"none", directory.encode(), b"tmpfs", 0, b"mode=755"),
             f"cannot mount over {directory}",
         )
-    run(["ip", "link", "set", "lo", "up"])
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
 def create_namespace(name: str) -> None:
     """Create a network namespace that `ip netns` knows as `name`."""
-    path = f"{NETNS_DIRECTORY}/{name}"
+    path = namespace_path(name)
     os.makedirs(NETNS_DIRECTORY, exist_ok=True)
     try:
         with open(path, "x"):
@@ -139,11 +145,11 @@ def create_namespace(name: str) -> None:
         raise RunError(
             f"there is a network namespace {name} already", f"Remove it: ip netns delete {name}"
         ) from None
-    own = os.open("/proc/thread-self/ns/net", os.O_RDONLY)
+    own = os.open(namespace_path(None), os.O_RDONLY)
     try:
         _check(_libc.unshare(CLONE_NEWNET), f"cannot create network namespace {name}")
         _check(
-            _libc.mount(b"/proc/thread-self/ns/net", path.encode(), b"none", MS_BIND, None),
+            _libc.mount(namespace_path(None).encode(), path.encode(), b"none", MS_BIND, None),
             f"cannot mount network namespace {name}",
         )
     finally:
@@ -153,10 +159,15 @@ def create_namespace(name: str) -> None:
 
 def delete_namespace(name: str) -> None:
     """Undo create_namespace."""
-    path = f"{NETNS_DIRECTORY}/{name}"
+    path = namespace_path(name)
     _libc.umount2(path.encode(), 0)
     with contextlib.suppress(FileNotFoundError):
         os.unlink(path)
+
+
+def namespace_path(name: str | None) -> str:
+    """The file of a network namespace; None is that of the calling thread."""
+    return f"{NETNS_DIRECTORY}/{name}" if name else "/proc/thread-self/ns/net"
 
 
 @contextlib.contextmanager
@@ -165,8 +176,8 @@ def namespace(name: str | None) -> Iterator[None]:
     if name is None:
         yield
         return
-    own = os.open("/proc/thread-self/ns/net", os.O_RDONLY)
-    there = os.open(f"{NETNS_DIRECTORY}/{name}", os.O_RDONLY)
+    own = os.open(namespace_path(None), os.O_RDONLY)
+    there = os.open(namespace_path(name), os.O_RDONLY)
     try:
         _check(_libc.setns(there, CLONE_NEWNET), f"cannot enter network namespace {name}")
         yield
@@ -197,48 +208,6 @@ def run(command: list[str], where: str | None = None, text: str | None = None) -
     return done.stdout
 
 
-def show_qdiscs(*arguments: str, where: str | None) -> list[dict[str, Any]]:
-    """What `tc -j qdisc show` says, also of a qdisc that is newer than this tc.
-
-    A tc that does not know a kind says so in plain words in the middle of its JSON.
-    """
-    text = run(["tc", "-j", *arguments], where)
-    shown: list[dict[str, Any]] = json.loads(re.sub(UNKNOWN_QDISC, "", text) or "[]")
-    return shown
-
-
-def batch(tool: str, lines: list[str], where: str | None = None) -> None:
-    """Give `lines` to `ip` or `tc` in one process; a failure names its line.
-
-    Warnings go to the console.
-
-    Raises:
-        RunError: with the line that failed and the tool's own words.
-    """
-    if not lines:
-        return
-    with namespace(where):
-        done = subprocess.run(
-            [tool, "-batch", "-"],
-            input="\n".join(lines) + "\n",
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-    if done.returncode == 0 and not done.stderr.strip().startswith("Error"):
-        sys.stderr.write(done.stderr)
-        return
-    said = done.stderr.strip() or done.stdout.strip()
-    failed = ""
-    for word in said.rsplit("Command failed", 1)[-1].replace(":", " ").split():
-        if word.isdigit() and 1 <= int(word) <= len(lines):
-            failed = f": {tool} {lines[int(word) - 1]}"
-            break
-    said = "; ".join(line for line in said.splitlines() if not line.startswith("Command failed"))
-    place = f" on {where}" if where else ""
-    raise RunError(f"{tool} refused{place}{failed}: {said}")
-
-
 # Settings
 
 
@@ -247,30 +216,51 @@ def sysctl_path(name: str) -> str:
     return "/proc/sys/" + name.replace(".", "/")
 
 
-def write_sysctl(name: str, value: int | str, where: str | None, advice: str | None = None) -> None:
-    """Set a sysctl, given with dots, in namespace `where`; `advice` is for when it is refused.
+def write_sysctl(name: str, value: int | str, where: str | None) -> None:
+    """Set one as write_sysctls() does."""
+    write_sysctls({name: value}, where, {})
+
+
+def write_sysctls(
+    values: Mapping[str, int | str], where: str | None, advice: Mapping[str, str]
+) -> None:
+    """Set sysctls, given with dots, in namespace `where`.
+
+    `advice` is, by their names, for when the kernel refuses them.
 
     Raises:
-        RunError: it does not exist there, or refuses the value.
+        RunError: one does not exist there, or the kernel refuses the value.
     """
-    try:
-        with namespace(where), open(sysctl_path(name), "w") as file:
-            file.write(str(value))
-    except FileNotFoundError:
-        raise RunError(
-            f"host {where} has no sysctl {name}",
-            "It does not exist, or the kernel keeps it for all network namespaces together.",
-        ) from None
-    except OSError as error:
-        raise RunError(
-            f"sysctl {name} on host {where} refuses {value}: {error.strerror}", advice
-        ) from None
+    with namespace(where):
+        for name, value in values.items():
+            try:
+                with open(sysctl_path(name), "w") as file:
+                    file.write(str(value))
+            except FileNotFoundError:
+                raise RunError(
+                    f"host {where} has no sysctl {name}",
+                    "There is none, or the kernel keeps it for all network namespaces together.",
+                ) from None
+            except OSError as error:
+                raise RunError(
+                    f"sysctl {name} on host {where} refuses {value}: {error.strerror}",
+                    advice.get(name),
+                ) from None
 
 
 def read_sysctl(name: str, where: str | None) -> str:
     """The value of a sysctl in namespace `where`, white space folded."""
-    with namespace(where), open(sysctl_path(name)) as file:
-        return " ".join(file.read().split())
+    return read_sysctls([name], where)[name]
+
+
+def read_sysctls(names: Iterable[str], where: str | None) -> dict[str, str]:
+    """The values of sysctls in namespace `where`, white space folded."""
+    values = {}
+    with namespace(where):
+        for name in names:
+            with open(sysctl_path(name)) as file:
+                values[name] = " ".join(file.read().split())
+    return values
 
 
 def restart_random(seed: int) -> None:
@@ -279,15 +269,3 @@ def restart_random(seed: int) -> None:
     if os.path.exists(path):
         with open(path, "w") as file:
             file.write(str(seed))
-
-
-def offloads_off(device: str, where: str | None) -> None:
-    """Switch off segmentation and receive offloads of a device."""
-    with namespace(where), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
-        for name, command in OFFLOADS_OFF.items():
-            value = ctypes.create_string_buffer(struct.pack("II", command, 0))
-            request = struct.pack("16sP8x", device.encode(), ctypes.addressof(value))
-            try:
-                fcntl.ioctl(control, SIOCETHTOOL, request)
-            except OSError as error:
-                raise RunError(f"cannot switch off {name} on {device}: {error.strerror}") from None

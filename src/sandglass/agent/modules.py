@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from typing import TYPE_CHECKING
 
@@ -26,14 +27,14 @@ def load(plan: Plan, base: str | None) -> list[str]:
         RunError: a congestion control exists neither in the kernel nor as a module, or a module
             does not load.
     """
-    offered = names(base)
+    there = offered(base)
     available = kernel.read_sysctl("net.ipv4.tcp_available_congestion_control", None).split()
     wanted = ["recorder"] if plan["record"] else []
     for where, cc in congestion_controls(plan):
         if cc in available:
             continue
-        if f"tcp_{cc}" not in offered:
-            added = sorted(name[4:] for name in offered if name.startswith("tcp_"))
+        if f"tcp_{cc}" not in there:
+            added = sorted(name[4:] for name in there if name.startswith("tcp_"))
             raise RunError(
                 f"{where}: the kernel has no congestion control {cc}, "
                 f"and there is no module tcp_{cc}",
@@ -45,17 +46,19 @@ def load(plan: Plan, base: str | None) -> list[str]:
         for link in plan["bottlenecks"].values()
         for direction in ("forward", "reverse")
     }
-    wanted += sorted({f"sch_{kind}" for kind in kinds} & offered)
+    wanted += sorted({f"sch_{kind}" for kind in kinds} & there.keys())
     for host in plan["hosts"].values():
         for sysctl in host["sysctls"]:
             if not os.path.exists(kernel.sysctl_path(sysctl)):
                 # Such as net.ipv4.tcp_abe.beta_ecn.
-                wanted += sorted(set(sysctl.split(".")) & offered)
+                wanted += sorted(set(sysctl.split(".")) & there.keys())
     before = loaded()
-    if wanted:
-        # The host's own settings for its modules, such as a blacklist, are not the lab's.
-        place = ["-C", "/dev/null", "-d", base] if base else []
-        kernel.run(["modprobe", *place, "-a", *dict.fromkeys(wanted)])
+    if base:
+        # No process of modprobe: one costs as much as the network of a dumbbell.
+        for file in dict.fromkeys(file for name in wanted for file in there[name]):
+            kernel.insert_module(file)
+    elif wanted:
+        kernel.run(["modprobe", "-a", *dict.fromkeys(wanted)])
     if defaults := {cc for where, cc in congestion_controls(plan) if where.startswith("host ")}:
         # Without this, a namespace may not make it its default.
         allowed = kernel.read_sysctl(ALLOWED_SYSCTL, None).split()
@@ -80,19 +83,24 @@ def congestion_controls(plan: Plan) -> list[tuple[str, str]]:
     return flows + hosts
 
 
-def names(base: str | None) -> set[str]:
-    """Names and aliases of the modules for the running kernel; empty if there are none."""
+def offered(base: str | None) -> dict[str, list[str]]:
+    """The modules for the running kernel, by name and alias; empty if there are none.
+
+    To each belong the files that add it, in that order: first those that it depends on.
+    """
     directory = f"{base or ''}/lib/modules/{os.uname().release}"
-    found = set()
-    for index in ("modules.dep", "modules.alias"):
-        try:
-            with open(os.path.join(directory, index)) as lines:
-                for line in lines:
-                    if index == "modules.dep":
-                        file = os.path.basename(line.partition(":")[0])
-                        found.add(file.partition(".ko")[0].replace("-", "_"))
-                    elif line.startswith("alias "):
-                        found.add(line.split()[1])
-        except FileNotFoundError:
-            continue
-    return found
+    files: dict[str, list[str]] = {}
+    with contextlib.suppress(FileNotFoundError):
+        with open(os.path.join(directory, "modules.dep")) as lines:
+            for line in lines:
+                file, _, needed = line.partition(":")
+                name = os.path.basename(file).partition(".ko")[0].replace("-", "_")
+                files[name] = [
+                    os.path.join(directory, each) for each in [*reversed(needed.split()), file]
+                ]
+        with open(os.path.join(directory, "modules.alias")) as lines:
+            for line in lines:
+                words = line.split()
+                if words[0] == "alias":
+                    files[words[1]] = files.get(words[2], [])
+    return files

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-import ipaddress
 import os
+import socket
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mininet.log import setLogLevel
 
-from sandglass.agent import draws, kernel, links, openvswitch, pyfile
+from sandglass.agent import draws, interfaces, kernel, links, openvswitch, pyfile, tc
 from sandglass.agent.failure import RunError
+from sandglass.agent.netlink import Rtnetlink
 from sandglass.agent.nodes import LazyMininet
 from sandglass.agent.plan import DIRECTIONS
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from mininet.link import Intf
     from mininet.node import Node, Switch
     from mininet.topo import Topo
@@ -52,6 +55,28 @@ def load_topology(path: str, params: dict[str, Any]) -> Topo:
     return next(iter(topos.values()))(**params)
 
 
+def default_route(host: str, words: str) -> dict[str, str]:
+    """Where a host's parameter `defaultRoute` leads, by `via` and `dev`.
+
+    Raises:
+        RunError: it is not said by these two.
+    """
+    hop = dict(zip(words.split()[::2], words.split()[1::2], strict=False))
+    if len(words.split()) % 2 or not hop or not hop.keys() <= {"via", "dev"}:
+        raise RunError(
+            f"{host} has the default route {words!r}",
+            "Write via and an address, or dev and an interface.",
+        )
+    return hop
+
+
+def subnet(address: str, prefix_length: int) -> tuple[int, int, int]:
+    """What the addresses of one subnet have in common: family, prefix length and prefix."""
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    packed = socket.inet_pton(family, address)
+    return family, prefix_length, int.from_bytes(packed, "big") >> 8 * len(packed) - prefix_length
+
+
 class Network:
     """A running network.
 
@@ -59,6 +84,7 @@ class Network:
         net: the Mininet object.
         bottlenecks: Bottleneck by name.
         access: Access by host name.
+        told: what tc said of the qdiscs once all were there, by network namespace.
     """
 
     def __init__(self, plan: Plan, topology_path: str) -> None:
@@ -78,22 +104,14 @@ class Network:
         for switch in self.net.switches:
             self._bring_ports_up(switch)
         self.net.start()
-        for switch in self.net.switches:
-            # After the start: a switch clears the qdiscs of the ports that it is given.
-            kernel.batch("tc", self._access_lines(switch))
-        for name, bottleneck in self.bottlenecks.items():
-            planned = plan["bottlenecks"][name]
-            for interface, direction in (
-                (bottleneck.forward, planned["forward"]),
-                (bottleneck.reverse, planned["reverse"]),
-            ):
-                kernel.batch(
-                    "tc",
-                    links.bottleneck(
-                        interface.name, direction["rate_bps"], direction["queue"], self._mtu[name]
-                    ),
-                    interface.node.namespace,
-                )
+        # After the start: a switch clears the qdiscs of the ports that it is given.
+        self.told = {
+            where: tc.Tc(where).finish([*lines, tc.SHOW])
+            for where, lines in self._tc_lines().items()
+        }
+        for node in self.net.hosts:
+            if hasattr(node, "own_config"):
+                node.own_config(**node.params)
 
     def _find_links(self) -> None:
         self.bottlenecks: dict[str, Bottleneck] = {}
@@ -154,58 +172,73 @@ class Network:
     def _configure(self, node: Node) -> None:
         """Addresses, neighbours, routes, MTU and settings of one node."""
         planned = self.plan["hosts"].get(node.name)
-        lines = ["link set lo up"]
-        for interface in node.intfList():
-            name = interface.name
-            mtu = self._mtu_of(interface)
-            lines.append(f"link set {name} mtu {mtu} up")
-            if planned and planned["access_rate_bps"]:
+        with Rtnetlink(node.namespace) as link:
+            interfaces.bring_up(link, "lo")
+            for interface in node.intfList():
+                name = interface.name
                 # TCP hands down several segments as one packet, which would leave all at once.
-                lines.append(f"link set {name} gso_max_segs 1")
-            if interface.ip:
-                lines.append(f"addr add {interface.ip}/{interface.prefixLen} dev {name}")
-                lines += [
+                segments = 1 if planned and planned["access_rate_bps"] else None
+                interfaces.bring_up(link, name, self._mtu_of(interface), segments)
+                interfaces.offloads_off(link, name)
+                if interface.ip:
+                    interfaces.add_address(link, name, interface.ip, interface.prefixLen)
                     # Permanent, so that no ARP packet ever waits in a measured queue.
-                    f"neigh replace {ip} lladdr {mac} dev {name} nud permanent"
-                    for ip, mac in self._neighbours(interface)
-                ]
-        lines += [f"route add {to} via {hop}" for to, hop in node.params.get("routes", ())]
-        if node.params.get("defaultRoute"):
-            options = ""
-            if planned and planned["initcwnd"]:
-                options += f" initcwnd {planned['initcwnd']}"
-            if planned and not planned["delayed_ack"]:
-                options += " quickack 1"
-            lines.append(f"route add default {node.params['defaultRoute']}{options}")
-        kernel.batch("ip", lines, node.namespace)
-        for interface in node.intfList():
-            kernel.offloads_off(interface.name, node.namespace)
+                    for address, mac in self._neighbours(interface):
+                        interfaces.add_neighbour(link, name, address, mac)
+            for to, hop in node.params.get("routes", ()):
+                interfaces.add_route(link, to, {"via": hop})
+            if node.params.get("defaultRoute"):
+                metrics = {}
+                if planned and planned["initcwnd"]:
+                    metrics[interfaces.RTAX_INITCWND] = planned["initcwnd"]
+                if planned and not planned["delayed_ack"]:
+                    metrics[interfaces.RTAX_QUICKACK] = 1
+                hop = default_route(node.name, node.params["defaultRoute"])
+                interfaces.add_route(link, "default", hop, metrics)
+        settings: dict[str, int | str] = {}
         if "routes" in node.params:
-            kernel.write_sysctl("net.ipv4.ip_forward", 1, node.namespace)
-        tc_lines = self._access_lines(node)
+            settings["net.ipv4.ip_forward"] = 1
         if planned:
-            own = self.access[node.name].own.name
-            tc_lines += links.network_card(
-                own, planned["access_rate_bps"], planned["pacing"], planned["mtu"]
-            )
             # What one flow learns must not change the next one.
-            kernel.write_sysctl("net.ipv4.tcp_no_metrics_save", 1, node.namespace)
+            settings["net.ipv4.tcp_no_metrics_save"] = 1
             # 100 us by default, in which a compressed ACK goes with any other interrupt, so that
             # whatever wakes the kernel would change when it goes: the recorder's samples too.
-            kernel.write_sysctl("net.ipv4.tcp_comp_sack_slack_ns", 0, node.namespace)
-            kernel.write_sysctl("net.ipv4.tcp_ecn", 1 if planned["ecn"] else 2, node.namespace)
-            for name, value in planned["sysctls"].items():
-                advice = self.plan["sysctl_advice"].get(name)
-                kernel.write_sysctl(name, value, node.namespace, advice)
-        kernel.batch("tc", tc_lines, node.namespace)
-        if hasattr(node, "own_config"):
-            node.own_config(**node.params)
+            settings["net.ipv4.tcp_comp_sack_slack_ns"] = 0
+            settings["net.ipv4.tcp_ecn"] = 1 if planned["ecn"] else 2
+            settings |= planned["sysctls"]
+        kernel.write_sysctls(settings, node.namespace, self.plan["sysctl_advice"])
 
     def _bring_ports_up(self, switch: Switch) -> None:
-        ports = [interface for interface in switch.intfList() if interface.link]
-        kernel.batch("ip", [f"link set {port.name} mtu {self._mtu_of(port)} up" for port in ports])
-        for port in ports:
-            kernel.offloads_off(port.name, switch.namespace)
+        with Rtnetlink(switch.namespace) as link:
+            for port in switch.intfList():
+                if port.link:
+                    interfaces.bring_up(link, port.name, self._mtu_of(port))
+                    interfaces.offloads_off(link, port.name)
+
+    def _tc_lines(self) -> dict[str | None, list[str]]:
+        """What tc is told, by network namespace: access links, network cards, bottlenecks."""
+        lines: dict[str | None, list[str]] = {}
+        for node in [*self.net.hosts, *self.net.switches]:
+            own = self._access_lines(node)
+            if host := self.plan["hosts"].get(node.name):
+                own += links.network_card(
+                    self.access[node.name].own.name,
+                    host["access_rate_bps"],
+                    host["pacing"],
+                    host["mtu"],
+                )
+            if own:
+                lines.setdefault(node.namespace, []).extend(own)
+        for name, bottleneck in self.bottlenecks.items():
+            for direction in DIRECTIONS:
+                interface = getattr(bottleneck, direction)
+                planned = self.plan["bottlenecks"][name][direction]
+                lines.setdefault(interface.node.namespace, []).extend(
+                    links.bottleneck(
+                        interface.name, planned["rate_bps"], planned["queue"], self._mtu[name]
+                    )
+                )
+        return lines
 
     def _mtu_of(self, interface: Intf) -> int:
         """A host's MTU holds on both ends of its access link; elsewhere the largest one does."""
@@ -214,23 +247,16 @@ class Network:
                 return int(self.plan["hosts"][access.host]["mtu"])
         return max(int(host["mtu"]) for host in self.plan["hosts"].values())
 
-    def _neighbours(
-        self, interface: Intf
-    ) -> list[tuple[ipaddress.IPv4Address | ipaddress.IPv6Address, str]]:
+    def _neighbours(self, interface: Intf) -> list[tuple[str, str]]:
         """(address, MAC) of every other interface in the same subnet."""
-        if not hasattr(self, "_addressed"):
-            self._addressed = [
-                (i, ipaddress.ip_interface(f"{i.ip}/{i.prefixLen}"))
-                for node in self.net.hosts
-                for i in node.intfList()
-                if i.ip
-            ]
-        mine = ipaddress.ip_interface(f"{interface.ip}/{interface.prefixLen}").network
-        return [
-            (address.ip, other.mac)
-            for other, address in self._addressed
-            if other is not interface and address.network == mine
-        ]
+        if not hasattr(self, "_subnets"):
+            self._subnets: dict[tuple[int, int, int], list[Intf]] = {}
+            for node in self.net.hosts:
+                for one in node.intfList():
+                    if one.ip:
+                        self._subnets.setdefault(subnet(one.ip, one.prefixLen), []).append(one)
+        same = self._subnets[subnet(interface.ip, interface.prefixLen)]
+        return [(other.ip, other.mac) for other in same if other is not interface]
 
     def address(self, host: str) -> str:
         """IPv4 address of a host, as text."""
@@ -249,15 +275,12 @@ class Network:
             if rate:
                 interface = getattr(bottleneck, direction)
                 planned[direction]["rate_bps"] = rate
-                kernel.batch(
-                    "tc",
-                    [links.change_rate(interface.name, rate, self._mtu[name])],
-                    interface.node.namespace,
-                )
+                line = links.change_rate(interface.name, rate, self._mtu[name])
+                tc.carry_out([line], interface.node.namespace)
         for host, access in self.access.items():
             settings = self.plan["hosts"][host]
             settings["half_rtt_ns"] = step.get("half_rtt_ns", {}).get(host, settings["half_rtt_ns"])
-            kernel.batch("tc", [self._delay(access, "change")], access.to_host.node.namespace)
+            tc.carry_out([self._delay(access, "change")], access.to_host.node.namespace)
 
     def renewal(self, seed: int) -> dict[str | None, list[str]]:
         """tc lines, by network namespace, for a new run on this network.
@@ -281,20 +304,21 @@ class Network:
                 lines.setdefault(access.to_host.node.namespace, []).append(line)
         return lines
 
-    def qdiscs(self) -> dict[str, list[dict[str, Any]]]:
-        """What the kernel reports of the qdiscs: `tc -j` output by node.
+    def qdiscs(self, sessions: Mapping[str | None, tc.Tc]) -> dict[str, list[dict[str, Any]]]:
+        """What the kernel reports of the qdiscs: `tc -j -s -d` output by node.
 
+        The tc that runs in a network namespace is asked, where one of `sessions` does, and ends.
         Nodes on which nothing was set up have none but noqueue, and are left out.
         """
+        own = [node.namespace for node in self.net.hosts if hasattr(node, "own_config")]
+        known = {
+            where: (sessions.get(where) or tc.Tc(where)).finish([tc.SHOW])
+            for where in dict.fromkeys([*self.told, *own])
+        }
         report = {}
         for node in [*self.net.hosts, *self.net.switches]:
-            planned = self.plan["hosts"].get(node.name)
-            if planned and not (planned["access_rate_bps"] or planned["pacing"]):
-                continue
-            where = node.namespace
-            known = kernel.show_qdiscs("-s", "-d", "qdisc", "show", where=where)
             names = set(node.intfNames())
-            shown = [q for q in known if q.get("dev") in names]
+            shown = [q for q in known.get(node.namespace, ()) if q.get("dev") in names]
             shown = [q for q in shown if q["kind"] != "noqueue"]
             if shown:
                 report[node.name] = shown

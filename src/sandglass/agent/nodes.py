@@ -1,21 +1,23 @@
 """Mininet nodes and links that start no process until somebody asks for one.
 
 Mininet runs one interactive shell a node and configures it by talking to that
-shell. Here a node is a named network namespace, addresses and routes are given
-to `ip` in one batch a node, and the shell starts with the first `cmd`: a
+shell. Here a node is a named network namespace, the kernel is told of addresses
+and routes without a process, and the shell starts with the first `cmd`: a
 network of twenty nodes is up in a tenth of the time, and everything that works
 at a Mininet prompt still does.
 """
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from mininet.link import Intf, Link
 from mininet.net import Mininet
-from mininet.node import Node, Switch
+from mininet.node import Node, OVSSwitch, Switch
+from mininet.util import numCores
 
-from sandglass.agent import kernel
+from sandglass.agent import interfaces, kernel, openvswitch
 
 if TYPE_CHECKING:
     from mininet.topo import Topo
@@ -42,11 +44,9 @@ class VethLink(Link):
     """A veth pair, made in place: no interface ever shows in the agent's own namespace.
 
     Attributes:
-        wanted: lines for `ip -batch` that make the pairs of a network, all in one process.
         made: pairs so far.
     """
 
-    wanted: ClassVar[list[str]] = []
     made: ClassVar[int] = 0
 
     def __init__(
@@ -81,11 +81,11 @@ class VethLink(Link):
         node2: Any = None,
         deleteIntfs: bool = True,
     ) -> None:
-        ends = []
-        for name, node, mac in ((intfname1, node1, addr1), (intfname2, node2, addr2)):
-            place = ["netns", node.name] if node.inNamespace else []
-            ends.append(["name", name, "address", mac, *place])
-        cls.wanted.append(" ".join(["link", "add", *ends[0], "type", "veth", "peer", *ends[1]]))
+        assert addr1
+        assert addr2
+        interfaces.add_veth(
+            (intfname1, addr1, node1.namespace), (intfname2, addr2, node2.namespace)
+        )
 
 
 class LazyNode(Node):
@@ -93,6 +93,10 @@ class LazyNode(Node):
 
     inNamespace: bool
     namespace: str | None
+
+    @classmethod
+    def setup(cls) -> None:
+        """What Mininet would look for, with a process each, we know to be there."""
 
     def startShell(self, mnopts: str | None = None) -> None:
         self.namespace = self.name if self.inNamespace else None
@@ -130,7 +134,7 @@ class LazyNode(Node):
 
 
 class LazyHost(LazyNode, Node):
-    """A host or router; network.py gives it its addresses and routes in one batch."""
+    """A host or router; network.py gives it its addresses and routes."""
 
     def config(self, ip: str | None = None, **params: Any) -> dict[str, Any]:
         if ip and self.intfs and not self.defaultIntf().ip:
@@ -138,13 +142,48 @@ class LazyHost(LazyNode, Node):
         return {}
 
 
+class LazySwitch(LazyNode, Switch):
+    """A switch of any kind."""
+
+    def addIntf(self, intf: Intf, *args: Any, **options: Any) -> None:
+        if intf.name == "lo":  # the agent's own, which is up: it takes no shell to say so
+            intf.__class__ = QuietIntf
+        super().addIntf(intf, *args, **options)
+
+
+class LazyOvs(LazySwitch, OVSSwitch):
+    """A switch of Open vSwitch; all of a network start with one command."""
+
+    def __init__(self, name: str, **params: Any) -> None:
+        super().__init__(name, **{"batch": True, **params})
+
+    @classmethod
+    def isOldOVS(cls) -> bool:
+        return False  # 1.10 is of 2013
+
+    @classmethod
+    def batchStartup(cls, switches: Any, run: Any = openvswitch.in_shell) -> Any:
+        return super().batchStartup(switches, run=run)
+
+
 def lazy(cls: type[Node] | None) -> type[Node]:
-    """The lazy form of a topology's node class."""
+    """The lazy form of a topology's node class, one for each: Mininet starts alike ones at once."""
+    if cls not in _lazy:
+        _lazy[cls] = _made_lazy(cls)
+    return _lazy[cls]
+
+
+_lazy: dict[type[Node] | None, type[Node]] = {}
+
+
+def _made_lazy(cls: type[Node] | None) -> type[Node]:
     if cls is None or cls.__name__ in ("Node", "Host", "Router"):
         return LazyHost
+    if issubclass(cls, OVSSwitch):
+        return type("Lazy" + cls.__name__, (LazyOvs, cls), {})
     if issubclass(cls, Switch):
-        return type("Lazy" + cls.__name__, (LazyNode, cls), {})
-    # A class of the user's own: what its config() does comes after our batch.
+        return type("Lazy" + cls.__name__, (LazySwitch, cls), {})
+    # A class of the user's own: what its config() does comes after ours.
     return type("Lazy" + cls.__name__, (LazyHost, cls), {"own_config": cls.config})
 
 
@@ -152,12 +191,8 @@ class LazyMininet(Mininet):
     """Mininet with lazy nodes and links made in place."""
 
     def __init__(self, topo: Topo) -> None:
+        numCores.ncores = os.cpu_count()  # else it counts them with a process
         super().__init__(topo=topo, controller=None, link=VethLink, build=True)
-
-    def buildFromTopo(self, topo: Topo | None = None) -> None:
-        super().buildFromTopo(topo)
-        kernel.batch("ip", VethLink.wanted)
-        VethLink.wanted.clear()
 
     def addHost(self, name: str, cls: type[Node] | None = None, **params: Any) -> Node:
         return super().addHost(name, cls=lazy(cls), **params)

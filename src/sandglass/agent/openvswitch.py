@@ -49,12 +49,20 @@ def start() -> None:
         ]
     )
     _started.append("ovsdb-server")
-    kernel.run(["ovs-vsctl", "--no-wait", "init"])
     # What the echoes before an experiment taught the datapath holds during it,
     # so that no packet waits for ovs-vswitchd.
-    kernel.run(["ovs-vsctl", "--no-wait", "set", "Open_vSwitch", ".", MAX_IDLE])
+    kernel.run(["ovs-vsctl", "--no-wait", "init", "--", "set", "Open_vSwitch", ".", MAX_IDLE])
     kernel.run(["ovs-vswitchd", f"unix:{SOCKET}", "--pidfile", "--detach", "--no-chdir"])
     _started.append("ovs-vswitchd")
+
+
+def in_shell(command: str, shell: bool = True) -> None:
+    """Run a command of Mininet's, which it would not see fail.
+
+    Raises:
+        RunError: it failed; with what it said.
+    """
+    kernel.run(["sh", "-c", command])
 
 
 def pause() -> None:

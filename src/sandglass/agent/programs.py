@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 import subprocess
 from typing import TYPE_CHECKING
 
@@ -23,6 +22,8 @@ def require(programs: Iterable[str], workload: str) -> None:
     Raises:
         RunError: naming the first that is not.
     """
+    import shutil
+
     for program in programs:
         if not shutil.which(program):
             raise RunError(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from typing import TYPE_CHECKING
 
 from sandglass.agent import kernel
@@ -90,7 +89,8 @@ def save(streams: list[str], directory: str) -> dict[int, str]:
                 open(f"{PROC}/{stream}", "rb", 0) as source,
                 open(f"{directory}/{stream}.records", "wb", 0) as target,
             ):
-                shutil.copyfileobj(source, target, 1 << 20)
+                while block := source.read(1 << 20):
+                    target.write(block)
         except OSError as error:
             raise RunError(f"cannot write {stream}.records: {error.strerror}") from None
     return {int(line[1]): line[2] for line in status if line[0] == "cc"}

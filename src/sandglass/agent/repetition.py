@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import signal
-import subprocess
 import threading
 import traceback
-from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from sandglass.agent import draws, kernel
@@ -20,6 +18,7 @@ if TYPE_CHECKING:
     from sandglass.agent.clock import Clock
     from sandglass.agent.network import Network
     from sandglass.agent.plan import Flow, Plan, PlannedFlow
+    from sandglass.agent.tc import Tc
 
 SECOND_NS = 1_000_000_000
 LEAD_NS = 2 * SECOND_NS  # before time zero; from here on a repetition has the network for itself
@@ -29,7 +28,6 @@ LAST_DRAWS_NS = -SECOND_NS // 2
 # TCP gives a connection up after a quarter of an hour without an answer; what still goes on then
 # waits for something that will not come.
 LONGEST_WAIT_S = 2000
-LAST_WORDS = 5  # lines of tc's; before them may stand a warning for each repetition
 
 
 class TimeIsUpError(RunError):
@@ -61,46 +59,6 @@ class FlowThread(threading.Thread):
                 f"flow {self.flow['id']} ({self.flow['workload']}): {error!r}",
                 "See the console log.",
             )
-
-
-class Tc:
-    """A running `tc -batch` in a network namespace: a line to it costs no new process."""
-
-    def __init__(self, where: str | None) -> None:
-        self.where = where
-        self._said: deque[str] = deque(maxlen=LAST_WORDS)
-        with kernel.namespace(where):
-            self.process = subprocess.Popen(
-                ["tc", "-batch", "-"],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.PIPE,
-                text=True,
-            )
-        # A thread, and no file in memory: that would draw a random number.
-        self._listener = threading.Thread(target=self._listen, daemon=True)
-        self._listener.start()
-
-    def write(self, lines: list[str]) -> None:
-        assert self.process.stdin
-        self.process.stdin.write("\n".join(lines) + "\n")
-        self.process.stdin.flush()
-
-    def check(self) -> None:
-        """See that tc is content so far, which is when it has not ended.
-
-        Raises:
-            RunError: with tc's own words.
-        """
-        if self.process.poll() is not None:
-            self._listener.join()
-            place = f" on {self.where}" if self.where else ""
-            raise RunError(f"tc refused{place}: {'; '.join(self._said)}")
-
-    def _listen(self) -> None:
-        """Take whatever tc says: at a full pipe it would wait for us."""
-        assert self.process.stderr
-        self._said.extend(line.rstrip() for line in self.process.stderr)
 
 
 class Repetition:

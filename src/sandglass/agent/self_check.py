@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import itertools
-import re
 import socket
 import struct
 import time
 from typing import TYPE_CHECKING
 
-from sandglass.agent import kernel, links, tcp
+from sandglass.agent import counters, kernel, links, tcp
 from sandglass.agent.failure import RunError
+from sandglass.agent.netlink import attributes
 from sandglass.agent.plan import base_rtt_ns
 
 if TYPE_CHECKING:
+    from mininet.link import Intf
+
     from sandglass.agent.network import Network
 
 ICMP_ECHO_REPLY, ICMP_ECHO = 0, 8
@@ -23,7 +25,10 @@ RTT_TOLERANCE_NS = 20_000
 # After boot. Up to its first tick, at 1 ms, Linux lets timers fire at ticks alone: delays end late.
 TIMERS_EXACT_NS = 2_000_000
 SWITCH_TRIES = 5
-RATE_ROUNDING = 0.01  # tc prints three or four digits
+# <linux/rtnetlink.h>, <linux/pkt_sched.h>
+RTM_GETTCLASS = 42
+TCA_OPTIONS = 2
+TCA_HTB_PARMS, TCA_HTB_RATE64 = 1, 6
 SO_TIMESTAMPNS = 35  # <asm-generic/socket.h>
 LEAST_TIMEOUT_S = 1e-9  # 0 stands for not waiting at all
 
@@ -139,12 +144,15 @@ def _serialisation_ns(network: Network) -> int:
     return longest
 
 
-def parse_rate(shown: str) -> float:
-    """The rate in bit/s of an HTB class as `tc class show` prints it; tc 6.1 has no JSON here."""
-    found = re.search(r" rate ([\d.]+)([KMGT]?)bit", shown)
-    assert found
-    number, unit = found.groups()
-    return float(number) * 1000.0 ** " KMGT".index(unit or " ")
+def shaped_bps(interface: Intf) -> int:
+    """The rate in bit/s that the kernel shapes to, which counts in whole bytes."""
+    told = counters.asked(interface, RTM_GETTCLASS, links.SHAPED_CLASS, links.SHAPER)
+    options = dict(attributes(told[TCA_OPTIONS]))
+    if TCA_HTB_RATE64 in options:
+        (rate,) = struct.unpack("=Q", options[TCA_HTB_RATE64])
+    else:  # the last member of the struct tc_ratespec that begins struct tc_htb_opt
+        (rate,) = struct.unpack_from("=8xI", options[TCA_HTB_PARMS])
+    return 8 * int(rate)
 
 
 def check_links(network: Network) -> None:
@@ -157,15 +165,17 @@ def check_links(network: Network) -> None:
         for direction in ("forward", "reverse"):
             interface = getattr(bottleneck, direction)
             planned = network.plan["bottlenecks"][name][direction]
-            where = interface.node.namespace
-            rate = parse_rate(kernel.run(["tc", "class", "show", "dev", interface.name], where))
-            if abs(rate - planned["rate_bps"]) > RATE_ROUNDING * planned["rate_bps"]:
+            rate = shaped_bps(interface)
+            if rate != planned["rate_bps"] // 8 * 8:
                 raise RunError(
-                    f"{name} {direction}: the kernel shapes to {rate:.0f} bit/s, "
+                    f"{name} {direction}: the kernel shapes to {rate} bit/s, "
                     f"the experiment says {planned['rate_bps']} bit/s"
                 )
-            shown = kernel.show_qdiscs("qdisc", "show", "dev", interface.name, where=where)
-            kinds = {q["handle"]: q for q in shown}
+            # What they draw decides TCP's secrets, and so the digests of all runs.
+            for words in (["class"], ["-j", "qdisc"]):
+                kernel.run(["tc", *words, "show", "dev", interface.name], interface.node.namespace)
+            shown = network.told[interface.node.namespace]
+            kinds = {q["handle"]: q for q in shown if q.get("dev") == interface.name}
             queue = kinds.get(links.QUEUE)
             if not queue or queue["kind"] != planned["queue"]["kind"]:
                 raise RunError(

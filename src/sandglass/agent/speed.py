@@ -7,7 +7,8 @@ import threading
 import time
 from typing import TYPE_CHECKING, NamedTuple
 
-from sandglass.agent import kernel, links, tcp
+from sandglass.agent import interfaces, kernel, links, tc, tcp
+from sandglass.agent.netlink import Rtnetlink
 from sandglass.agent.plan import base_rtt_ns
 
 if TYPE_CHECKING:
@@ -109,27 +110,26 @@ def late(plan: Plan, rtt_ns: dict[str, int]) -> list[str]:
 
 def _connect(source: str, router: str, destination: str, rate_bps: int) -> None:
     """A shaped path from source to destination, 10.9.0.1 to 10.9.1.1."""
-    kernel.batch(
-        "ip",
-        [
-            f"link add c0 netns {source} type veth peer c1 netns {router}",
-            f"link add c2 netns {router} type veth peer c3 netns {destination}",
-        ],
-    )
     ends = (
-        (source, "c0", "10.9.0.1"),
-        (router, "c1", "10.9.0.2"),
-        (router, "c2", "10.9.1.2"),
-        (destination, "c3", "10.9.1.1"),
+        (source, "c0", "10.9.0.1", "10.9.0.2"),
+        (router, "c1", "10.9.0.2", None),
+        (router, "c2", "10.9.1.2", None),
+        (destination, "c3", "10.9.1.1", "10.9.1.2"),
     )
-    for name, device, address in ends:
-        kernel.offloads_off(device, name)
-        kernel.batch("ip", [f"link set {device} up", f"addr add {address}/24 dev {device}"], name)
-    kernel.batch("ip", ["route add default via 10.9.0.2"], source)
-    kernel.batch("ip", ["route add default via 10.9.1.2"], destination)
+    macs = [f"02:00:00:09:00:{number:02x}" for number in range(len(ends))]
+    made = [(device, mac, name) for (name, device, *_), mac in zip(ends, macs, strict=True)]
+    interfaces.add_veth(*made[:2])
+    interfaces.add_veth(*made[2:])
+    for name, device, address, gateway in ends:
+        with Rtnetlink(name) as link:
+            interfaces.offloads_off(link, device)
+            interfaces.bring_up(link, device)
+            interfaces.add_address(link, device, address, 24)
+            if gateway:
+                interfaces.add_route(link, "default", {"via": gateway})
     kernel.write_sysctl("net.ipv4.ip_forward", 1, router)
-    kernel.batch("tc", links.bottleneck("c2", rate_bps, QUEUE, MTU), router)
-    kernel.batch("tc", [links.delay("c1", DELAY_NS, None)], router)
+    lines = [*links.bottleneck("c2", rate_bps, QUEUE, MTU), links.delay("c1", DELAY_NS, None)]
+    tc.carry_out(lines, router)
 
 
 def _carried_bps(source: str, destination: str) -> float:

@@ -25,7 +25,7 @@ from sandglass.agent.plan import Plan
 from sandglass.errors import SandglassError, UsageError
 from sandglass.experiment import topology
 from sandglass.experiment.experiment import Experiment
-from sandglass.install import builds, checkout
+from sandglass.install import builds, checkout, programs
 from sandglass.run import kept, lab
 from sandglass.run.plan import resolve
 from sandglass.terminal import complain
@@ -324,6 +324,7 @@ def _evaluate(experiment: Experiment, plan: Plan, directory: Path, backend: str)
         kernel = builds.lab_kernel()
         content["lab"] = kernel.lab
         content["lab_build"] = builds.lab_build()
+        content["tools"] |= programs.versions(kernel.root)
         content["kernel"]["build"] = kernel.build
         content["kernel"]["modules"] = {
             name: kernel.module_builds[name] for name in observed["modules"]

@@ -1,0 +1,177 @@
+"""Interfaces of the network: made, brought up, given addresses, neighbours and routes."""
+
+from __future__ import annotations
+
+import ctypes
+import fcntl
+import os
+import socket
+import struct
+from typing import TYPE_CHECKING
+
+from sandglass.agent import kernel
+from sandglass.agent.failure import RunError
+from sandglass.agent.netlink import (
+    NLM_F_CREATE,
+    NLM_F_EXCL,
+    NLM_F_REPLACE,
+    Rtnetlink,
+    attribute,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+# <linux/rtnetlink.h>, <linux/if_link.h>, <linux/veth.h>, <linux/if_addr.h>, <linux/neighbour.h>
+RTM_NEWLINK, RTM_NEWADDR, RTM_NEWROUTE, RTM_NEWNEIGH = 16, 20, 24, 28
+IFLA_ADDRESS, IFLA_IFNAME, IFLA_MTU = 1, 3, 4
+IFLA_LINKINFO, IFLA_NET_NS_FD, IFLA_GSO_MAX_SEGS = 18, 28, 40
+IFLA_INFO_KIND, IFLA_INFO_DATA = 1, 2
+VETH_INFO_PEER = 1
+IFA_ADDRESS, IFA_LOCAL = 1, 2
+NDA_DST, NDA_LLADDR = 1, 2
+NUD_PERMANENT = 0x80
+RTA_DST, RTA_OIF, RTA_GATEWAY, RTA_METRICS = 1, 4, 5, 8
+RTAX_INITCWND, RTAX_QUICKACK = 11, 15
+RT_TABLE_MAIN, RTPROT_BOOT, RTN_UNICAST = 254, 3, 1
+RT_SCOPE_UNIVERSE, RT_SCOPE_LINK = 0, 253
+INTERFACE = struct.Struct("=BxHiII")  # struct ifinfomsg: family, type, index, flags, change
+ADDRESS = struct.Struct("=BBBBi")  # struct ifaddrmsg: family, prefix length, flags, scope, index
+NEIGHBOUR = struct.Struct("=BxxxiHBB")  # struct ndmsg: family, index, state, flags, type
+# struct rtmsg: family, lengths of destination and source, TOS, table, protocol, scope, type, flags
+ROUTE = struct.Struct("=BBBBBBBBI")
+IFF_UP = 1
+SIOCGIFINDEX = 0x8933  # <linux/sockios.h>
+SIOCETHTOOL = 0x8946
+# ETHTOOL_S* commands of <linux/ethtool.h>. Segmentation and its inverse would
+# make the qdiscs see packets larger than the link carries.
+OFFLOADS_OFF = {"tso": 0x1F, "gso": 0x24, "gro": 0x2C}
+
+
+def index(link: Rtnetlink, name: str) -> int:
+    """The number that the kernel knows an interface by.
+
+    Raises:
+        RunError: there is none of that name.
+    """
+    try:
+        request = fcntl.ioctl(link.socket, SIOCGIFINDEX, struct.pack("16si20x", name.encode(), 0))
+    except OSError as error:
+        raise RunError(f"interface {name}{_of(link)}: {error.strerror}") from None
+    number: int = struct.unpack_from("16si", request)[1]
+    return number
+
+
+def add_veth(*ends: tuple[str, str, str | None]) -> None:
+    """Make a veth pair of two ends: name, MAC, network namespace.
+
+    It is made in place: no end ever shows in the agent's own namespace.
+    """
+    files = [os.open(kernel.namespace_path(where), os.O_RDONLY) for _, _, where in ends]
+    try:
+        one, two = (
+            INTERFACE.pack(socket.AF_UNSPEC, 0, 0, 0, 0)
+            + attribute(IFLA_IFNAME, name)
+            + attribute(IFLA_ADDRESS, bytes.fromhex(mac.replace(":", "")))
+            + attribute(IFLA_NET_NS_FD, file)
+            for (name, mac, _), file in zip(ends, files, strict=True)
+        )
+        pair = attribute(
+            IFLA_LINKINFO,
+            attribute(IFLA_INFO_KIND, "veth")
+            + attribute(IFLA_INFO_DATA, attribute(VETH_INFO_PEER, two)),
+        )
+        what = f"cannot make the link of {ends[0][0]} and {ends[1][0]}"
+        with Rtnetlink(None) as link:
+            link.ask(what, RTM_NEWLINK, one + pair, NLM_F_CREATE | NLM_F_EXCL)
+    finally:
+        for file in files:
+            os.close(file)
+
+
+def bring_up(
+    link: Rtnetlink, name: str, mtu: int | None = None, gso_max_segs: int | None = None
+) -> None:
+    """Bring an interface up; `mtu` in bytes, `gso_max_segs` in packets."""
+    content = INTERFACE.pack(socket.AF_UNSPEC, 0, index(link, name), IFF_UP, IFF_UP)
+    if mtu is not None:
+        content += attribute(IFLA_MTU, mtu)
+    if gso_max_segs is not None:
+        content += attribute(IFLA_GSO_MAX_SEGS, gso_max_segs)
+    link.ask(f"cannot bring {name}{_of(link)} up", RTM_NEWLINK, content)
+
+
+def offloads_off(link: Rtnetlink, name: str) -> None:
+    """Switch off segmentation and receive offloads of an interface."""
+    for offload, command in OFFLOADS_OFF.items():
+        value = ctypes.create_string_buffer(struct.pack("II", command, 0))
+        request = struct.pack("16sP8x", name.encode(), ctypes.addressof(value))
+        try:
+            fcntl.ioctl(link.socket, SIOCETHTOOL, request)
+        except OSError as error:
+            raise RunError(f"cannot switch off {offload} on {name}: {error.strerror}") from None
+
+
+def add_address(link: Rtnetlink, name: str, address: str, prefix_length: int) -> None:
+    """Give an interface an address, IPv4 or IPv6."""
+    family, packed = _packed(address)
+    content = ADDRESS.pack(family, prefix_length, 0, 0, index(link, name))
+    content += attribute(IFA_LOCAL, packed) + attribute(IFA_ADDRESS, packed)
+    what = f"cannot give {name}{_of(link)} the address {address}/{prefix_length}"
+    link.ask(what, RTM_NEWADDR, content, NLM_F_CREATE | NLM_F_EXCL)
+
+
+def add_neighbour(link: Rtnetlink, name: str, address: str, mac: str) -> None:
+    """Tell for good which MAC an address behind an interface has."""
+    family, packed = _packed(address)
+    content = NEIGHBOUR.pack(family, index(link, name), NUD_PERMANENT, 0, 0)
+    content += attribute(NDA_DST, packed)
+    content += attribute(NDA_LLADDR, bytes.fromhex(mac.replace(":", "")))
+    what = f"cannot tell {name}{_of(link)} of its neighbour {address}"
+    link.ask(what, RTM_NEWNEIGH, content, NLM_F_CREATE | NLM_F_REPLACE)
+
+
+def add_route(
+    link: Rtnetlink, to: str, hop: Mapping[str, str], metrics: Mapping[int, int] | None = None
+) -> None:
+    """Add a route.
+
+    Args:
+        link: of the network namespace.
+        to: an address, a subnet such as 10.2.0.0/16, or default.
+        hop: `via` an address, or `dev` an interface, or both.
+        metrics: RTAX_* of <linux/rtnetlink.h>.
+    """
+    what = f"cannot add a route{_of(link)} to {to} {' '.join(map(' '.join, hop.items()))}"
+    destination, _, length = to.partition("/")
+    family, target = _packed(hop.get("via", "0.0.0.0") if to == "default" else destination)
+    bits = 0 if to == "default" else int(length or 8 * len(target))
+    scope = RT_SCOPE_UNIVERSE if "via" in hop or family == socket.AF_INET6 else RT_SCOPE_LINK
+    content = ROUTE.pack(family, bits, 0, 0, RT_TABLE_MAIN, RTPROT_BOOT, scope, RTN_UNICAST, 0)
+    if bits:
+        content += attribute(RTA_DST, target)
+    if "via" in hop:
+        content += attribute(RTA_GATEWAY, _packed(hop["via"])[1])
+    if "dev" in hop:
+        content += attribute(RTA_OIF, index(link, hop["dev"]))
+    if metrics:
+        nested = b"".join(attribute(kind, value) for kind, value in metrics.items())
+        content += attribute(RTA_METRICS, nested)
+    link.ask(what, RTM_NEWROUTE, content, NLM_F_CREATE | NLM_F_EXCL)
+
+
+def _packed(address: str) -> tuple[int, bytes]:
+    """The family of an address, and its bytes.
+
+    Raises:
+        RunError: it is none.
+    """
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    try:
+        return family, socket.inet_pton(family, address)
+    except OSError:
+        raise RunError(f"{address} is no address of a host") from None
+
+
+def _of(link: Rtnetlink) -> str:
+    return f" of {link.where}" if link.where else ""

@@ -1,0 +1,108 @@
+"""The program tc: one process for many lines, in a network namespace."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+import subprocess
+import sys
+import threading
+from collections import deque
+from typing import Any
+
+from sandglass.agent import kernel, programs
+from sandglass.agent.failure import RunError
+
+UNKNOWN_QDISC = r"\[Unknown qdisc, optlen=\d+\]"
+SHOW = "qdisc show"
+LAST_WORDS = 5  # lines of tc's; before them may stand a warning for each repetition
+
+
+class Tc:
+    """A running `tc -batch` in a network namespace: a line to it costs no new process."""
+
+    def __init__(self, where: str | None) -> None:
+        self.where = where
+        self._lines: list[str] = []
+        self._said: deque[str] = deque(maxlen=LAST_WORDS)
+        with kernel.namespace(where):
+            try:
+                self.process = subprocess.Popen(
+                    ["tc", "-j", "-s", "-d", "-batch", "-"],
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.PIPE,
+                    text=True,
+                )
+            except FileNotFoundError:
+                raise RunError("tc is not installed", programs.INSTALL) from None
+        # A thread, and no file in memory: that would draw a random number.
+        self._listener = threading.Thread(target=self._listen, daemon=True)
+        self._listener.start()
+
+    def write(self, lines: list[str]) -> None:
+        """Give it lines to carry out, of which none is to print anything."""
+        assert self.process.stdin
+        self._lines += lines
+        with contextlib.suppress(BrokenPipeError):  # why it has ended, check() or finish() say
+            self.process.stdin.write("".join(f"{line}\n" for line in lines))
+            self.process.stdin.flush()
+
+    def check(self) -> None:
+        """See that tc is content so far, which is when it has not ended.
+
+        Raises:
+            RunError: with the line that failed and tc's own words.
+        """
+        if self.process.poll() is not None:
+            self._listener.join()
+            raise self._refused()
+
+    def finish(self, lines: list[str]) -> list[dict[str, Any]]:
+        """Give it the last lines and wait until it has carried out all.
+
+        Returns the qdiscs of the namespace if the last line is SHOW, as `tc -j -s -d` has them,
+        also of kinds that are newer than this tc. Warnings go to the console.
+
+        Raises:
+            RunError: with the line that failed and tc's own words.
+        """
+        assert self.process.stdin
+        assert self.process.stdout
+        self.write(lines)
+        with contextlib.suppress(BrokenPipeError):
+            self.process.stdin.close()
+        printed = self.process.stdout.read()
+        status = self.process.wait()
+        self._listener.join()
+        if status or any(said.startswith("Error") for said in self._said):
+            raise self._refused()
+        sys.stderr.writelines(self._said)
+        # tc says in plain words in the middle of its JSON what it does not know
+        qdiscs: list[dict[str, Any]] = json.loads(re.sub(UNKNOWN_QDISC, "", printed) or "[]")
+        return qdiscs
+
+    def _listen(self) -> None:
+        """Take whatever tc says: at a full pipe it would wait for us."""
+        assert self.process.stderr
+        self._said.extend(self.process.stderr)
+
+    def _refused(self) -> RunError:
+        place = f" on {self.where}" if self.where else ""
+        failed = ""
+        for said in self._said:
+            if found := re.match(r"Command failed -:(\d+)", said):
+                failed = f": tc {self._lines[int(found[1]) - 1]}"
+        words = [said.strip() for said in self._said if not said.startswith("Command failed")]
+        return RunError(f"tc refused{place}{failed}: {'; '.join(words)}")
+
+
+def carry_out(lines: list[str], where: str | None = None) -> None:
+    """Give tc lines in one process.
+
+    Raises:
+        RunError: with the line that failed and tc's own words.
+    """
+    if lines:
+        Tc(where).finish(lines)
