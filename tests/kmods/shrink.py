@@ -17,7 +17,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[2] / "src"))
 
 from sandglass.agent import kernel
-from sandglass.agent.tc import SHOW, Tc
+from sandglass.agent.tc import Tc
 
 PEER = "10.0.0.2"
 PORT = 5000
@@ -48,7 +48,7 @@ def shrunk(kind: str, options: str) -> int:
         for _ in range(50):
             sender.sendto(bytes(1000), (PEER, PORT))
     tc(f"qdisc change {PLACE} {kind} limit 10")
-    shown = Tc(None).finish([SHOW])
+    shown = Tc(None).qdiscs()
     left: int = next(qdisc["qlen"] for qdisc in shown if qdisc["kind"] == kind)
     tc(f"qdisc del {PLACE}")
     return left

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from sandglass.agent.tc import SHOW, Tc
+from sandglass.agent.tc import Tc
 from tests.lab.experiments import Lab, bulk, dumbbell
 
 SHOWN_BY_TC_6_1 = """[{"kind":"htb","handle":"1:","root":true,"options":{"r2q":10}},
@@ -15,10 +15,10 @@ def test_a_qdisc_that_tc_does_not_know_is_read_all_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     program = tmp_path / "tc"
-    program.write_text(f"#!/bin/sh\ncat >/dev/null\ncat <<'END'\n{SHOWN_BY_TC_6_1}\nEND\n")
+    program.write_text(f"#!/bin/sh\nread -r line\ncat <<'END'\n{SHOWN_BY_TC_6_1}\nEND\n")
     program.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
-    shown = Tc(None).finish([SHOW])
+    shown = Tc(None).qdiscs()
     assert [(q["kind"], q["handle"]) for q in shown] == [("htb", "1:"), ("dualpi2", "10:")]
 
 

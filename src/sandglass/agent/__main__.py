@@ -37,10 +37,9 @@ from sandglass.agent.failure import RunError  # noqa: E402
 from sandglass.agent.netlink import Rtnetlink  # noqa: E402
 from sandglass.agent.network import Network  # noqa: E402
 from sandglass.agent.repetition import LEAD_NS, SECOND_NS, Repetition  # noqa: E402
-from sandglass.agent.tc import Tc  # noqa: E402
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
     from types import ModuleType
 
     from sandglass.agent.plan import Plan
@@ -84,9 +83,7 @@ def change_links(network: Network, clock: Clock) -> None:
         threading.Thread(target=follow, daemon=True).start()
 
 
-def observe(
-    plan: Plan, network: Network, clock: Clock, sessions: Mapping[str | None, Tc]
-) -> dict[str, Any]:
+def observe(plan: Plan, network: Network, clock: Clock) -> dict[str, Any]:
     """Record until the end of the experiment; returns what the queues then report."""
     if plan["record"]:
         recorder.start(plan["record"], clock.zero_ns)
@@ -97,7 +94,7 @@ def observe(
         tell("progress", virtual_s=plan["duration_ns"] * step / PROGRESS_STEPS / 1e9)
     if plan["record"]:
         recorder.stop()
-    return {"counters": counted, "qdiscs": network.qdiscs(sessions)}
+    return {"counters": counted, "qdiscs": network.qdiscs()}
 
 
 def repeated(
@@ -105,13 +102,12 @@ def repeated(
     network: Network,
     directory: str,
     workloads: dict[str, ModuleType],
-    sessions: dict[str | None, Tc],
 ) -> Iterator[list[dict[str, Any]]]:
     """The results of all repetitions but the first."""
     for number in range(1, plan["repeat"]):
         clock = Clock(whole_second_after(time.monotonic_ns() + LEAD_NS))
         repetition = Repetition(plan, network, clock, plan["seed"] + number, directory, workloads)
-        repetition.prepare(sessions)
+        repetition.prepare()
         yield repetition.results()
         if number * PROGRESS_STEPS % plan["repeat"] < PROGRESS_STEPS:
             done = number / plan["repeat"]
@@ -159,6 +155,8 @@ def run(plan: Plan, directory: str, backend: str, module_base: str | None) -> di
     rtts = self_check.check_rtt(network, exact)
     if not exact:
         warn(speed.late(plan, rtts))
+    # The secrets are the seed's alone, whatever the check needed.
+    kernel.restart_random(plan["seed"])
     tcp.draw_secrets()
 
     zero = ZERO_NS if exact else whole_second_after(time.monotonic_ns() + LEAD_NS + SECOND_NS)
@@ -170,7 +168,6 @@ def run(plan: Plan, directory: str, backend: str, module_base: str | None) -> di
         if hasattr(thread.workload, "check"):
             thread.workload.check(thread.flow, thread.testbed)
     change_links(network, clock)
-    sessions = {where: Tc(where) for where in network.renewal(plan["seed"])}
     if time.monotonic_ns() > zero - LEAD_NS:
         raise RunError(
             f"building the network took until {time.monotonic_ns() / 1e9:.1f} s, "
@@ -179,13 +176,13 @@ def run(plan: Plan, directory: str, backend: str, module_base: str | None) -> di
         )
     clock.sleep_until(-LEAD_NS)
     openvswitch.pause()
-    first.prepare(sessions)
+    first.prepare()
     if plan["repeat"] == 1:
-        queues = observe(plan, network, clock, sessions)
+        queues = observe(plan, network, clock)
         results = [first.results()]
     else:
         queues = {"counters": [], "qdiscs": {}}
-        results = [first.results(), *repeated(plan, network, directory, workloads, sessions)]
+        results = [first.results(), *repeated(plan, network, directory, workloads)]
     openvswitch.resume()
     names = recorder.save(plan["record"], directory) if plan["record"] else {}
     return {

@@ -15,8 +15,6 @@ from sandglass.agent.nodes import LazyMininet
 from sandglass.agent.plan import DIRECTIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from mininet.link import Intf
     from mininet.node import Node, Switch
     from mininet.topo import Topo
@@ -84,7 +82,8 @@ class Network:
         net: the Mininet object.
         bottlenecks: Bottleneck by name.
         access: Access by host name.
-        told: what tc said of the qdiscs once all were there, by network namespace.
+        tc: a running tc for each network namespace of routers and switches with qdiscs of ours.
+        told: what these said once all qdiscs were there.
     """
 
     def __init__(self, plan: Plan, topology_path: str) -> None:
@@ -105,10 +104,14 @@ class Network:
             self._bring_ports_up(switch)
         self.net.start()
         # After the start: a switch clears the qdiscs of the ports that it is given.
-        self.told = {
-            where: tc.Tc(where).finish([*lines, tc.SHOW])
-            for where, lines in self._tc_lines().items()
-        }
+        self.tc: dict[str | None, tc.Tc] = {}
+        for where, lines in self._tc_lines().items():
+            if where in plan["hosts"]:
+                tc.carry_out(lines, where)
+            else:
+                self.tc[where] = tc.Tc(where)
+                self.tc[where].write(lines)
+        self.told = {where: running.qdiscs() for where, running in self.tc.items()}
         for node in self.net.hosts:
             if hasattr(node, "own_config"):
                 node.own_config(**node.params)
@@ -276,11 +279,11 @@ class Network:
                 interface = getattr(bottleneck, direction)
                 planned[direction]["rate_bps"] = rate
                 line = links.change_rate(interface.name, rate, self._mtu[name])
-                tc.carry_out([line], interface.node.namespace)
+                self.tc[interface.node.namespace].write([line])
         for host, access in self.access.items():
             settings = self.plan["hosts"][host]
             settings["half_rtt_ns"] = step.get("half_rtt_ns", {}).get(host, settings["half_rtt_ns"])
-            tc.carry_out([self._delay(access, "change")], access.to_host.node.namespace)
+            self.tc[access.to_host.node.namespace].write([self._delay(access, "change")])
 
     def renewal(self, seed: int) -> dict[str | None, list[str]]:
         """tc lines, by network namespace, for a new run on this network.
@@ -304,16 +307,15 @@ class Network:
                 lines.setdefault(access.to_host.node.namespace, []).append(line)
         return lines
 
-    def qdiscs(self, sessions: Mapping[str | None, tc.Tc]) -> dict[str, list[dict[str, Any]]]:
+    def qdiscs(self) -> dict[str, list[dict[str, Any]]]:
         """What the kernel reports of the qdiscs: `tc -j -s -d` output by node.
 
-        The tc that runs in a network namespace is asked, where one of `sessions` does, and ends.
         Nodes on which nothing was set up have none but noqueue, and are left out.
         """
-        own = [node.namespace for node in self.net.hosts if hasattr(node, "own_config")]
+        own = {node.namespace for node in self.net.hosts if hasattr(node, "own_config")}
         known = {
-            where: (sessions.get(where) or tc.Tc(where)).finish([tc.SHOW])
-            for where in dict.fromkeys([*self.told, *own])
+            where: (self.tc.get(where) or tc.Tc(where)).qdiscs()
+            for where in dict.fromkeys([*self._tc_lines(), *sorted(own)])
         }
         report = {}
         for node in [*self.net.hosts, *self.net.switches]:

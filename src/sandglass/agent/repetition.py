@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from sandglass.agent.clock import Clock
     from sandglass.agent.network import Network
     from sandglass.agent.plan import Flow, Plan, PlannedFlow
-    from sandglass.agent.tc import Tc
 
 SECOND_NS = 1_000_000_000
 LEAD_NS = 2 * SECOND_NS  # before time zero; from here on a repetition has the network for itself
@@ -86,7 +85,7 @@ class Repetition:
         testbed = Testbed(plan, flows, network, clock, directory)
         self.threads = [FlowThread(flow, testbed, workloads[flow["workload"]]) for flow in flows]
 
-    def prepare(self, sessions: dict[str | None, Tc]) -> None:
+    def prepare(self) -> None:
         """Start the flows' threads, and bring queues and random numbers into their first state.
 
         Ends half a second before time zero. One namespace after the other, at fixed times: which
@@ -101,10 +100,10 @@ class Repetition:
         self.clock.sleep_until(at)
         kernel.restart_random(self.seed)
         for where, lines in self.network.renewal(self.seed).items():
-            sessions[where].write(lines)
+            self.network.tc[where].write(lines)
             at += STEP_NS
             self.clock.sleep_until(at)
-            sessions[where].check()
+            self.network.tc[where].check()
         self.clock.sleep_until(LAST_DRAWS_NS)
         kernel.restart_random(self.seed)
 

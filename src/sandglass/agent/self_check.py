@@ -171,9 +171,6 @@ def check_links(network: Network) -> None:
                     f"{name} {direction}: the kernel shapes to {rate} bit/s, "
                     f"the experiment says {planned['rate_bps']} bit/s"
                 )
-            # What they draw decides TCP's secrets, and so the digests of all runs.
-            for words in (["class"], ["-j", "qdisc"]):
-                kernel.run(["tc", *words, "show", "dev", interface.name], interface.node.namespace)
             shown = network.told[interface.node.namespace]
             kinds = {q["handle"]: q for q in shown if q.get("dev") == interface.name}
             queue = kinds.get(links.QUEUE)

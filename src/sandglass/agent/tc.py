@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import re
 import subprocess
 import sys
 import threading
+import tty
 from collections import deque
 from typing import Any
 
@@ -26,17 +28,24 @@ class Tc:
         self.where = where
         self._lines: list[str] = []
         self._said: deque[str] = deque(maxlen=LAST_WORDS)
-        with kernel.namespace(where):
-            try:
+        # A terminal: to a pipe it would print only when it ends.
+        output, its_output = os.openpty()
+        tty.setraw(its_output)
+        try:
+            with kernel.namespace(where):
                 self.process = subprocess.Popen(
                     ["tc", "-j", "-s", "-d", "-batch", "-"],
                     stdin=subprocess.PIPE,
-                    stdout=subprocess.PIPE,
+                    stdout=its_output,
                     stderr=subprocess.PIPE,
                     text=True,
                 )
-            except FileNotFoundError:
-                raise RunError("tc is not installed", programs.INSTALL) from None
+        except FileNotFoundError:
+            os.close(output)
+            raise RunError("tc is not installed", programs.INSTALL) from None
+        finally:
+            os.close(its_output)
+        self._output = os.fdopen(output)
         # A thread, and no file in memory: that would draw a random number.
         self._listener = threading.Thread(target=self._listen, daemon=True)
         self._listener.start()
@@ -45,7 +54,7 @@ class Tc:
         """Give it lines to carry out, of which none is to print anything."""
         assert self.process.stdin
         self._lines += lines
-        with contextlib.suppress(BrokenPipeError):  # why it has ended, check() or finish() say
+        with contextlib.suppress(BrokenPipeError):  # why it has ended, the others say
             self.process.stdin.write("".join(f"{line}\n" for line in lines))
             self.process.stdin.flush()
 
@@ -56,32 +65,42 @@ class Tc:
             RunError: with the line that failed and tc's own words.
         """
         if self.process.poll() is not None:
-            self._listener.join()
             raise self._refused()
 
-    def finish(self, lines: list[str]) -> list[dict[str, Any]]:
-        """Give it the last lines and wait until it has carried out all.
+    def qdiscs(self) -> list[dict[str, Any]]:
+        """The qdiscs of the namespace once all lines are carried out, as `tc -j -s -d` has them.
 
-        Returns the qdiscs of the namespace if the last line is SHOW, as `tc -j -s -d` has them,
-        also of kinds that are newer than this tc. Warnings go to the console.
+        Also those of kinds that are newer than this tc, which says so in plain words in the middle
+        of its JSON.
+
+        Raises:
+            RunError: with the line that failed and tc's own words.
+        """
+        self.write([SHOW])
+        printed = ""
+        with contextlib.suppress(OSError):  # the end of a terminal
+            for line in self._output:
+                printed += line
+                with contextlib.suppress(json.JSONDecodeError):
+                    shown: list[dict[str, Any]] = json.loads(re.sub(UNKNOWN_QDISC, "", printed))
+                    return shown
+        raise self._refused()
+
+    def close(self) -> None:
+        """Wait until it has carried out all lines, and end it. Warnings go to the console.
 
         Raises:
             RunError: with the line that failed and tc's own words.
         """
         assert self.process.stdin
-        assert self.process.stdout
-        self.write(lines)
         with contextlib.suppress(BrokenPipeError):
             self.process.stdin.close()
-        printed = self.process.stdout.read()
         status = self.process.wait()
-        self._listener.join()
-        if status or any(said.startswith("Error") for said in self._said):
+        self._output.close()
+        if status:
             raise self._refused()
+        self._listener.join()
         sys.stderr.writelines(self._said)
-        # tc says in plain words in the middle of its JSON what it does not know
-        qdiscs: list[dict[str, Any]] = json.loads(re.sub(UNKNOWN_QDISC, "", printed) or "[]")
-        return qdiscs
 
     def _listen(self) -> None:
         """Take whatever tc says: at a full pipe it would wait for us."""
@@ -89,6 +108,7 @@ class Tc:
         self._said.extend(self.process.stderr)
 
     def _refused(self) -> RunError:
+        self._listener.join()
         place = f" on {self.where}" if self.where else ""
         failed = ""
         for said in self._said:
@@ -104,5 +124,6 @@ def carry_out(lines: list[str], where: str | None = None) -> None:
     Raises:
         RunError: with the line that failed and tc's own words.
     """
-    if lines:
-        Tc(where).finish(lines)
+    tc = Tc(where)
+    tc.write(lines)
+    tc.close()
