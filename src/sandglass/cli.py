@@ -167,6 +167,42 @@ def lab_remove(which: LabId) -> None:
     print(f"lab {found.id} is removed")
 
 
+@lab.command(name="check")
+def lab_check(
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="[EXPERIMENT.yaml]...", show_default=False)
+    ] = None,
+    renew: Annotated[
+        bool, typer.Option("--renew", help="Put the digests into the list, whatever they are.")
+    ] = False,
+) -> None:
+    """Run experiments whose digests are known, and compare.
+
+    All of results/reference/digests.csv, or those of it that are named. A lab gives the same bytes
+    on every machine; where it does not, the exit status is 1.
+
+    Example: ./sandglass lab check
+    """
+    from sandglass.install import builds, setup_lab
+    from sandglass.run import known
+
+    wanted = known.read(names or [])
+    setup_lab.lab()
+    print(f"lab {builds.lab().id}")
+    found = []
+    for each in wanted:
+        with progress(each.experiment) as advance:
+            found.append(known.run(each, advance))
+        said = "equal" if found[-1] == each else f"differs, {each.digest[:12]} elsewhere"
+        print(f"{found[-1].digest[:12]}  {each}: {said}")
+    equal = sum(map(known.Known.__eq__, wanted, found))
+    print(f"{equal} of {len(wanted)} equal")
+    if renew:
+        known.renew(found)
+    elif equal < len(wanted):
+        raise typer.Exit(1)
+
+
 @app.command()
 def doctor() -> None:
     """Tell what is needed and what is missing.
