@@ -15,6 +15,12 @@ from sandglass.install import builds
 NOBODY = 65534
 SHOW_CALL = '#!/bin/sh\necho "cache=$SANDGLASS_CACHE path=$PYTHONPATH words=$*"\n'
 
+# Notes how it is called, and is what it is asked to make.
+MAKES_ENVIRONMENT = """#!/bin/sh
+echo "$*" >>"$(dirname "$0")/calls"
+[ "$2" != venv ] || { mkdir -p "$4/bin" && cp "$0" "$4/bin/python" && cp "$0" "$4/bin/pip"; }
+"""
+
 
 @pytest.fixture
 def open_directory() -> Iterator[Path]:
@@ -87,6 +93,26 @@ def test_it_works_through_a_link_and_with_a_relative_cache(checkout: Path, ready
         check=True,
     )
     assert done.stdout.startswith(f"cache={ready} path={checkout}/src ")
+
+
+def test_a_python_without_pip_is_given_one(checkout: Path, bare_machine: Path) -> None:
+    """As in a bundle: no package of the machine is asked for."""
+    home = checkout.parent
+    write_program(home / "python3.99", MAKES_ENVIRONMENT)
+    done = script(
+        checkout,
+        *("setup", "--python"),
+        PATH=f"{bare_machine}:{os.environ['PATH']}",
+        SANDGLASS_CACHE=str(home / "cache"),
+        SANDGLASS_PYTHON=str(home / "python3.99"),
+        SANDGLASS_PIP="/wheels/pip.whl",
+    )
+    assert done.returncode == 0, done.stderr
+    [venv] = (home / "cache" / "venv").glob("python3.99-*[!g]")
+    assert (home / "calls").read_text() == f"-m venv --without-pip {venv}\n"
+    installed, *packages = (venv / "bin" / "calls").read_text().splitlines()
+    assert installed == "/wheels/pip.whl/pip install --no-input --no-deps /wheels/pip.whl"
+    assert packages[0].startswith("install --no-input --disable-pip-version-check --no-deps ")
 
 
 def test_directories_of_the_users_own_may_be_relative(checkout: Path, ready: Path) -> None:
