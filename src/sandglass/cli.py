@@ -387,6 +387,40 @@ def reproduce(
 
 
 @app.command()
+def bundle(
+    targets: Annotated[
+        list[str], typer.Argument(metavar="PAPER[/FIGURE]|RUN_DIR...", show_default=False)
+    ],
+    out: Annotated[Path, typer.Option(metavar="FILE.tar", help="The archive.")],
+    profile: Annotated[Profile, typer.Option(help="How much of papers.")] = Profile.QUICK,
+    records: Annotated[
+        bool, typer.Option("--records", help="With the runs' records, not only their digests.")
+    ] = False,
+    pythons: Annotated[
+        list[str] | None,
+        typer.Option("--python", metavar="VERSION", help="Packages for this alone."),
+    ] = None,
+) -> None:
+    """Put all that repeats papers and runs into a file.
+
+    Experiments, code, lab, Python packages, results and digests: who unpacks it repeats everything
+    without a network, by ./reproduce. A paper is reproduced first where that is not up to date.
+
+    Example: ./sandglass bundle abe/fig05 --out fig05.tar
+    """
+    from sandglass.install import setup_lab
+
+    setup_lab.bundler()
+    setup_lab.lab()
+    from sandglass.bundle import bundle as archive
+    from sandglass.bundle import wheels
+
+    wanted = archive.Wanted(targets, profile.value, pythons or wheels.PYTHONS, records)
+    archive.write(wanted, out)
+    print(f"{out}: {out.stat().st_size / 1e6:.0f} MB")
+
+
+@app.command()
 def shell(
     target: Annotated[str, typer.Argument(metavar="TOPOLOGY|EXPERIMENT.yaml", show_default=False)],
     settings: Settings = None,

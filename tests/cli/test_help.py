@@ -8,8 +8,8 @@ from sandglass.experiment import values
 from tests.cli.conftest import Cli
 
 COMMANDS = [
-    *("setup", "doctor", "run", "list", "debug", "verify", "reproduce", "shell", "show", "compare"),
-    *("cache", "bench", "test", "lab"),
+    *("setup", "doctor", "run", "list", "debug", "verify", "reproduce", "bundle", "shell"),
+    *("show", "compare", "cache", "bench", "test", "lab"),
 ]
 OF_LABS = [f"lab {name}" for name in ("build", "list", "export", "import", "remove")]
 

@@ -41,8 +41,14 @@ def executors() -> None:
     add_locked("requirements-cluster.lock")
 
 
+def bundler() -> None:
+    """Add what describes bundles to the Python environment."""
+    add_locked("requirements-bundle.lock")
+
+
 def linters_and_tests() -> None:
     """Add what the tests need to the Python environment."""
+    bundler()
     add_locked("requirements-dev.lock")
 
 

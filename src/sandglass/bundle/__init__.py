@@ -1,0 +1,1 @@
+"""Bundles: what it takes to repeat papers and runs elsewhere, in one archive."""

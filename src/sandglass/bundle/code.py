@@ -1,0 +1,60 @@
+"""The code of this checkout at its commit, as git has it."""
+
+import os
+import subprocess
+from pathlib import Path
+
+from sandglass.errors import SandglassError, UsageError
+from sandglass.install import builds, checkout
+
+PARTS = ("kernel", "kmods", "pipelines", "setup", "src", "topologies", "workloads")
+"""The folders that hold what a run may need: no file of them may be unknown to git."""
+SHOWN = 5
+
+
+def commit() -> str:
+    """The commit that the checkout is at, 12 hex digits.
+
+    Raises UsageError when there is none, or files are not as they are in it.
+    """
+    if not (builds.ROOT / ".git").exists():
+        raise UsageError(
+            f"{builds.ROOT} has no git, and a bundle holds the code at its commit",
+            "Bundle in a clone of the repository; a container's checkout is none.",
+        )
+    changed = _git("status", "--porcelain", "--untracked-files=no")
+    changed += _git("status", "--porcelain", "--", *PARTS)
+    if changed:
+        files = sorted({line[3:] for line in changed})
+        more = f" and {len(files) - SHOWN} more" if len(files) > SHOWN else ""
+        raise UsageError(
+            f"the code is not that of a commit: {', '.join(files[:SHOWN])}{more}",
+            "Commit these files, or put them away: a bundle holds the code at its commit.",
+        )
+    return checkout.commit()
+
+
+def committed_s() -> int:
+    """When the commit was made, in seconds since 1970."""
+    [line] = _git("show", "--no-patch", "--format=%ct", "HEAD")
+    return int(line)
+
+
+def write(target: Path) -> None:
+    """Lay the commit's files below `target`, with the note that stands for git there."""
+    _git("checkout-index", "--all", f"--prefix={target}/")
+    (target / ".commit").write_text(commit() + "\n")
+
+
+def _git(*words: str) -> list[str]:
+    """The lines that git says. Raises SandglassError with its last one when it fails."""
+    # A hook of another repository has told git, by variables, to look at that one.
+    environment = {key: text for key, text in os.environ.items() if not key.startswith("GIT_")}
+    command = ["git", "--no-optional-locks", "-C", str(builds.ROOT), *words]
+    try:
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    except FileNotFoundError:
+        raise UsageError("there is no git here", "Install it: a bundle holds a commit.") from None
+    if done.returncode:
+        raise SandglassError(f"git {words[0]}: {done.stderr.strip().rpartition(chr(10))[2]}")
+    return done.stdout.splitlines()

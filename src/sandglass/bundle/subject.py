@@ -1,0 +1,216 @@
+"""What is bundled: a paper, one of its figures, or a run that was done by itself.
+
+Each consists of parts, figures or the run, which can be repeated and compared one by one.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from sandglass.errors import SandglassError, UsageError
+from sandglass.install import builds
+from sandglass.papers import grid, reproduce, shelf
+
+SHORT_S = 300.0
+"""What the runs of the ten-minute variant may have taken, on one processor.
+
+The rest of the ten minutes is for setting up, and for a slower machine.
+"""
+MEMORY_MB = shelf.Figures.model_fields["memory_mb"].default
+RUNS = Path("results/runs")
+OF_A_FIGURE = ("csv", "verdicts.csv")
+"""What is the same whenever a figure is made again: its table and its verdicts."""
+BESIDES = ("json", "svg", "png")
+"""What tells when or where it was made."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """A figure or a run: the least that can be repeated and compared."""
+
+    name: str
+    title: str
+    command: list[str]
+    """The words after ./sandglass that repeat it."""
+    runs: dict[str, float]
+    """Directories of its runs below the checkout, and what each took, in seconds."""
+    tables: list[str]
+    """Files below the checkout that come out the same, byte for byte."""
+    experiments: list[str]
+    """The experiments that it is made of, in the bundle."""
+    ended_s: float
+    """When the last of its runs was done, in seconds since 1970."""
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What one word of the command line names."""
+
+    name: str
+    title: str
+    of_paper: bool
+    parts: list[Part]
+    commands: list[list[str]]
+    """The words after ./sandglass that repeat all of it."""
+    tables: list[str]
+    """Further files that come out the same, of no part alone."""
+    files: dict[str, Path]
+    """What the bundle holds of it, by its place there."""
+    memory_mb: int
+    """What one of its runs may take."""
+
+
+def short(parts: Sequence[Part]) -> list[Part]:
+    """The ten-minute variant: what takes least first, as long as there is time; one at least."""
+    chosen: list[Part] = []
+    runs: dict[str, float] = {}
+    for part in sorted(parts, key=lambda part: sum(part.runs.values())):
+        runs |= part.runs
+        if chosen and sum(runs.values()) > SHORT_S:
+            break
+        chosen.append(part)
+    return [part for part in parts if part in chosen]
+
+
+def of_run(directory: Path, scratch: Path, records: bool) -> Subject:
+    """A finished run. Its experiment is written below `scratch`, all defaults filled in.
+
+    Raises UsageError when it is not one that this checkout and its lab would repeat.
+    """
+    content = _read(directory)
+    name = directory.resolve().name
+    place = RUNS / name
+    experiment = f"experiments/{name}/experiment.yaml"
+    files = _kept(directory, place, records)
+    for used, kept in _own_code(content["experiment"], directory).items():
+        files[f"experiments/{name}/{used}"] = kept
+    files[experiment] = scratch / f"{name}.yaml"
+    files[experiment].write_text(yaml.safe_dump(content["experiment"], sort_keys=False))
+    command = ["run", f"../{experiment}", "--out", str(place)]
+    part = Part(
+        name,
+        content["title"],
+        command,
+        runs={str(place): content["wall_s"]},
+        tables=[],
+        experiments=[experiment],
+        ended_s=_ended_s(directory),
+    )
+    return Subject(name, content["title"], False, [part], [command], [], files, MEMORY_MB)
+
+
+def _own_code(experiment: dict[str, Any], directory: Path) -> dict[str, Path]:
+    """A run's copies of the topology and workloads that are the user's own, by their names.
+
+    The experiment names them by these from then on.
+    """
+    found = {}
+    if experiment["topology"].endswith(".py"):
+        experiment["topology"] = Path(experiment["topology"]).name
+        found[experiment["topology"]] = directory / "topology.py"
+    for flow in experiment["flows"]:
+        if flow["workload"].endswith(".py"):
+            flow["workload"] = Path(flow["workload"]).name
+            found[flow["workload"]] = directory / f"workload-{flow['workload']}"
+    return found
+
+
+def of_paper(target: str, profile: str, records: bool) -> Subject:
+    """PAPER or PAPER/FIGURE, which has been reproduced with this profile in this checkout."""
+    paper, _, figure = target.partition("/")
+    about = shelf.figures(paper)
+    parts = [
+        _figure(paper, name, about.figures[name].title, profile)
+        for name in ([figure] if figure else about.figures)
+    ]
+    results = Path("results") / paper
+    pages = [f"{figure}.html"] if figure else ["report.html", "runs.csv"]
+    shared = [] if figure else [str(results / "verdicts.csv")]
+    names = [str(results / page) for page in pages] + shared
+    for part in parts:
+        own = part.name.partition("/")[2]
+        names += part.tables + [str(results / f"{own}.{kind}") for kind in BESIDES]
+    files = {name: builds.ROOT / name for name in names}
+    for run in {run for part in parts for run in part.runs}:
+        files |= _kept(builds.ROOT / run, Path(run), records)
+    home = shelf.folder(paper)
+    if home.parent != shelf.PIPELINES:
+        files |= tree(home, f"papers/{paper}")
+    command = ["reproduce", target, "--profile", profile]
+    title = about.figures[figure].title if figure else about.title
+    return Subject(target, title, True, parts, [command], shared, files, about.memory_mb)
+
+
+def _figure(paper: str, figure: str, title: str, profile: str) -> Part:
+    points = grid.points(paper, figure, profile)
+    runs = [str(point.directory(paper)) for point in points]
+    home = shelf.folder(paper)
+    place = f"code/pipelines/{paper}" if home.parent == shelf.PIPELINES else f"papers/{paper}"
+    used = sorted({shelf.experiment_file(Path(place), point.experiment) for point in points})
+    return Part(
+        f"{paper}/{figure}",
+        title,
+        ["reproduce", f"{paper}/{figure}", "--profile", profile],
+        runs={run: _read(builds.ROOT / run)["wall_s"] for run in runs},
+        tables=[f"results/{paper}/{figure}.{kind}" for kind in OF_A_FIGURE],
+        experiments=list(map(str, used)),
+        ended_s=max(_ended_s(builds.ROOT / run) for run in runs),
+    )
+
+
+def _ended_s(run: Path) -> float:
+    return (run / "run.json").stat().st_mtime
+
+
+def _read(directory: Path) -> dict[str, Any]:
+    """run.json of a run that this checkout repeats; raises UsageError for another."""
+    content: dict[str, Any] = json.loads((directory / "run.json").read_text())
+    if content["digest"] is None:
+        raise UsageError(
+            f"{directory} was run on a machine, in real time, so that no other run is equal to it",
+            "Bundle runs of the lab.",
+        )
+    lab = builds.lab()
+    modules = content["kernel"]["modules"]
+    same = content.get("lab_build") == builds.lab_build() and modules == {
+        name: lab.module_builds.get(name) for name in modules
+    }
+    if not same:
+        made = f"commit {content.get('commit')}, lab {content.get('lab')}"
+        raise UsageError(
+            f"{directory} is of other code or of another lab ({made})",
+            f"Run it again, or bundle at its commit, with SANDGLASS_LAB={content.get('lab')}.",
+        )
+    return content
+
+
+def _kept(directory: Path, place: Path, records: bool) -> dict[str, Path]:
+    """What is bundled of a run: run.json, with its digest, and with `records` all the rest."""
+    names = [path.name for path in directory.iterdir()] if records else ["run.json"]
+    return {
+        str(place / name): directory / name for name in sorted(names) if not name.startswith(".")
+    }
+
+
+def tree(home: Path, place: str) -> dict[str, Path]:
+    """The files of a folder, without what editors, Python and git keep there."""
+    return {
+        f"{place}/{path.relative_to(home)}": path
+        for path in sorted(home.rglob("*"))
+        if path.is_file()
+        and not any(part.startswith((".", "__pycache__")) for part in path.relative_to(home).parts)
+    }
+
+
+def reproduced(target: str, profile: str) -> None:
+    """Reproduce what is not up to date of PAPER or PAPER/FIGURE.
+
+    Raises SandglassError when that fails; Snakemake has said why.
+    """
+    words = reproduce.targets(target)
+    if reproduce.snakemake(words, profile, None, reproduce.memory_mb(target)):
+        raise SandglassError(f"{target} could not be reproduced, and is not bundled")
