@@ -101,14 +101,24 @@ def lab_build(
     debug: Annotated[bool, typer.Option("--debug", help="With a kernel that looks for faults.")] = (
         False
     ),
+    packages: Annotated[
+        list[str] | None,
+        typer.Option("--with", metavar="PACKAGE", help="Of Debian, in it; may be given again."),
+    ] = None,
 ) -> None:
     """Build the lab of this checkout, if it is not there.
 
-    Example: ./sandglass lab build --kernel 7.2
+    With further programs it is another lab, in which `run --lab` runs.
+
+    Example: ./sandglass lab build --kernel 7.2 --with bc
     """
     from sandglass.install import builds, setup_lab
 
-    setup_lab.kernel((kernel or builds.DEFAULT_KERNEL) + (builds.DEBUG if debug else ""))
+    os.environ.pop("SANDGLASS_LAB", None)  # which has nothing to say here
+    os.environ["SANDGLASS_KERNEL"] = (kernel or builds.DEFAULT_KERNEL) + builds.DEBUG * debug
+    os.environ["SANDGLASS_PACKAGES"] = " ".join(packages or [])
+    setup_lab.kernel(builds.chosen_kernel())
+    print(f"lab {builds.lab().id}")
 
 
 @lab.command(name="list")

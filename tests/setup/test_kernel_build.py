@@ -1,6 +1,7 @@
 """kernel/build: what it checks before and after the compiler's work."""
 
 import importlib.util
+import json
 import os
 import shutil
 import subprocess
@@ -168,14 +169,19 @@ def test_a_compilers_messages_name_the_file_that_is_edited(
 
 
 def test_what_was_not_used_for_a_day_is_forgotten(build: ModuleType, tmp_path: Path) -> None:
-    """A kernel is in use while one of its guests is."""
-    places = [tmp_path / name for name in ("old", "new", "inside/new")]
+    """A kernel is in use while one of its guests is; a lab with packages someone asked for."""
+    cache, scratch = tmp_path / "cache", tmp_path / "scratch"
+    scratch.mkdir()
+    places = [cache / name for name in ("old", "new", "inside/new")]
     for directory in places:
         directory.mkdir(parents=True)
-    for directory in (tmp_path / "old", tmp_path / "inside"):
+    about = builds.Lab("", "", "kernel", "guest", "", "", {}, packages=["bc"])
+    (cache / "kernel" / "guest").mkdir(parents=True)
+    (cache / "kernel" / "guest" / builds.LAB_FILE).write_text(json.dumps(vars(about)))
+    for directory in (cache / "old", cache / "inside", cache / "kernel/guest", cache / "kernel"):
         os.utime(directory, (time.time() - 90000, time.time() - 90000))
-    build.forget_unused(list(tmp_path.iterdir()), days=1)
-    assert {path.name for path in tmp_path.iterdir()} == {"new", "inside"}
+    build.forget_unused(list(cache.iterdir()), scratch, days=1)
+    assert {path.name for path in cache.iterdir()} == {"new", "inside", "kernel"}
 
 
 @pytest.mark.parametrize("tree", [True, False], ids=["built here", "from a file"])

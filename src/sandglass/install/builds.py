@@ -9,7 +9,7 @@ import json
 import os
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from sandglass.errors import SandglassError, UsageError
@@ -253,19 +253,29 @@ def kernel_build(kernel_directory: Path) -> str:
     return fingerprint([ROOT / "kernel" / "init.c"], source_and_key)
 
 
-def root_key() -> str:
-    """What the root is made of, but for the packages' versions."""
-    return fingerprint([ROOT / ROOT_PACKAGES, ROOT / ROOT_RECIPE], SUITE)
+def further_packages() -> list[str]:
+    """The Debian packages that a lab's root has besides those of setup/packages-lab.txt.
+
+    $SANDGLASS_PACKAGES, in which `lab build --with` hands them to the build.
+    """
+    return sorted(set(os.environ.get("SANDGLASS_PACKAGES", "").split()))
+
+
+def root_key(further: Iterable[str] = ()) -> str:
+    """What a root with further packages is made of, but for the packages' versions."""
+    return fingerprint([ROOT / ROOT_PACKAGES, ROOT / ROOT_RECIPE], SUITE, *further)
 
 
 def root_name(home: Path) -> str:
     """What a root is kept under: what it is made of, and 12 hex digits over its packages."""
-    return f"{root_key()}-{hashlib.sha256((home / ROOT_LIST).read_bytes()).hexdigest()[:12]}"
+    versions = hashlib.sha256((home / ROOT_LIST).read_bytes()).hexdigest()[:12]
+    return f"{root_key(further_packages())}-{versions}"
 
 
-def built_root() -> Path | None:
-    """The directory of the newest root of today's list of packages."""
-    found = (directory() / "roots").glob(f"{root_key()}-*")
+def built_root(further: Iterable[str] | None = None) -> Path | None:
+    """The directory of the newest root of today's list and further packages, by default ours."""
+    key = root_key(further_packages() if further is None else further)
+    found = (directory() / "roots").glob(f"{key}-*")
     return max(found, key=lambda path: path.stat().st_mtime_ns, default=None)
 
 
@@ -293,6 +303,8 @@ class Lab:
     """12 hex digits over its kernel and init."""
     module_builds: dict[str, str]
     """12 hex digits over the sources of each module, by its name."""
+    packages: list[str] = field(default_factory=list)
+    """Of Debian, in its root, besides those of setup/packages-lab.txt."""
 
     @property
     def places(self) -> tuple[Path, Path, Path]:
@@ -313,6 +325,7 @@ def todays_lab(name: str, kernel_directory: Path, root_directory: Path) -> Lab:
         root=root_directory.name,
         build=build,
         module_builds=modules,
+        packages=further_packages(),
     )
 
 
@@ -320,13 +333,25 @@ def labs() -> list[Lab]:
     """The labs that are whole in the cache, the one last used first."""
     files = list((directory() / "kernels").glob(f"*/*/{LAB_FILE}"))
     files.sort(key=lambda path: path.parent.stat().st_mtime_ns, reverse=True)
-    found = [Lab(**json.loads(path.read_text())) for path in files]
-    return [lab for lab in found if all(place.is_dir() for place in lab.places)]
+    return [lab for lab in map(_read, files) if all(place.is_dir() for place in lab.places)]
+
+
+def _read(about: Path) -> Lab:
+    return Lab(**json.loads(about.read_text()))
 
 
 def is_imported(guest: Path) -> bool:
     """Whether a directory of init and modules came from a file."""
     return (guest / IMPORTED).exists()
+
+
+def is_kept(guest: Path) -> bool:
+    """Whether no build forgets a directory of init and modules.
+
+    It came from a file, or is of a lab with further packages, which someone has asked for.
+    """
+    about = guest / LAB_FILE
+    return is_imported(guest) or (about.exists() and bool(_read(about).packages))
 
 
 def lab_called(text: str) -> Lab:
