@@ -1,12 +1,14 @@
 """Labs as files: what comes back is what was written, or nothing is there."""
 
 import json
+import os
 import random
 import shutil
 import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -49,6 +51,14 @@ def put_lab(cache: Path, lab: builds.Lab = ABOUT) -> None:
     (root / "root" / "usr" / "bin" / "tool").write_text("tool\n")
     (root / "root" / "bin").symlink_to("usr/bin")
     (root / builds.ROOT_LIST).write_text("[]")
+
+
+def put_guest(cache: Path, lab: builds.Lab, used_s: float = 0) -> None:
+    """Another lab in a cache, of a kernel and a root that are there."""
+    guest = cache / "kernels" / lab.kernel / lab.guest
+    guest.mkdir()
+    (guest / builds.LAB_FILE).write_text(json.dumps(vars(lab)))
+    os.utime(guest, (used_s, used_s))
 
 
 def lying(cache: Path) -> dict[str, bytes | str]:
@@ -177,15 +187,37 @@ def test_killed_at_any_moment_it_leaves_no_half_lab(
 
 
 def test_a_removed_lab_leaves_what_others_have(tmp_path: Path, cache: Path) -> None:
-    other = builds.Lab(**(vars(ABOUT) | {"id": "ffffffffffff", "guest": "deaddeaddead"}))
+    other = replace(ABOUT, id="ffffffffffff", guest="deaddeaddead")
     put_lab(cache)
-    guest = cache / "kernels" / other.kernel / other.guest
-    guest.mkdir()
-    (guest / builds.LAB_FILE).write_text(json.dumps(vars(other)))
+    put_guest(cache, other)
+    put_guest(cache, replace(ABOUT, guest="feedfeedfeed"))  # the same lab, built in another way
     labs.remove(ABOUT)
     assert builds.labs() == [other]
     labs.remove(other)
     assert lying(cache) == {}
+
+
+def test_the_list_has_each_lab_once_the_last_used_first(
+    cache: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    put_lab(cache)
+    put_guest(cache, replace(ABOUT, guest="feedfeedfeed"), used_s=1)
+    put_guest(cache, replace(ABOUT, id="eeeeeeeeeeee", guest="e", packages=["bc"]), used_s=2)
+    put_guest(cache, replace(ABOUT, id="ffffffffffff", guest="f"), used_s=3)
+    labs.report(builds.labs())
+    shown = [line for line in capsys.readouterr().out.splitlines()[1:] if line[0] != " "]
+    assert [line[:12] for line in shown] == [ABOUT.id, "ffffffffffff", "eeeeeeeeeeee"]
+    assert ["with bc" in line for line in shown] == [False, False, True]
+
+
+@pytest.mark.lab
+def test_what_distinguishes_a_lab_is_told() -> None:
+    lab = builds.lab()
+    assert labs.differences(lab) == []
+    modules = lab.module_builds | {"mine": "111111111111", "recorder": "222222222222"}
+    assert labs.differences(replace(lab, module_builds=modules)) == ["mine", "recorder"]
+    assert labs.differences(replace(lab, root="another", build="another")) == ["kernel", "programs"]
+    assert labs.differences(replace(lab, packages=["bc"])) == ["programs"]
 
 
 def test_an_unknown_lab_is_named(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:

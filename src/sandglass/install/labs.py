@@ -15,6 +15,7 @@ import shutil
 import tarfile
 import tempfile
 from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO, Final, cast
 
@@ -32,6 +33,8 @@ PRESET: Final = 3
 """Of xz: a greater one takes longer, and saves a few per cent."""
 CHUNK = 1 << 20
 SCRATCH = "lab-"
+MANY = 4
+"""So many modules are counted, not named."""
 TERMINAL = Console(stderr=True)
 
 
@@ -169,30 +172,53 @@ def _install(lab: builds.Lab, scratch: Path) -> None:
 
 def remove(lab: builds.Lab) -> None:
     """Take a lab out of the cache, and of its kernel and root what no other lab has."""
-    kernel, guest, root = lab.places
-    with _alone():
-        shutil.rmtree(guest)
+    with (
+        _alone(),
+        tempfile.TemporaryDirectory(dir=builds.directory(), prefix=SCRATCH) as scratch,
+    ):
+        going = [each for each in builds.labs() if each.id == lab.id]  # or of several compilers
+        for each in going:
+            each.places[1].rename(Path(scratch) / each.guest)
         others = builds.labs()
-        if all(other.kernel != lab.kernel for other in others):
-            shutil.rmtree(kernel)
-        if all(other.root != lab.root for other in others):
-            shutil.rmtree(root)
+        kernels = {each.kernel for each in going} - {other.kernel for other in others}
+        roots = {each.root for each in going} - {other.root for other in others}
+        for each in going:
+            kernel, _, root = each.places
+            if each.kernel in kernels and kernel.is_dir():
+                kernel.rename(Path(scratch) / each.kernel)
+            if each.root in roots and root.is_dir():
+                root.rename(Path(scratch) / each.root)
 
 
 def report(labs: list[builds.Lab]) -> None:
-    """Print what labs there are, and which is in use."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for column in ("lab", "Linux", "from", "programs", ""):
-        table.add_column(column)
+    """Print what labs there are: the one in use first, then the others by when they were used."""
+    table = Table("lab", "Linux", "last used", "", box=None, pad_edge=False, header_style="bold")
     in_use = ""
     with contextlib.suppress(SandglassError):
         in_use = builds.lab().id
+    newest: dict[str, builds.Lab] = {}
     for lab in labs:
-        kernel, guest, root = lab.places
-        info = json.loads((kernel / "build.json").read_text())
-        packages = json.loads((root / builds.ROOT_LIST).read_text())
-        came = "a file" if builds.is_imported(guest) else "this machine"
-        programs = f"{len(packages)} packages of Debian {builds.SUITE}"
-        used = "in use" if lab.id == in_use else ""
-        table.add_row(lab.id, f"{lab.name} ({info['source']})", came, programs, used)
+        newest.setdefault(lab.id, lab)
+    for lab in sorted(newest.values(), key=lambda lab: lab.id != in_use):
+        kernel, guest, _ = lab.places
+        source = json.loads((kernel / "build.json").read_text())["source"]
+        version = source.split()[-1].partition("-")[0]
+        debug = " debug" if builds.is_debug(lab.name) else ""
+        used = datetime.fromtimestamp(guest.stat().st_mtime).strftime("%Y-%m-%d %H:%M")
+        about = ["in use"] if lab.id == in_use else []
+        about += ["from a file"] if builds.is_imported(guest) else []
+        about += [f"with {' '.join(lab.packages)}"] if lab.packages else []
+        if differing := differences(lab):
+            about += [f"differs in {', '.join(differing)}"]
+        table.add_row(lab.id, version + debug, used, "; ".join(about))
     Console().print(table)
+
+
+def differences(lab: builds.Lab) -> list[str]:
+    """In what a lab is not what this checkout's sources would make of it."""
+    kernel, root = builds.built_kernel(lab.name), builds.built_root(lab.packages)
+    modules = builds.module_builds()
+    changed = {name for name, _ in lab.module_builds.items() ^ modules.items()}
+    found = [] if kernel and builds.kernel_build(kernel) == lab.build else ["kernel"]
+    found += [] if root and root.name == lab.root else ["programs"]
+    return found + (sorted(changed) if len(changed) < MANY else [f"{len(changed)} modules"])
