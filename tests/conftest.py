@@ -27,6 +27,7 @@ set_hypothesis_home_dir(builds.directory() / "hypothesis")  # not the checkout
 os.environ["SANDGLASS_RUNS_LIMIT"] = "0"
 
 Reproduced = Callable[[str], Path]
+Say = Callable[[str], None]
 NOT_COPIED = (".*", "results")
 
 
@@ -53,6 +54,19 @@ def copy_checkout(target: Path) -> Path:
         return shutil.ignore_patterns(*top, "__pycache__")(folder, names)
 
     return Path(shutil.copytree(builds.ROOT, target, ignore=left_out))
+
+
+@pytest.fixture(scope="session")
+def say(request: pytest.FixtureRequest) -> Say:
+    """Tells what a slow test is at, while it is."""
+    capture = request.config.pluginmanager.get_plugin("capturemanager")
+    assert capture
+
+    def tell(text: str) -> None:
+        with capture.global_and_fixture_disabled():
+            print(f"\n{text}", end="", flush=True)
+
+    return tell
 
 
 @pytest.fixture(scope="session")

@@ -1,4 +1,4 @@
-"""The Vagrantfile, as Vagrant reads it; what it provisions with is tested in tests/vm."""
+"""The Vagrantfile, as Vagrant reads it; tests/vagrant has it make a machine."""
 
 import os
 import shutil

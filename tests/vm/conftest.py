@@ -6,22 +6,16 @@ import pytest
 
 from sandglass.errors import SandglassError
 from sandglass.install import builds
+from tests.conftest import Say
 from tests.vm.machine import Machine, booted
 
 CONSOLE = builds.ROOT / "results" / "logs" / "vm-console.log"
 
 
 @pytest.fixture(scope="session")
-def machine(request: pytest.FixtureRequest) -> Iterator[Machine]:
+def machine(say: Say) -> Iterator[Machine]:
     """A machine in which everything but the modules is set up; what takes its time is told."""
     CONSOLE.parent.mkdir(parents=True, exist_ok=True)
-    capture = request.config.pluginmanager.get_plugin("capturemanager")
-    assert capture
-
-    def say(text: str) -> None:
-        with capture.global_and_fixture_disabled():
-            print(f"\n{text}", end="", flush=True)
-
     try:
         with booted(CONSOLE, say) as started:
             yield started

@@ -8,11 +8,12 @@ import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Iterable
 from pathlib import Path
 
 from sandglass.errors import SandglassError
 from sandglass.install import builds, debian
+from tests.conftest import Say
 
 SUITE = "bookworm"
 PACKAGES = (
@@ -27,8 +28,6 @@ Name=en*
 DHCP=yes
 """
 NAME_SERVER = "10.0.2.3"  # QEMU's own
-
-Say = Callable[[str], None]
 
 
 def image(say: Say) -> Path:
@@ -64,27 +63,32 @@ def make_image(product: Path, root: Path) -> None:
     """Make the directory `product` from Debian's packages, unpacked in `root`."""
     key = product / "key"
     command("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(key))
+    make_root(root, PACKAGES, key.with_suffix(".pub").read_text(), NETWORK)
+    (root / "etc/resolv.conf").write_text(f"nameserver {NAME_SERVER}\n")
+    for name in ("vmlinuz", "initrd"):
+        shutil.copy(next((root / "boot").glob(f"{name}*")), product / name)
+    make_disk(root, product / "disk.ext4", DISK_SIZE)
+    shutil.rmtree(root)
+
+
+def make_root(root: Path, packages: Iterable[str], key: str, network: str) -> None:
+    """A Debian system in `root`, with a user whom an ssh key lets in and who may do everything."""
     sources = debian.private_sources(SUITE).replace(" non-free", "")
-    wanted = f"--include={','.join(PACKAGES)}"
+    wanted = f"--include={','.join(packages)}"
     command("mmdebstrap", "--variant=minbase", wanted, SUITE, str(root), "-", text=sources)
     command("useradd", f"--root={root}", "--create-home", "--shell=/bin/bash", USER)
     files = {
-        f"home/{USER}/.ssh/authorized_keys": key.with_suffix(".pub").read_text(),
+        f"home/{USER}/.ssh/authorized_keys": key,
         f"etc/sudoers.d/{USER}": f"{USER} ALL=(ALL) NOPASSWD: ALL\n",
         "etc/hostname": "sandglass\n",
         "etc/hosts": "127.0.0.1 localhost sandglass\n",
-        "etc/resolv.conf": f"nameserver {NAME_SERVER}\n",
-        "etc/systemd/network/80-qemu.network": NETWORK,
+        "etc/systemd/network/80-qemu.network": network,
     }
     for name, text in files.items():
         path = root / name
         path.parent.mkdir(exist_ok=True)
         path.write_text(text)
     command("systemctl", f"--root={root}", "enable", "systemd-networkd.service")
-    for name in ("vmlinuz", "initrd"):
-        shutil.copy(next((root / "boot").glob(f"{name}*")), product / name)
-    make_disk(root, product / "disk.ext4", DISK_SIZE)
-    shutil.rmtree(root)
 
 
 def make_disk(content: Path, target: Path, size: str) -> None:

@@ -17,7 +17,8 @@ from pathlib import Path
 
 from sandglass.errors import SandglassError
 from sandglass.install import builds
-from tests.vm.image import USER, Say, command, image, make_disk
+from tests.conftest import Say
+from tests.vm.image import USER, command, image, make_disk
 
 HERE = ("qemu-system-x86", "qemu-utils", "mmdebstrap", "openssh-client", "rsync")
 PYTHON_SIZE = "3G"
