@@ -30,6 +30,7 @@ ABOUT = builds.Lab(
 WORK = {
     "export": "labs.export(builds.labs()[0], Path(sys.argv[1]))",
     "take": "labs.take(Path(sys.argv[1]))",
+    "remove": "labs.remove(builds.labs()[0])",
 }
 IMPORTS = "import sys; from pathlib import Path; from sandglass.install import builds, labs; "
 KILLS = 50
@@ -150,7 +151,7 @@ def test_a_file_that_is_not_there_is_named(cache: Path) -> None:
         labs.take(cache / "absent.lab")
 
 
-@pytest.mark.parametrize("work", ["export", "take"])
+@pytest.mark.parametrize("work", WORK)
 def test_killed_at_any_moment_it_leaves_no_half_lab(
     file: Path, cache: Path, work: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -166,19 +167,26 @@ def test_killed_at_any_moment_it_leaves_no_half_lab(
     environment = whole if work == "export" else whole | {"SANDGLASS_CACHE": str(cache)}
     argument = made if work == "export" else large_file
     command = [sys.executable, "-c", IMPORTS + WORK[work], str(argument)]
+
+    def at_first() -> None:
+        for folder in cache.iterdir():
+            shutil.rmtree(folder) if folder.is_dir() else folder.unlink()
+        made.unlink(missing_ok=True)
+        if work == "remove":
+            labs.take(large_file)
+
+    at_first()
     started = time.monotonic()
     subprocess.run(command, env=environment, check=True)
     lasts_s = time.monotonic() - started
     for moment in range(KILLS):
-        for folder in cache.iterdir():
-            shutil.rmtree(folder) if folder.is_dir() else folder.unlink()
-        made.unlink(missing_ok=True)
+        at_first()
         with subprocess.Popen(command, env=environment) as process:
             time.sleep(lasts_s * (moment + 0.5) / KILLS)
             process.send_signal(signal.SIGKILL)
         if work == "export" and made.exists():
             assert made.read_bytes() == large_file.read_bytes()
-        if work == "take":
+        if work != "export":
             for _ in builds.labs():
                 kernel, guest, root = ABOUT.places
                 assert (guest / "init").read_text() == "init\n"
