@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import tarfile
@@ -84,6 +85,30 @@ def test_any_user_may_enter_the_root_directory(image: str, tmp_path: Path) -> No
                     modes.append(first.mode)
     assert modes
     assert all(mode & 0o005 == 0o005 for mode in modes)
+
+
+def test_each_student_of_a_class_has_a_container(image: str, tmp_path: Path) -> None:
+    """As docs/container.md says, under other names than there may be here."""
+    text = (builds.ROOT / "docs" / "container.md").read_text()
+    section = text.partition("## For a class\n")[2].partition("\n## ")[0]
+    begin, work = re.findall(r"^```\n(.*?)^```$", section, re.DOTALL | re.MULTILINE)
+    names = {name: f"{name}-{tmp_path.name}" for name in ("ada", "grace")}
+    begin = re.sub("ada|grace", lambda found: names[found[0]], begin)
+    figure, shell = work.replace(" ada ", f" {names['ada']} ").splitlines()
+    try:
+        for script in (begin, figure, f"{shell.replace(' --tty', '')} <<<exit"):
+            done = subprocess.run(
+                ["bash", "-e", "-c", script],
+                cwd=tmp_path,
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+            assert done.returncode == 0, done.stdout + done.stderr
+    finally:
+        docker("rm", "--force", *names.values())
+    assert (tmp_path / "class" / names["ada"] / "abe" / "fig05.svg").exists()
+    assert list((tmp_path / "class" / names["grace"]).iterdir()) == []
 
 
 def test_the_root_file_system_may_be_read_only(sandglass: Container, results: Path) -> None:
