@@ -19,6 +19,7 @@ from sandglass.install import builds
 ROOT = builds.ROOT
 AUTHOR = ROOT / "examples" / "module-repository"
 GITHUB = ROOT / ".github" / "workflows" / "ci.yml"
+RELEASE = ROOT / ".github" / "workflows" / "release.yml"
 GITLAB = ROOT / ".gitlab-ci.yml"
 ACTION = ROOT / "action.yml"
 THEIRS = AUTHOR / ".github" / "workflows" / "experiments.yml"
@@ -56,7 +57,7 @@ def step(path: Path, action: str) -> dict[str, Any]:
     return dict(found["with"])
 
 
-FILES = [GITHUB, GITLAB, ACTION, THEIRS]
+FILES = [GITHUB, RELEASE, GITLAB, ACTION, THEIRS]
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
@@ -73,7 +74,7 @@ def test_scripts_are_sound(path: Path) -> None:
         assert checked.stdout == ""
 
 
-@pytest.mark.parametrize("path", [GITHUB, GITLAB, ACTION], ids=lambda path: path.name)
+@pytest.mark.parametrize("path", [GITHUB, RELEASE, GITLAB, ACTION], ids=lambda path: path.name)
 def test_commands_are_there_and_understood(path: Path) -> None:
     commands = [
         re.sub(r'^"?(\./|\$GITHUB_ACTION_PATH/)|"', "", line.strip()).split()
@@ -116,6 +117,22 @@ def test_what_a_cache_holds_is_where_set_up_puts_it(
     (tmp_path / "roots" / f"{builds.root_key()}-0").mkdir(parents=True)
     assert builds.built_root() is not None
     assert "venv=$SANDGLASS_CACHE/venv/" in (ROOT / "sandglass").read_text()
+
+
+def test_what_is_published_is_made_by_the_jobs_before() -> None:
+    jobs = read(RELEASE)["jobs"]
+    uploads = [
+        each["with"]["path"]
+        for name in jobs["publish"]["needs"]
+        for each in jobs[name]["steps"]
+        if each.get("uses", "").startswith("actions/upload-artifact@")
+    ]
+    checksums, published = scripts(RELEASE)[-2:]
+    assert [*uploads, "SHA256SUMS"] == published.split()[-3:]
+    assert checksums.split()[1:-1] == uploads
+    for upload in uploads:
+        [maker] = [text for text in scripts(RELEASE)[:-2] if upload in text]
+        assert re.search(rf"(>| export ){re.escape(upload)}\s*$", maker)
 
 
 @pytest.fixture
