@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from sandglass import lab_cli
 from sandglass.errors import UsageError, nearest
 from sandglass.terminal import guarded, progress
 
@@ -20,14 +21,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
-lab = typer.Typer(
-    help="What runs are done in: kernel, modules and programs, in one.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
-app.add_typer(lab, name="lab")
+app.add_typer(lab_cli.app, name="lab")
 
-LabId = Annotated[str, typer.Argument(metavar="LAB", help="Or how its name begins.")]
 ExperimentFile = Annotated[Path, typer.Argument(metavar="EXPERIMENT.yaml", show_default=False)]
 Seed = Annotated[int | None, typer.Option(min=0, help="Instead of the experiment's own.")]
 Settings = Annotated[
@@ -91,126 +86,6 @@ def setup(
         setup_lab.lab()
     if cluster:
         setup_lab.executors()
-
-
-@lab.command(name="build")
-def lab_build(
-    kernel: Annotated[
-        str | None, typer.Option(metavar="KERNEL", help="Of 7.2 instead of 6.12.")
-    ] = None,
-    debug: Annotated[bool, typer.Option("--debug", help="With a kernel that looks for faults.")] = (
-        False
-    ),
-    packages: Annotated[
-        list[str] | None,
-        typer.Option("--with", metavar="PACKAGE", help="Of Debian, in it; may be given again."),
-    ] = None,
-) -> None:
-    """Build the lab of this checkout, if it is not there.
-
-    With further programs it is another lab, in which `run --lab` runs.
-
-    Example: ./sandglass lab build --kernel 7.2 --with bc
-    """
-    from sandglass.install import builds, setup_lab
-
-    os.environ.pop("SANDGLASS_LAB", None)  # which has nothing to say here
-    os.environ["SANDGLASS_KERNEL"] = (kernel or builds.DEFAULT_KERNEL) + builds.DEBUG * debug
-    os.environ["SANDGLASS_PACKAGES"] = " ".join(packages or [])
-    setup_lab.kernel(builds.chosen_kernel())
-    print(f"lab {builds.lab().id}")
-
-
-@lab.command(name="list")
-def lab_list() -> None:
-    """Tell what labs there are.
-
-    Example: ./sandglass lab list
-    """
-    from sandglass.install import builds, labs
-
-    labs.report(builds.labs())
-
-
-@lab.command(name="export")
-def lab_export(
-    file: Annotated[Path, typer.Argument(metavar="FILE", show_default=False)],
-    which: Annotated[
-        str | None, typer.Option("--lab", metavar="LAB", help="Instead of the one in use.")
-    ] = None,
-) -> None:
-    """Write a lab to a file.
-
-    Example: ./sandglass lab export sandglass.lab
-    """
-    from sandglass.install import builds, labs
-
-    found = builds.lab_called(which) if which else builds.lab()
-    labs.export(found, file)
-    print(f"{file}: lab {found.id}, {file.stat().st_size / 1e6:.0f} MB")
-
-
-@lab.command(name="import")
-def lab_import(
-    file: Annotated[Path, typer.Argument(metavar="FILE", show_default=False)],
-) -> None:
-    """Put the lab of a file into the cache.
-
-    Example: ./sandglass lab import sandglass.lab
-    """
-    from sandglass.install import labs
-
-    found = labs.take(file)
-    print(f"lab {found.id} is there: Linux {found.name}")
-
-
-@lab.command(name="remove")
-def lab_remove(which: LabId) -> None:
-    """Take a lab out of the cache.
-
-    Example: ./sandglass lab remove 0123456789ab
-    """
-    from sandglass.install import builds, labs
-
-    found = builds.lab_called(which)
-    labs.remove(found)
-    print(f"lab {found.id} is removed")
-
-
-@lab.command(name="check")
-def lab_check(
-    names: Annotated[
-        list[str] | None, typer.Argument(metavar="[EXPERIMENT.yaml]...", show_default=False)
-    ] = None,
-    renew: Annotated[
-        bool, typer.Option("--renew", help="Put the digests into the list, whatever they are.")
-    ] = False,
-) -> None:
-    """Run experiments whose digests are known, and compare.
-
-    All of results/reference/digests.csv, or those of it that are named. A lab gives the same bytes
-    on every machine; where it does not, the exit status is 1.
-
-    Example: ./sandglass lab check
-    """
-    from sandglass.install import builds, setup_lab
-    from sandglass.run import known
-
-    wanted = known.read(names or [])
-    setup_lab.lab()
-    print(f"lab {builds.lab().id}")
-    found = []
-    for each in wanted:
-        with progress(each.experiment) as advance:
-            found.append(known.run(each, advance))
-        said = "equal" if found[-1] == each else f"differs, {each.digest[:12]} elsewhere"
-        print(f"{found[-1].digest[:12]}  {each}: {said}")
-    equal = sum(map(known.Known.__eq__, wanted, found))
-    print(f"{equal} of {len(wanted)} equal")
-    if renew:
-        known.renew(found)
-    elif equal < len(wanted):
-        raise typer.Exit(1)
 
 
 @app.command()
@@ -422,8 +297,8 @@ def bundle(
 
     setup_lab.bundler()
     setup_lab.lab()
-    from sandglass.bundle import bundle as archive
-    from sandglass.bundle import wheels
+    from sandglass.papers.bundle import bundle as archive
+    from sandglass.papers.bundle import wheels
 
     wanted = archive.Wanted(targets, profile.value, pythons or wheels.PYTHONS, records)
     archive.write(wanted, out)

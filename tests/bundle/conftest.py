@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from sandglass.bundle.subject import Part, Subject
+from sandglass.papers.bundle.subject import Part, Subject
 
 
 def part(name: str, took_s: float, run: str | None = None) -> Part:

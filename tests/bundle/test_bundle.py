@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from sandglass.bundle import bundle, code, crate, description, subject
-from sandglass.bundle.bundle import Wanted
-from sandglass.bundle.subject import Subject
 from sandglass.errors import SandglassError, UsageError
 from sandglass.install import builds
+from sandglass.papers.bundle import bundle, code, crate, description, subject
+from sandglass.papers.bundle.bundle import Wanted
+from sandglass.papers.bundle.subject import Subject
 from tests.bundle.conftest import part
 from tests.lab.experiments import Mapped
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from sandglass.bundle import reproduce
 from sandglass.install import builds
+from sandglass.papers.bundle import reproduce
 
 FILES = {
     "README.md": b"# A bundle\n",
@@ -150,7 +150,13 @@ def test_the_exit_status_tells_whether_all_was_repeated_and_equal(
 def test_it_is_the_script_that_a_bundle_gets() -> None:
     """And one that runs with nothing but Python."""
     done = subprocess.run(
-        [sys.executable, "-I", "-S", builds.ROOT / "src/sandglass/bundle/reproduce.py", "--help"],
+        [
+            sys.executable,
+            "-I",
+            "-S",
+            builds.ROOT / "src/sandglass/papers/bundle/reproduce.py",
+            "--help",
+        ],
         capture_output=True,
         text=True,
         check=True,

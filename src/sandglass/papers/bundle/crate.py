@@ -16,8 +16,8 @@ from rocrate.model.entity import Entity
 from rocrate.rocrate import ROCrate
 
 from sandglass import __version__
-from sandglass.bundle import code
-from sandglass.bundle.subject import Part, Subject
+from sandglass.papers.bundle import code
+from sandglass.papers.bundle.subject import Part, Subject
 
 RO_CRATE = "1.1"
 PROFILES = {

@@ -16,11 +16,11 @@ from pathlib import Path
 
 from rich.progress import track
 
-from sandglass.bundle import code, description, subject, wheels
-from sandglass.bundle.subject import Subject
 from sandglass.errors import SandglassError, UsageError, nearest
 from sandglass.install import builds, labs
 from sandglass.papers import reproduce, shelf
+from sandglass.papers.bundle import code, description, subject, wheels
+from sandglass.papers.bundle.subject import Subject
 
 SUFFIX = ".tar"
 SCRIPT = Path(__file__).with_name("reproduce.py")

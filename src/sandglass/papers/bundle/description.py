@@ -9,10 +9,10 @@ from typing import Any
 
 from jinja2 import Environment, StrictUndefined
 
-from sandglass.bundle import crate, subject, wheels
-from sandglass.bundle.crate import Described
-from sandglass.bundle.subject import Part, Subject
 from sandglass.install import builds
+from sandglass.papers.bundle import crate, subject, wheels
+from sandglass.papers.bundle.crate import Described
+from sandglass.papers.bundle.subject import Part, Subject
 
 FORMAT = 1
 LAB = "sandglass.lab"
