@@ -87,6 +87,7 @@ def test_whatever_came_before(example: tuple[Path, str], checkout: Path, tmp_pat
     first = "    added = modules.load(plan, module_base)\n"
     assert text.count(first) == 1
     more = """\
+    import subprocess
     for _ in range(777):
         time.monotonic()
     subprocess.run(["ls", "-R", "/sys"], stdout=subprocess.DEVNULL, check=False)

@@ -11,6 +11,7 @@ SHOWN_BY_TC_6_1 = """[{"kind":"htb","handle":"1:","root":true,"options":{"r2q":1
 {"kind":"dualpi2","handle":"10:","parent":"1:1","options":{[Unknown qdisc, optlen=112] }}]"""
 
 
+@pytest.mark.usefixtures("terminals")
 def test_a_qdisc_that_tc_does_not_know_is_read_all_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

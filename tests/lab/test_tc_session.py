@@ -7,6 +7,7 @@ import pytest
 from sandglass.agent.failure import RunError
 from sandglass.agent.tc import Tc
 
+pytestmark = pytest.mark.usefixtures("terminals")
 # What RED says of a burst too short, several times what a pipe holds.
 WARNS = """#!/bin/sh
 yes 'RED: WARNING. Burst 20 seems to be too large.' | head -c 200000 >&2

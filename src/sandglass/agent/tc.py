@@ -22,7 +22,10 @@ LAST_WORDS = 5  # lines of tc's; before them may stand a warning for each repeti
 
 
 class Tc:
-    """A running `tc -batch` in a network namespace: a line to it costs no new process."""
+    """A running `tc -batch` in a network namespace: a line to it costs no new process.
+
+    Its warnings go to the console.
+    """
 
     def __init__(self, where: str | None) -> None:
         self.where = where
@@ -87,7 +90,7 @@ class Tc:
         raise self._refused()
 
     def close(self) -> None:
-        """Wait until it has carried out all lines, and end it. Warnings go to the console.
+        """Wait until it has carried out all lines, and end it.
 
         Raises:
             RunError: with the line that failed and tc's own words.
@@ -100,12 +103,16 @@ class Tc:
         if status:
             raise self._refused()
         self._listener.join()
-        sys.stderr.writelines(self._said)
 
     def _listen(self) -> None:
-        """Take whatever tc says: at a full pipe it would wait for us."""
+        """Take whatever tc says: at a full pipe it would wait for us. Each once on the console."""
         assert self.process.stderr
-        self._said.extend(self.process.stderr)
+        told = set()
+        for said in self.process.stderr:
+            self._said.append(said)
+            if said not in told:
+                sys.stderr.write(said)
+                told.add(said)
 
     def _refused(self) -> RunError:
         self._listener.join()
