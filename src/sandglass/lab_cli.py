@@ -112,7 +112,7 @@ def lab_check(
 ) -> None:
     """Run experiments whose digests are known, and compare.
 
-    All of results/reference/digests.csv, or those of it that are named. A lab gives the same bytes
+    All of examples/digests.csv, or those of it that are named. A lab gives the same bytes
     on every machine; where it does not, the exit status is 1.
 
     Example: ./sandglass lab check

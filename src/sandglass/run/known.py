@@ -12,7 +12,7 @@ from sandglass.experiment import reading
 from sandglass.install import builds
 from sandglass.run import runs
 
-LIST = builds.ROOT / "results" / "reference" / "digests.csv"
+LIST = builds.ROOT / "examples" / "digests.csv"
 
 
 @dataclass(frozen=True)
