@@ -18,6 +18,10 @@ read -r line
 echo "Error: $line" >&2
 exit 1
 """
+ERRS = """#!/bin/sh
+read -r line
+echo "Error: $line" >&2
+"""
 
 
 def tc(script: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Tc:
@@ -48,3 +52,12 @@ def test_a_refusal_is_told_in_its_own_words(
     session.process.wait()
     with pytest.raises(RunError, match=r"^tc refused: Error: qdisc add red"):
         session.check()
+
+
+def test_an_error_counts_whatever_the_status(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = tc(ERRS, tmp_path, monkeypatch)
+    session.write(["qdisc add red"])
+    with pytest.raises(RunError, match=r"^tc refused: Error: qdisc add red"):
+        session.close()

@@ -11,6 +11,7 @@ import struct
 from typing import TYPE_CHECKING, Any
 
 from sandglass.agent import links
+from sandglass.agent.failure import RunError
 from sandglass.agent.interfaces import index
 from sandglass.agent.netlink import NLM_F_ECHO, Rtnetlink, attributes
 
@@ -56,14 +57,20 @@ def _counters(interface: Intf) -> dict[str, Any]:
 
 
 def asked(interface: Intf, request: int, handle: str, parent: str) -> dict[int, bytes]:
-    """The attributes of a qdisc or a class, by TCA_* of <linux/rtnetlink.h>."""
+    """The attributes of a qdisc or a class, by TCA_* of <linux/rtnetlink.h>.
+
+    Raises:
+        RunError: there is none, or the kernel does not tell of it.
+    """
     name = interface.name
     with Rtnetlink(interface.node.namespace) as link:
         place = index(link, name), _number(handle), _number(parent)
         question = SUBJECT.pack(socket.AF_UNSPEC, *place, 0)
         # without this flag older kernels tell only listeners
-        [answer] = link.ask(f"{handle} of {name}", request, question, NLM_F_ECHO)
-    return dict(attributes(answer[SUBJECT.size :]))
+        answers = link.ask(f"{handle} of {name}", request, question, NLM_F_ECHO)
+    if len(answers) != 1:
+        raise RunError(f"{handle} of {name} on {interface.node.namespace} does not tell of itself")
+    return dict(attributes(answers[0][SUBJECT.size :]))
 
 
 def _number(handle: str) -> int:

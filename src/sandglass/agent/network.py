@@ -105,7 +105,9 @@ class Network:
         self.net.start()
         # After the start: a switch clears the qdiscs of the ports that it is given.
         self.tc: dict[str | None, tc.Tc] = {}
-        for where, lines in self._tc_lines().items():
+        lines_by_namespace = self._tc_lines()
+        self._with_qdiscs = list(lines_by_namespace)
+        for where, lines in lines_by_namespace.items():
             if where in plan["hosts"]:
                 tc.carry_out(lines, where)
             else:
@@ -315,7 +317,7 @@ class Network:
         own = {node.namespace for node in self.net.hosts if hasattr(node, "own_config")}
         known = {
             where: (self.tc.get(where) or tc.Tc(where)).qdiscs()
-            for where in dict.fromkeys([*self._tc_lines(), *sorted(own)])
+            for where in dict.fromkeys([*self._with_qdiscs, *sorted(own)])
         }
         report = {}
         for node in [*self.net.hosts, *self.net.switches]:

@@ -100,9 +100,9 @@ class Tc:
             self.process.stdin.close()
         status = self.process.wait()
         self._output.close()
-        if status:
-            raise self._refused()
         self._listener.join()
+        if status or any(said.startswith("Error") for said in self._said):
+            raise self._refused()
 
     def _listen(self) -> None:
         """Take whatever tc says: at a full pipe it would wait for us. Each once on the console."""
