@@ -49,9 +49,8 @@ def fetch(package: str, *, later_suites: bool = False) -> Path:
 def download(packages: Iterable[str], suite: str, folder: Path) -> list[Path]:
     """Packages of a suite with all that they depend on, as .deb files in `folder`.
 
-    As for a machine on which nothing is installed yet. Those that a lab has besides its list come
-    with them here: root.py, which asks for the list, is of what the name of every lab is made.
-    Raises SandglassError when one of them is not to be had.
+    As for a machine on which nothing is installed yet. Raises SandglassError when one of them is
+    not to be had.
     """
     (folder / "partial").mkdir(parents=True)
     nothing = folder / "status"
@@ -65,7 +64,7 @@ def download(packages: Iterable[str], suite: str, folder: Path) -> list[Path]:
         "Debug::NoLocking=true",
     ):
         options += ["-o", setting]
-    wanted = [*packages, *builds.further_packages()]
+    wanted = list(packages)
     found = apt("apt-cache", "madison", *wanted, options=options, folder=folder)
     known = {line.partition("|")[0].strip() for line in found.splitlines()}
     if missing := [name for name in wanted if name not in known]:

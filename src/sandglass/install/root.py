@@ -20,10 +20,17 @@ from sandglass.install import builds, debian
 
 LEFT_OUT = ("doc-base", "info", "lintian", "locale", "man")
 """Folders of /usr/share that no program reads; licences (doc/*/copyright) stay."""
+DOCUMENTED = ("mininet",)
+"""Packages whose documentation stays: Mininet's has its examples and their tests."""
 ALTERNATIVES = {
     "usr/bin/awk": "mawk",
     "usr/bin/telnet": "inetutils-telnet",
+    "usr/bin/traceroute": "traceroute.db",
     "usr/bin/which": "which.debianutils",
+    "usr/sbin/ip6tables": "ip6tables-nft",
+    "usr/sbin/iptables": "iptables-nft",
+    "usr/sbin/iptables-restore": "iptables-nft-restore",
+    "usr/sbin/iptables-save": "iptables-nft-save",
     "usr/sbin/ovs-vswitchd": "../lib/openvswitch-switch/ovs-vswitchd",
 }
 """Names that maintainers' scripts would give to programs."""
@@ -33,6 +40,8 @@ COPIES = {
     "etc/nsswitch.conf": "usr/share/libc-bin/nsswitch.conf",
 }
 """Files that maintainers' scripts would copy."""
+USERS = "sshd:x:101:65534::/run/sshd:/usr/sbin/nologin\n"
+"""Those that maintainers' scripts would add to /etc/passwd."""
 MERGED = ("bin", "lib", "lib64", "sbin")
 """Directories that are those of /usr, as on every Debian machine."""
 MOUNT_POINTS = ("dev", "proc", "run", "sys", "tmp", "var")
@@ -71,7 +80,7 @@ def make() -> Path:
 
 
 def _make(scratch: Path) -> Path:
-    names = wanted((builds.ROOT / builds.ROOT_PACKAGES).read_text())
+    names = [*wanted((builds.ROOT / builds.ROOT_PACKAGES).read_text()), *builds.further_packages()]
     print(f"downloading the lab's programs from Debian {builds.SUITE}", flush=True)
     debs = debian.download(names, builds.SUITE, scratch / "debs")
     print(f"unpacking {len(debs)} packages", flush=True)
@@ -105,7 +114,8 @@ def lay_out(root: Path) -> None:
 def unpack(deb: Path, root: Path) -> None:
     """Lay a package's files below `root`; raises SandglassError when it cannot be read."""
     exclude = [f"--exclude=./usr/share/{name}/*" for name in LEFT_OUT]
-    exclude += ["--exclude=./usr/share/doc/*/[!c]*", "--exclude=./usr/share/doc/*/c[!o]*"]
+    if deb.name.partition("_")[0] not in DOCUMENTED:
+        exclude += ["--exclude=./usr/share/doc/*/[!c]*", "--exclude=./usr/share/doc/*/c[!o]*"]
     place = ("--directory", str(root), "--keep-directory-symlink", "--no-same-owner")
     script = 'dpkg-deb --fsys-tarfile "$0" | tar --extract --same-permissions "$@"'
     command = ["bash", "-o", "pipefail", "-c", script, str(deb), *place, *exclude]
@@ -120,8 +130,11 @@ def finish(root: Path) -> None:
         shutil.copyfile(root / source, root / name)
     for name, target in ALTERNATIVES.items():
         (root / name).symlink_to(target)
+    with (root / "etc/passwd").open("a") as passwd:
+        passwd.write(USERS)
     (root / "etc/hosts").write_text("127.0.0.1 localhost\n::1 localhost\n")
     _run([str(root / "usr/sbin/ldconfig"), "-r", str(root)])
+    shutil.rmtree(root / "var/cache/ldconfig")  # it knows files by their times
     compile_python(root)
     for path in (root, *root.rglob("*")):
         os.utime(path, (MADE_S, MADE_S), follow_symlinks=False)
