@@ -23,6 +23,7 @@ SUITE = "bookworm"
 """The release of Debian that the lab is made of, whatever the host is."""
 ROOT_PACKAGES = "setup/packages-lab.txt"
 ROOT_RECIPE = "src/sandglass/install/root.py"
+ROOT_PATCHES = "setup/patches"
 ROOT_FILES = "root"
 ROOT_LIST = "packages.json"
 """What a root is kept as: its files, and the packages that they are of."""
@@ -263,7 +264,13 @@ def further_packages() -> list[str]:
 
 def root_key(further: Iterable[str] = ()) -> str:
     """What a root with further packages is made of, but for the packages' versions."""
-    return fingerprint([ROOT / ROOT_PACKAGES, ROOT / ROOT_RECIPE], SUITE, *further)
+    made_of = [ROOT / ROOT_PACKAGES, ROOT / ROOT_RECIPE, *root_patches()]
+    return fingerprint(made_of, SUITE, *further)
+
+
+def root_patches() -> list[Path]:
+    """Our patches for files of the root, in the order they are applied."""
+    return sorted((ROOT / ROOT_PATCHES).glob("*.patch"))
 
 
 def root_name(home: Path) -> str:

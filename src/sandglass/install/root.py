@@ -130,6 +130,8 @@ def finish(root: Path) -> None:
         shutil.copyfile(root / source, root / name)
     for name, target in ALTERNATIVES.items():
         (root / name).symlink_to(target)
+    for patch in builds.root_patches():
+        _run(["patch", "-p1", "-F0", "-s", "-d", str(root), "-i", str(patch)])
     with (root / "etc/passwd").open("a") as passwd:
         passwd.write(USERS)
     (root / "etc/hosts").write_text("127.0.0.1 localhost\n::1 localhost\n")

@@ -13,6 +13,7 @@ import fcntl
 import os
 import queue
 import re
+import select
 import signal
 import subprocess
 import sys
@@ -21,6 +22,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import IO
 
 from sandglass.agent.clock import ZERO_NS
 from sandglass.agent.plan import Plan
@@ -36,6 +38,11 @@ WATCHDOG_S = 300
 ASKS_WHERE = signal.SIGFPE
 """Has the kernel stop and say where it was; none of its own code divides by zero or computes."""
 LAST_WORDS_S = 10
+PATIENCE_S = 60
+"""How long a program of somebody's may let virtual time stand still ($SANDGLASS_WATCHDOG)."""
+BEAT_S = 1.0
+"""How often a lab that says nothing is looked at."""
+PIECE = 1 << 16
 DEBUG_MEMORY = 3
 """How many times as much memory a lab needs when its kernel watches over it."""
 PDEATHSIG = 1  # PR_SET_PDEATHSIG of <linux/prctl.h>
@@ -137,8 +144,12 @@ def _start(
     memory_mb: int,
     seed: int,
     gdb: list[str] | None = None,
+    ipv6: bool = False,
 ) -> "subprocess.Popen[bytes]":
-    """Start a lab, or gdb on one, if there are arguments of `gdb`."""
+    """Start a lab, or gdb on one, if there are arguments of `gdb`.
+
+    Without `ipv6` no interface has an address of it by itself, and nothing is sent for it.
+    """
     kernel = builds.lab_kernel()
     bytecode.compile_guests(kernel.root)
     doors = _doors(kernel, directory)
@@ -151,6 +162,7 @@ def _start(
         "ro",
         f"init={doors.path('guest')}/init",
         f"rng-seed={seed}",
+        f"ipv6.disable_ipv6={int(not ipv6)}",
         "norandmaps",
         "quiet",
         "con=null",
@@ -340,6 +352,79 @@ def run_program(
     reports.fail_on_report(console, builds.lab_kernel().symbols)
     if process.returncode:
         raise SandglassError(f"{path} ended with status {process.returncode}", _tail(console))
+
+
+def execute(
+    path: str,
+    directory: Path,
+    *,
+    memory_mb: int,
+    seed: int,
+    clock: tuple[str, ...],
+    prompt: bool,
+) -> int:
+    """Boot a lab for one Python program of this checkout; returns the program's status.
+
+    What it says is shown as it says it, or it has the terminal, for a prompt. `clock` is what the
+    kernel is told of time; without a word it keeps the host's.
+
+    Raises SandglassError when in virtual time nothing is said, nor the file `beat` in `directory`
+    changed, for PATIENCE_S: time stands still.
+    """
+    patience_s = float(os.environ.get("SANDGLASS_WATCHDOG", PATIENCE_S)) if clock else None
+    console, beat = directory / "console.log", directory / "beat"
+    arguments = [*clock, *_program(path)]
+    pipe = None if prompt else subprocess.PIPE
+    with own_processor() as processor:
+        process = _start(
+            directory, arguments, processor, pipe, memory_mb=memory_mb, seed=seed, ipv6=True
+        )
+        try:
+            ended = process.stdout is None or _shown(process.stdout, console, beat, patience_s)
+            if not ended and process.stdout:
+                process.send_signal(ASKS_WHERE)
+                _kept(process.stdout, console)
+            status = process.wait() if ended else None
+        finally:
+            _end(process)
+    crashed = crash.read(console, builds.lab_kernel().symbols) if console.exists() else None
+    if status is None and patience_s:
+        raise crash.hang(crashed, patience_s)
+    if crashed:
+        raise crashed.error()
+    return status or 0
+
+
+def _shown(stream: IO[bytes], console: Path, beat: Path, patience_s: float | None) -> bool:
+    """Show and keep what a lab says; returns whether it came to its end.
+
+    Else it gave no sign of life for `patience_s`.
+    """
+    heard = time.time()
+    with console.open("wb") as log:
+        while True:
+            if select.select([stream], [], [], BEAT_S)[0]:
+                said = os.read(stream.fileno(), PIECE)
+                if not said:
+                    return True
+                log.write(said)
+                sys.stdout.buffer.write(said)
+                sys.stdout.buffer.flush()
+                heard = time.time()
+            with contextlib.suppress(FileNotFoundError):
+                heard = max(heard, beat.stat().st_mtime)
+            if patience_s and time.time() > heard + patience_s:
+                return False
+
+
+def _kept(stream: IO[bytes], console: Path) -> None:
+    """Keep the last words of a lab."""
+    with console.open("ab") as log:
+        while select.select([stream], [], [], LAST_WORDS_S)[0]:
+            said = os.read(stream.fileno(), PIECE)
+            if not said:
+                return
+            log.write(said)
 
 
 def _read(stream: object, said: "queue.SimpleQueue[bytes | None]") -> None:

@@ -1,0 +1,131 @@
+"""Runs a program of somebody's in the lab. Usage: python3 script.py RUN_DIRECTORY
+
+It finds what it would find on a machine that Mininet is installed on: Open vSwitch at work, a /etc
+and a home that it may write to, sudo. What it writes below the directory that it was called from
+stays; all else goes with the lab.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import termios
+import time
+
+CODE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
+sys.path[0:1] = [os.path.join(CODE, "src"), CODE]
+
+from sandglass.agent import interfaces, kernel, openvswitch  # noqa: E402
+from sandglass.agent.failure import RunError  # noqa: E402
+from sandglass.agent.netlink import Rtnetlink  # noqa: E402
+
+HERE = "/run/sandglass/here"
+PROGRAMS = "/run/sandglass/bin"
+HOME = "/root"
+ETC = "/run/sandglass/etc"
+# Scripts and manuals of Mininet call it; whoever runs in the lab is root.
+SUDO = """#!/bin/sh
+while case "$1" in -*|*=*) true ;; *) false ;; esac; do shift; done
+exec "$@"
+"""
+# In the place of OpenFlow's reference controller, which Mininet's Controller is. It speaks 1.0, so
+# that switches ask it when they have no rule, even after all were deleted, and has its own port.
+CONTROLLER = """#!/bin/sh
+for word; do
+    shift
+    [ "$word" = ptcp: ] && word=ptcp:6633
+    set -- "$@" "$word"
+done
+exec ovs-testcontroller -O OpenFlow10 "$@"
+"""
+SSHD = "UsePAM no\nSubsystem sftp /usr/lib/openssh/sftp-server\n"
+SSH_KEY = "/etc/ssh/ssh_host_ed25519_key"
+BEAT_S = 1.0
+MESSAGES_SHOWN = 1  # of the kernel's, among what the program says: a panic's
+MESSAGES_HIDDEN = 0  # such as that the power goes down
+STATUS_NOT_FOUND = 127  # as of a shell
+
+
+def prepare(here: str) -> dict[str, str]:
+    """Lay out what a program finds; returns its environment."""
+    with Rtnetlink(None) as link:
+        interfaces.bring_up(link, "lo")
+    os.makedirs(HERE)
+    kernel.mount("hostfs", HERE, here)
+    kernel.mount("tmpfs", HOME, "mode=700")
+    for layer in ("upper", "work"):
+        os.makedirs(f"{ETC}/{layer}")
+    kernel.mount("overlay", "/etc", f"lowerdir=/etc,upperdir={ETC}/upper,workdir={ETC}/work")
+    os.makedirs("/run/sshd")
+    with open("/etc/ssh/sshd_config", "w") as settings:
+        settings.write(SSHD)
+    kernel.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", SSH_KEY])
+    os.makedirs(PROGRAMS)
+    for name, text in (("sudo", SUDO), ("controller", CONTROLLER)):
+        with open(f"{PROGRAMS}/{name}", "w") as program:
+            program.write(text)
+        os.chmod(f"{PROGRAMS}/{name}", 0o755)
+    openvswitch.start()
+    os.chdir(HERE)
+    return {
+        **os.environ,
+        "PATH": f"{PROGRAMS}:{os.environ['PATH']}",
+        "HOME": HOME,
+        "PWD": HERE,
+        "PYTHONUNBUFFERED": "1",
+    }
+
+
+def plain(terminal: int) -> None:
+    """Have a terminal show what is written as it is, without returns of a carriage."""
+    settings = termios.tcgetattr(terminal)
+    settings[1] &= ~termios.OPOST
+    termios.tcsetattr(terminal, termios.TCSANOW, settings)
+
+
+def run(command: list[str], environment: dict[str, str], directory: str, prompt: bool) -> int:
+    """Run a command to its end; returns its status, 128 and more for a signal's."""
+    child = os.fork()
+    if child == 0:
+        if not prompt:
+            os.dup2(os.open(f"{directory}/typed", os.O_RDONLY), 0)
+        try:
+            os.execvpe(command[0], command, environment)
+        except OSError as error:
+            print(f"{command[0]}: {error.strerror}", file=sys.stderr, flush=True)
+            os._exit(STATUS_NOT_FOUND)
+    if not prompt and os.fork() == 0:
+        beat(f"{directory}/beat")
+    _, status = os.waitpid(child, 0)
+    code = os.waitstatus_to_exitcode(status)
+    return code if code >= 0 else 128 - code
+
+
+def beat(path: str) -> None:
+    """Tell outside that time goes on, which it does not while a program waits in a busy loop."""
+    while True:
+        with open(path, "w") as file:
+            file.write(f"{time.monotonic()}\n")
+        time.sleep(BEAT_S)
+
+
+def main(directory: str) -> int:
+    kernel.sleep_exactly()
+    kernel.write_sysctl("kernel.printk", MESSAGES_SHOWN, None)
+    with open(f"{directory}/script.json") as file:
+        wanted = json.load(file)
+    if not wanted["prompt"]:
+        plain(sys.stdout.fileno())
+    try:
+        environment = prepare(wanted["here"])
+        status = run(wanted["command"], environment, directory, wanted["prompt"])
+    except RunError as error:
+        print(f"sandglass: {error}", file=sys.stderr)
+        status = 1
+    kernel.write_sysctl("kernel.printk", MESSAGES_HIDDEN, None)
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))
