@@ -1,6 +1,7 @@
 """Any flent test: `workload: flent:TEST` runs it from one host against another.
 
-netserver runs on the destination; flent and what it starts run on the source.
+netserver runs on the destination, and on further `hosts`, for tests that take several; flent and
+what it starts run on the source.
 The data file is kept as flent-ID.flent.gz.
 """
 
@@ -13,7 +14,7 @@ import tempfile
 from typing import TYPE_CHECKING
 
 from sandglass.agent import kernel
-from sandglass.agent.declare import Argument, Column
+from sandglass.agent.declare import TEXTS, WORDS, Argument, Column, Option
 from sandglass.agent.failure import RunError
 from sandglass.agent.plan import end_ns
 
@@ -25,6 +26,20 @@ if TYPE_CHECKING:
 
 TCP = True
 ARGUMENT = Argument("test", "rrul")
+OPTIONS = {
+    "parameters": Option(
+        WORDS,
+        "The test's own parameters, as flent's --test-parameter.",
+        {},
+        examples=({"upload_streams": 8},),
+    ),
+    "hosts": Option(
+        TEXTS,
+        "Further hosts to test against, after `to`, for tests such as rtt_fair.",
+        None,
+        examples=(["d2", "d3"],),
+    ),
+}
 COLUMNS = {"data": Column("String", "", "name of its data file")}
 PROGRAMS = {"flent": "--version", "netperf": "-V", "netserver": None, "ping": "-V"}
 
@@ -47,6 +62,9 @@ def check(flow: Flow, testbed: Testbed) -> None:
         RunError: naming the test.
     """
     test = flow["workload"].partition(":")[2]
+    for host in flow["options"]["hosts"] or ():
+        if host not in testbed.network.access:
+            raise RunError(f"there is no host {host}")
     listed = kernel.run(["flent", "--list-tests"])
     names = [line.split(":")[0].strip() for line in listed.splitlines() if ":" in line]
     if test not in names:
@@ -58,10 +76,9 @@ def run(flow: Flow, testbed: Testbed) -> Result:
     test = flow["workload"].partition(":")[2]
     data = f"flent-{flow['id']}.flent.gz"
     seconds = (end_ns(flow) - flow["start_ns"]) // SECOND_NS
-    with kernel.namespace(flow["dst"]):
-        server = subprocess.Popen(
-            ["netserver", "-D", "-4"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-        )
+    hosts = [flow["dst"], *(flow["options"]["hosts"] or ())]
+    servers = [served(host) for host in hosts]
+    parameters = flow["options"]["parameters"]
     testbed.sleep_until_start(flow)
     environment = {**os.environ, "HOME": "/tmp", "TZ": "UTC"}
     made = tempfile.mkdtemp()
@@ -70,7 +87,8 @@ def run(flow: Flow, testbed: Testbed) -> Result:
             [
                 "flent",
                 test,
-                f"--host={testbed.network.address(flow['dst'])}",
+                *(f"--host={testbed.network.address(host)}" for host in hosts),
+                *(f"--test-parameter={name}={value}" for name, value in parameters.items()),
                 f"--length={seconds}",
                 "--ipv4",
                 f"--data-dir={made}",
@@ -82,10 +100,19 @@ def run(flow: Flow, testbed: Testbed) -> Result:
             check=False,
         )
     ended_ns = testbed.clock.now_ns()
-    server.terminate()
+    for server in servers:
+        server.terminate()
     files = [name for name in os.listdir(made) if name.endswith(".flent.gz")]
     if done.returncode or not files:
         said = (done.stderr or done.stdout).strip().splitlines()
         raise RunError(f"flent {test} failed: {' '.join(said[-3:]) or done.returncode}")
     shutil.copyfile(os.path.join(made, files[0]), os.path.join(testbed.directory, data))
     return {"start_ns": flow["start_ns"], "end_ns": ended_ns, "bytes": None, "data": data}
+
+
+def served(host: str) -> subprocess.Popen[bytes]:
+    """A netserver on a host."""
+    with kernel.namespace(host):
+        return subprocess.Popen(
+            ["netserver", "-D", "-4"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )

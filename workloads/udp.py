@@ -1,4 +1,4 @@
-"""Constant bit rate over UDP, each datagram sent at its exact time.
+"""Datagrams over UDP, each sent at its exact time: at a constant rate, or as `pattern` says.
 
 For every datagram it leaves when it was due and when it reached the receiver's network card.
 """
@@ -11,12 +11,12 @@ import struct
 import threading
 from typing import TYPE_CHECKING
 
-from sandglass.agent import kernel, self_check, tcp
-from sandglass.agent.declare import FLAG, RATE, WHOLE, Column, Option
+from sandglass.agent import draws, kernel, self_check, tcp
+from sandglass.agent.declare import DURATION, FLAG, RATE, TEXT, WHOLE, Column, Option
 from sandglass.agent.plan import end_ns
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from sandglass.agent.plan import Flow, Options, Result
     from sandglass.agent.testbed import Testbed
@@ -30,6 +30,17 @@ OPTIONS = {
     "burst": Option(
         WHOLE, "Packets sent back to back; the mean rate stays.", 1, (10,), least=1, most=10000
     ),
+    "pattern": Option(
+        TEXT,
+        "constant; poisson: the gaps between bursts are exponential, with the same mean rate; "
+        "onoff: constant at `rate` while on, nothing while off.",
+        "constant",
+        ("poisson", "onoff"),
+    ),
+    "on_time": Option(
+        DURATION, "With onoff: mean length of the times in which it sends.", None, ("1s",)
+    ),
+    "off_time": Option(DURATION, "With onoff: mean length of those in which not.", None, ("1s",)),
     "ecn": Option(FLAG, "Whether the packets say that they can be marked, ECT(0).", False, (True,)),
 }
 COLUMNS = {
@@ -54,8 +65,23 @@ GRACE_NS = 2 * SECOND_NS  # wait for what is still under way
 RECEIVE_BUFFER = 64 << 20
 
 
+PATTERNS = ("constant", "poisson", "onoff")
+
+
+def problems(options: Options, lasts_ns: int) -> Iterator[tuple[str, str]]:
+    """What a pattern needs."""
+    pattern = options["pattern"]
+    if pattern not in PATTERNS:
+        yield "pattern", f"there is no pattern {pattern}: write one of {', '.join(PATTERNS)}"
+    for key in ("on_time", "off_time"):
+        if pattern == "onoff" and not options[key]:
+            yield key, "is missing: onoff needs it"
+        elif pattern != "onoff" and options[key]:
+            yield key, "is for pattern: onoff alone"
+
+
 def packets(options: Options, time_ns: int) -> int:
-    """How many it sends in so long a time, but for the last."""
+    """How many it sends in so long a time, but for the last, at the most that can be expected."""
     sent: int = options["rate"] * time_ns // SECOND_NS // 8 // options["packet_size"]
     return sent
 
@@ -63,9 +89,58 @@ def packets(options: Options, time_ns: int) -> int:
 def run(flow: Flow, testbed: Testbed) -> Result:
     """Run one flow; returns the result of stream()."""
     options = flow["options"]
+    return stream(flow, testbed, options["packet_size"], options["burst"], due(flow, testbed))
+
+
+def due(flow: Flow, testbed: Testbed) -> Callable[[int], int]:
+    """How long after the start, in ns, the burst follows before which so many datagrams were sent.
+
+    To be asked in order. What is random comes from the seed and the flow's number.
+    """
+    options = flow["options"]
     size, burst, rate = options["packet_size"], options["burst"], options["rate"]
-    # Not a sum of rounded gaps: the rate holds over any length of time.
-    return stream(flow, testbed, size, burst, lambda sent: sent * size * 8 * SECOND_NS // rate)
+
+    def constant(sent: int) -> int:
+        # Not a sum of rounded gaps: the rate holds over any length of time.
+        return int(sent * size * 8 * SECOND_NS // rate)
+
+    def exponential(what: str, mean_ns: float) -> int:
+        return draws.exponential(testbed.plan["seed"], f"{what} of flow {flow['id']}", mean_ns)
+
+    if options["pattern"] == "poisson":
+        times = [0]
+        mean_ns = burst * size * 8 * SECOND_NS / rate
+
+        def poisson(sent: int) -> int:
+            if number := sent // burst:
+                times.append(times[-1] + exponential(f"gap {number}", mean_ns))
+            return times[-1]
+
+        return poisson
+    if options["pattern"] == "onoff":
+        return on_off(options["on_time"], options["off_time"], constant, exponential)
+    return constant
+
+
+def on_off(
+    on_ns: int,
+    off_ns: int,
+    constant: Callable[[int], int],
+    exponential: Callable[[str, float], int],
+) -> Callable[[int], int]:
+    """Constant while on; each time it is on, and off, has an exponential length."""
+    silent_ns, number = 0, 0
+    on_until = exponential("time 0 on", on_ns)
+
+    def after(sent: int) -> int:
+        nonlocal silent_ns, number, on_until
+        while constant(sent) >= on_until:
+            silent_ns += exponential(f"time {number} off", off_ns)
+            number += 1
+            on_until += max(exponential(f"time {number} on", on_ns), 1)
+        return constant(sent) + silent_ns
+
+    return after
 
 
 def stream(

@@ -117,3 +117,32 @@ def test_utilisation_counts_a_changing_rate(lab: Lab) -> None:
         schedule=[{"at": "5s", "rate": "1mbit"}],
     )
     assert lab(experiment).content["bottleneck"]["utilisation"] == pytest.approx(1, abs=0.002)
+
+
+def test_poisson_gaps_are_exponential(lab: Lab) -> None:
+    stream = flow("udp", rate="8mbit", packet_size=100, pattern="poisson", duration="10s")
+    due = lab(dumbbell(stream, queue=ROOMY)).datagrams()["due_ns"].to_numpy()
+    gaps = np.diff(due)
+    assert len(gaps) > 90_000
+    mean = 100 * 8e9 / 8e6
+    assert gaps.mean() == pytest.approx(mean, rel=2.576 / math.sqrt(len(gaps)))
+    # of an exponential, e^-1 are longer than the mean, e^-3 longer than three times that
+    for times in (1, 3):
+        assert (gaps > times * mean).mean() == pytest.approx(math.exp(-times), rel=0.05)
+
+
+def test_on_and_off_times_have_their_means(lab: Lab) -> None:
+    stream = flow(
+        "udp",
+        rate="1mbit",
+        packet_size=125,
+        pattern="onoff",
+        on_time="50ms",
+        off_time="150ms",
+        duration="60s",
+    )
+    due = lab(dumbbell(stream, queue=ROOMY, duration="60s")).datagrams()["due_ns"].to_numpy()
+    gaps = np.diff(due)
+    off = gaps[gaps > 1_000_000] - 1_000_000
+    assert len(due) * 1e6 / 60e9 == pytest.approx(0.25, abs=0.06)
+    assert off.mean() == pytest.approx(150e6, rel=2.576 / math.sqrt(len(off)) + 0.02)

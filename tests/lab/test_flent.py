@@ -39,3 +39,15 @@ def test_the_data_file_is_kept(run: Run) -> None:
 def test_its_packets_are_recorded_as_the_flow_s(run: Run) -> None:
     packets = run.packets(flow=1)
     assert packets["size_bytes"].to_numpy().sum() * 8 / 5 / 10e6 == pytest.approx(1, abs=0.1)
+
+
+def test_a_tests_parameters_and_further_hosts(lab: Lab) -> None:
+    many = flow("flent:tcp_nup", duration="5s", parameters={"upload_streams": 3})
+    two = flow(
+        "flent:rtt_fair4be", "s2", "d1", hosts=["d2", "d1", "d2"], duration="5s", start="17s"
+    )
+    found = lab(dumbbell(many, two, queue={"kind": "fq_codel"}, duration="33s", pairs=2, record=[]))
+    for number, series in ((0, "TCP upload::3"), (1, "TCP upload")):
+        file = found.path / found.content["flows"][number]["data"]
+        results = json.loads(gzip.decompress(file.read_bytes()))["results"]
+        assert any(name.startswith(series) for name in results), list(results)

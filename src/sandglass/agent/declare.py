@@ -26,6 +26,9 @@ WHOLE = "whole number"
 NUMBER = "number"
 FLAG = "flag"
 TEXT = "text"
+TEXTS = "list of texts"
+"""At least one."""
+WORDS = "texts by names"
 
 REQUIRED: Any = object()
 """The default of what has none."""

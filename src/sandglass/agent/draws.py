@@ -24,6 +24,12 @@ def size(seed: int, what: str, planned: int | Mapping[str, Any]) -> int:
     return planned if isinstance(planned, int) else lognormal(seed, what, **planned["lognormal"])
 
 
+def exponential(seed: int, what: str, mean: float) -> int:
+    """A whole number, exponential with this mean, by the inverse of its distribution."""
+    scale = 1 << 53
+    return round(-mean * math.log(1 - uniform(seed, what, scale - 1) / scale))
+
+
 def lognormal(seed: int, what: str, median: int, sigma: float, least: int, most: int) -> int:
     """A whole number, lognormal with this median and standard deviation of its logarithm.
 

@@ -29,7 +29,12 @@ QUANTITIES = {
     declare.DURATION: values.Duration,
     declare.SIZE: values.Size,
 }
-PLAIN = {declare.FLAG: StrictBool, declare.TEXT: StrictStr}
+PLAIN = {
+    declare.FLAG: StrictBool,
+    declare.TEXT: StrictStr,
+    declare.TEXTS: Annotated[list[values.Word], Field(min_length=1)],
+    declare.WORDS: dict[StrictStr, values.Word],
+}
 OF_SIZES = {declare.RANDOM_SIZE: AnySize, declare.SIZES: Sizes, declare.OBJECTS: Objects}
 SERVER = "The host that sends: the server."
 CLIENT = "The host that fetches, and so opens the connections."

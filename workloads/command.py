@@ -1,0 +1,121 @@
+"""Any program of the lab, run on one host: `workload: command` with its words in `argv`.
+
+In a word {to} stands for the other host's address, {from} for the own one, {NAME} for that of any
+host. What the program says is kept as command-ID.txt. It is stopped at the flow's end, without that
+being a failure; ended before, its status counts unless `any_status` says otherwise.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+from typing import TYPE_CHECKING
+
+from sandglass.agent import kernel, programs
+from sandglass.agent.declare import FLAG, TEXTS, WORDS, Column, Option
+from sandglass.agent.failure import RunError
+from sandglass.agent.plan import end_ns
+
+if TYPE_CHECKING:
+    from sandglass.agent.plan import Flow, Result
+    from sandglass.agent.testbed import Testbed
+
+SECOND_NS = 1_000_000_000
+GRACE_S = 1.0
+LAST_WORDS = 3  # lines of a program that failed
+OPTIONS = {
+    "argv": Option(
+        TEXTS,
+        "The program and its arguments; {to} is the other host's address.",
+        examples=(["iperf", "-s"], ["iperf", "-c", "{to}", "-t", "5"]),
+    ),
+    "environment": Option(
+        WORDS, "Variables of its environment.", {}, examples=({"LANG": "C.UTF-8"},)
+    ),
+    "any_status": Option(FLAG, "Whether it may end with a status other than 0.", False, (True,)),
+}
+COLUMNS = {
+    "output": Column("String", "", "name of the file with what it said"),
+    "status": Column("Int64", "", "that it ended with; null: it was stopped at the flow's end"),
+}
+
+
+def check(flow: Flow, testbed: Testbed) -> None:
+    """Is the program there?
+
+    Raises:
+        RunError: it is not, or a word names a host that there is not.
+    """
+    words = named(flow, testbed)
+    programs.require(words[:1], "this flow")
+
+
+def named(flow: Flow, testbed: Testbed) -> list[str]:
+    """The words with addresses for names.
+
+    Raises:
+        RunError: a name is none of a host.
+    """
+    hosts = {name: testbed.network.address(name) for name in testbed.network.access}
+    known = hosts | {"from": hosts[flow["src"]], "to": hosts[flow["dst"]]}
+
+    def address(found: re.Match[str]) -> str:
+        if found[1] not in known:
+            raise RunError(f"{found[0]} names no host", f"There are {', '.join(known)}.")
+        return known[found[1]]
+
+    return [re.sub(r"\{(\w+)\}", address, word) for word in flow["options"]["argv"]]
+
+
+def run(flow: Flow, testbed: Testbed) -> Result:
+    """Run the program; returns its result. Keys: start_ns, end_ns, bytes (None), output, status."""
+    options, output = flow["options"], f"command-{flow['id']}.txt"
+    words = named(flow, testbed)
+    environment = {**os.environ, "HOME": "/tmp", **options["environment"]}
+    testbed.sleep_until_start(flow)
+    path = os.path.join(testbed.directory, output)
+    with open(path, "wb") as said, kernel.namespace(flow["src"]):
+        process = subprocess.Popen(
+            words,
+            stdin=subprocess.DEVNULL,
+            stdout=said,
+            stderr=subprocess.STDOUT,
+            env=environment,
+            cwd="/tmp",
+            start_new_session=True,
+        )
+    stopped = False
+    try:
+        process.wait((end_ns(flow) - flow["start_ns"]) / SECOND_NS)
+        ended_ns = testbed.clock.now_ns()
+    except subprocess.TimeoutExpired:
+        stopped, ended_ns = True, end_ns(flow)
+        stop(process)
+    if not stopped and process.returncode and not options["any_status"]:
+        with open(path, errors="replace") as said_text:
+            last = " ".join(said_text.read().split("\n")[-LAST_WORDS - 1 :]).strip()
+        raise RunError(
+            f"{words[0]} ended with status {process.returncode}: {last}",
+            f"Its whole output is in {output}. Write any_status: true if that is all right.",
+        )
+    return {
+        "start_ns": flow["start_ns"],
+        "end_ns": ended_ns,
+        "bytes": None,
+        "output": output,
+        "status": None if stopped else process.returncode,
+    }
+
+
+def stop(process: subprocess.Popen[bytes]) -> None:
+    """End a program and what it has started: first it is asked, then it is made to."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        try:
+            os.killpg(process.pid, number)
+            process.wait(GRACE_S)
+        except ProcessLookupError:
+            return
+        except subprocess.TimeoutExpired:
+            continue
