@@ -31,7 +31,7 @@ VETH_INFO_PEER = 1
 IFA_ADDRESS, IFA_LOCAL = 1, 2
 NDA_DST, NDA_LLADDR = 1, 2
 NUD_PERMANENT = 0x80
-RTA_DST, RTA_OIF, RTA_GATEWAY, RTA_METRICS = 1, 4, 5, 8
+RTA_DST, RTA_OIF, RTA_GATEWAY, RTA_METRICS, RTA_MULTIPATH = 1, 4, 5, 8, 9
 RTAX_INITCWND, RTAX_QUICKACK = 11, 15
 RT_TABLE_MAIN, RTPROT_BOOT, RTN_UNICAST = 254, 3, 1
 RT_SCOPE_UNIVERSE, RT_SCOPE_LINK = 0, 253
@@ -40,6 +40,7 @@ ADDRESS = struct.Struct("=BBBBi")  # struct ifaddrmsg: family, prefix length, fl
 NEIGHBOUR = struct.Struct("=BxxxiHBB")  # struct ndmsg: family, index, state, flags, type
 # struct rtmsg: family, lengths of destination and source, TOS, table, protocol, scope, type, flags
 ROUTE = struct.Struct("=BBBBBBBBI")
+NEXTHOP = struct.Struct("=HBBi")  # struct rtnexthop: length, flags, weight less 1, interface
 IFF_UP = 1
 SIOCGIFINDEX = 0x8933  # <linux/sockios.h>
 SIOCETHTOOL = 0x8946
@@ -139,19 +140,25 @@ def add_route(
     Args:
         link: of the network namespace.
         to: an address, a subnet such as 10.2.0.0/16, or default.
-        hop: `via` an address, or `dev` an interface, or both.
+        hop: `via` an address, or `dev` an interface, or both; or `via` several addresses, with a
+            blank between them, of which each takes some of the flows.
         metrics: RTAX_* of <linux/rtnetlink.h>.
     """
     what = f"cannot add a route{_of(link)} to {to} {' '.join(map(' '.join, hop.items()))}"
     destination, _, length = to.partition("/")
-    family, target = _packed(hop.get("via", "0.0.0.0") if to == "default" else destination)
+    hops = hop.get("via", "").split()
+    family, target = _packed([*hops, "0.0.0.0"][0] if to == "default" else destination)
     bits = 0 if to == "default" else int(length or 8 * len(target))
     scope = RT_SCOPE_UNIVERSE if "via" in hop or family == socket.AF_INET6 else RT_SCOPE_LINK
     content = ROUTE.pack(family, bits, 0, 0, RT_TABLE_MAIN, RTPROT_BOOT, scope, RTN_UNICAST, 0)
     if bits:
         content += attribute(RTA_DST, target)
-    if "via" in hop:
-        content += attribute(RTA_GATEWAY, _packed(hop["via"])[1])
+    if len(hops) > 1:
+        nexthops = (attribute(RTA_GATEWAY, _packed(each)[1]) for each in hops)
+        packed = (NEXTHOP.pack(NEXTHOP.size + len(each), 0, 0, 0) + each for each in nexthops)
+        content += attribute(RTA_MULTIPATH, b"".join(packed))
+    elif hops:
+        content += attribute(RTA_GATEWAY, _packed(hops[0])[1])
     if "dev" in hop:
         content += attribute(RTA_OIF, index(link, hop["dev"]))
     if metrics:

@@ -1,0 +1,53 @@
+"""Fat tree of k-port switches: k pods of k/2 edge and k/2 aggregation routers, (k/2)^2 cores.
+
+    k = 4:      core1  core2          core3  core4          each core to one aggregation of each pod
+               /  |  \\ ...
+          agg1_1   agg1_2      ...      agg4_1   agg4_2
+            |  \\  /  |
+         edge1_1  edge1_2      ...     edge4_1   edge4_2
+          / \\      / \\
+         h1  h2   h3  h4       ...                   h16
+
+Flows are spread over all shortest paths (ECMP). Hosts are numbered pod by pod.
+Source: Al-Fares, Loukissas, Vahdat, A Scalable, Commodity Data Center Network Architecture, 2008.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+sys.path.append(".")  # for `mn --custom`, in the checkout: it tells a file nothing of its place
+from topologies.routed import Routed
+
+
+class FatTree(Routed):
+    """Routers edgeP_I, aggP_I, coreI and hosts h1, h2, ..."""
+
+    ecmp = True
+
+    def build(
+        self,
+        k: Annotated[int, "ports of a router: 2, 4, 6, 8 or 10; k^3/4 hosts"] = 4,
+        bw: Annotated[float | None, "rate of all links in Mb/s; unlimited without"] = None,
+        delay: Annotated[str | None, "one-way delay of all links, such as 5us"] = None,
+    ) -> None:
+        if k not in (2, 4, 6, 8, 10):
+            raise ValueError(f"k is {k}: write 2, 4, 6, 8 or 10")
+        half, like = k // 2, {"bw": bw, "delay": delay}
+        cores = [self.addRouter(f"core{number}") for number in range(1, half * half + 1)]
+        for pod in range(1, k + 1):
+            aggregations = [self.addRouter(f"agg{pod}_{i}") for i in range(1, half + 1)]
+            for number, aggregation in enumerate(aggregations):
+                for core in cores[number * half : (number + 1) * half]:
+                    self.addLink(aggregation, core, **like)
+            for i in range(half):
+                edge = self.addRouter(f"edge{pod}_{i + 1}")
+                for aggregation in aggregations:
+                    self.addLink(edge, aggregation, **like)
+                for port in range(1, half + 1):
+                    host = ((pod - 1) * half + i) * half + port
+                    self.addLink(self.addHost(f"h{host}"), edge, **like)
+
+
+topos = {"fat_tree": FatTree}
