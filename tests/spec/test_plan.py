@@ -72,7 +72,10 @@ def test_the_whole_plan() -> None:
         "topology": {"name": "dumbbell", "params": {"pairs": 1}},
         "rtt_spread_ns": 0,
         "hosts": {"s1": host | {"ecn": True}, "d1": host},
-        "bottlenecks": {"bottleneck": {"forward": link, "reverse": link, "schedule": []}},
+        "bottlenecks": {
+            "bottleneck": {"recorded": True, "forward": link, "reverse": link, "schedule": []}
+        },
+        "wires": {},
         "flows": [
             {
                 "id": 1,
@@ -280,7 +283,14 @@ def test_flows_are_numbered_from_1_and_repeated() -> None:
     assert [flow["id"] for flow in flows] == [1, 2, 3, 4, 5]
     assert (flows[3]["size_bytes"], flows[3]["duration_ns"]) == (2_000_000, None)
     assert (flows[4]["cc"], flows[4]["ecn"], flows[4]["duration_ns"]) == (None, False, 10 * 10**9)
-    assert flows[4]["options"] == {"rate": 1_000_000, "packet_size": 1472, "burst": 1}
+    assert flows[4]["options"] == {
+        "rate": 1_000_000,
+        "packet_size": 1472,
+        "burst": 1,
+        "pattern": "constant",
+        "on_time": None,
+        "off_time": None,
+    }
 
 
 def test_a_media_packet_holds_an_interval_of_audio_and_a_header() -> None:

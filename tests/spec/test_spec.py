@@ -58,6 +58,7 @@ def test_the_issues_example_loads_as_it_stands(tmp_path: Path) -> None:
     assert CODEL.read_text(encoding="utf-8").endswith(ISSUE)
     assert experiment.title == "One CUBIC flow through CoDel"
     assert experiment.rtt == 100_000_000
+    assert experiment.bottleneck is not None
     assert experiment.bottleneck.rate == 20_000_000
     assert experiment.bottleneck.queue.options == {"ecn": True}
     [flow] = experiment.flows
@@ -86,6 +87,7 @@ def test_what_may_be_left_out(tmp_path: Path) -> None:
     assert experiment.seed == 1
     assert experiment.record == ["packets", "acks", "queues"]
     assert experiment.flows[0].start == 0
+    assert experiment.bottleneck is not None
     assert experiment.bottleneck.queue.limit is None
     assert experiment.filled()["pairs"] == 1
     assert experiment.filled()["flows"][0]["duration"] == "10s"
@@ -190,10 +192,12 @@ def test_workloads_have_their_own_keys(tmp_path: Path) -> None:
         "{workload: 'flent:tcp_upload', from: s1, to: d1, cc: reno, count: 2}]",
     )
     udp, ping, flent = reading.load(written(tmp_path, text)).flows
-    assert udp.options == {"rate": 5_000_000, "packet_size": 1472, "burst": 3}
+    constant = {"pattern": "constant", "on_time": None, "off_time": None}
+    assert udp.options == {"rate": 5_000_000, "packet_size": 1472, "burst": 3} | constant
     assert udp.asks_for_ecn
     assert ping.options == {"interval": 10**9}
-    assert (flent.workload, flent.options, flent.count) == ("flent:tcp_upload", {}, 2)
+    none: dict[str, Any] = {"parameters": {}, "hosts": None}
+    assert (flent.workload, flent.options, flent.count) == ("flent:tcp_upload", none, 2)
 
 
 MINE = """\
@@ -488,8 +492,8 @@ def test_the_schema_knows_the_parameters_of_each_topology() -> None:
     for name in topology.names():
         found |= topology.facts(name, {}).params
     described = reading.schema()["properties"]
-    assert found == {name: described[name]["default"] for name in found}
-    assert {described[name]["type"] for name in found} == {"integer"}
+    assert found == {name: described[name].get("default") for name in found}
+    assert {described[name]["type"] for name in found} == {"integer", "number", "string"}
     assert described["pairs"]["description"].startswith("dumbbell, dumbbell_ovs: pairs of hosts")
 
 

@@ -35,7 +35,7 @@ def of_queues(network: Network) -> list[dict[str, Any]]:
     """
     return [
         _counters(getattr(bottleneck, direction))
-        for bottleneck in network.bottlenecks.values()
+        for _, bottleneck in network.recorded()
         for direction in ("forward", "reverse")
     ]
 

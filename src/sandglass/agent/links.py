@@ -6,11 +6,15 @@ than the link's rate after every idle time. HTB then lets a packet go when its
 transmission *starts*, so the sojourn time is the time a packet waits for the
 transmitter, as in a network card.
 
-The end of the transmission and the propagation delay come where the packet
-leaves the network for its host: netem with the rate of the last bottleneck
-adds the serialisation time of each packet, and the host's half of the base
-round trip. A path through several bottlenecks is cut through at the inner
-ones: their serialisation times are not added.
+In a network with one bottleneck and nothing else, the end of the transmission
+and the propagation delay come where the packet leaves the network for its
+host: netem with the bottleneck's rate adds the serialisation time of each
+packet, and the host's half of the base round trip.
+
+In any other, each link that has a rate, a delay or impairments is a wire
+(wires.py), on which its own serialisation time and delay pass before the
+packet comes to the next node; at the host only the half of the base round trip
+is left.
 
 Pure functions from numbers to lines of `tc -batch`.
 """

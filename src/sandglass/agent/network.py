@@ -4,22 +4,29 @@ from __future__ import annotations
 
 import os
 import socket
+import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mininet.log import setLogLevel
 
-from sandglass.agent import draws, interfaces, kernel, links, openvswitch, pyfile, tc
+from sandglass.agent import draws, interfaces, kernel, links, openvswitch, pyfile, tc, wires
 from sandglass.agent.failure import RunError
 from sandglass.agent.netlink import Rtnetlink
-from sandglass.agent.nodes import LazyMininet
+from sandglass.agent.nodes import LazyMininet, needs_openvswitch
 from sandglass.agent.plan import DIRECTIONS
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from mininet.link import Intf
     from mininet.node import Node, Switch
     from mininet.topo import Topo
 
-    from sandglass.agent.plan import Direction, Plan, Step
+    from sandglass.agent.nodes import VethLink
+    from sandglass.agent.plan import Direction, Plan, Step, Way
+
+SPANNED_NS = 14_000_000_000
+"""After which bridges with a spanning tree forward."""
 
 
 class Bottleneck(NamedTuple):
@@ -91,9 +98,9 @@ class Network:
         self._longer_ns = 0  # than the plan's round trips, where it has an rtt_spread
         setLogLevel("output")
         topo = load_topology(topology_path, plan["topology"]["params"])
-        if topo.switches():
+        if needs_openvswitch(topo):
             openvswitch.start()
-        self.net = LazyMininet(topo)
+        self.net = LazyMininet(topo, plan["wires"])
         self._find_links()
         self._mtu = {
             name: max(host["mtu"] for host in plan["hosts"].values()) for name in self.bottlenecks
@@ -102,13 +109,20 @@ class Network:
             self._configure(node)
         for switch in self.net.switches:
             self._bring_ports_up(switch)
-        self.net.start()
-        # After the start: a switch clears the qdiscs of the ports that it is given.
         self.tc: dict[str | None, tc.Tc] = {}
+        if self.wires:  # before the switches look who is there
+            self.tc[wires.NAMESPACE] = tc.Tc(wires.NAMESPACE)
+            self.tc[wires.NAMESPACE].write(self._all_wire_lines())
+            self.tc[wires.NAMESPACE].qdiscs()
+        self.net.start()
+        if self.net.has_loops:
+            kernel.sleep_until(time.monotonic_ns() + SPANNED_NS)
+        # After the start: a switch clears the qdiscs of the ports that it is given.
         lines_by_namespace = self._tc_lines()
         self._with_qdiscs = list(lines_by_namespace)
+        told = {end.node.namespace for each in self.bottlenecks.values() for end in each[1:]}
         for where, lines in lines_by_namespace.items():
-            if where in plan["hosts"]:
+            if where in plan["hosts"] and where not in told:
                 tc.carry_out(lines, where)
             else:
                 self.tc[where] = tc.Tc(where)
@@ -121,18 +135,27 @@ class Network:
     def _find_links(self) -> None:
         self.bottlenecks: dict[str, Bottleneck] = {}
         self.access: dict[str, Access] = {}
+        self.wires: dict[str, VethLink] = {}
         planned = self.plan["hosts"]
-        for link in self.net.links:
+        for name, link in zip(self.net.link_names, self.net.links, strict=True):
             one, two = link.intf1, link.intf2
-            name = one.params.get("bottleneck")
-            if name:
+            if name in self.plan["bottlenecks"]:
                 self.bottlenecks[name] = Bottleneck(name, one, two)
+            if link.wired:
+                self.wires[name] = link
             for own, other in ((one, two), (two, one)):
                 if own.node.name in planned:
                     self.access[own.node.name] = Access(own.node.name, own, other)
+        self.bottlenecks = {name: self.bottlenecks[name] for name in self.plan["bottlenecks"]}
         missing = set(planned) - set(self.access)
         if missing:
             raise RunError(f"the topology links no network to {', '.join(sorted(missing))}")
+
+    def recorded(self) -> Iterator[tuple[str, Bottleneck]]:
+        """The bottlenecks, and those of the other links with a rate that are recorded."""
+        for name, bottleneck in self.bottlenecks.items():
+            if self.plan["bottlenecks"][name]["recorded"]:
+                yield name, bottleneck
 
     def bottleneck_rate_towards(self, node: Node, seen: tuple[Node, ...] = ()) -> int | None:
         """Rate in bit/s at which packets can reach `node` from the nearest bottlenecks, or None.
@@ -161,18 +184,39 @@ class Network:
     def _access_lines(self, node: Node) -> list[str]:
         """tc lines for the interfaces on which `node` sends to a host."""
         return [
-            self._delay(access, "add")
+            line
             for access in self.access.values()
-            if access.to_host.node is node
+            if access.to_host.node is node and not access.own.link.wired
+            for line in self._delay(access, "add")
         ]
 
-    def _delay(self, access: Access, verb: str) -> str:
-        """tc line for the delay on the way to a host."""
+    def _delay(self, access: Access, verb: str) -> list[str]:
+        """tc line, if one is needed, for the delay on the way to a host."""
         planned = self.plan["hosts"][access.host]
-        rates = [self.bottleneck_rate_towards(access.to_host.node), planned["access_rate_bps"]]
-        rate = min((rate for rate in rates if rate), default=None)
         half_ns = planned["half_rtt_ns"] + self._longer_ns // 2
-        return links.delay(access.to_host.name, half_ns, rate, verb)
+        rate = planned["access_rate_bps"]
+        if self.plan["wires"]:
+            return (
+                [links.delay(access.to_host.name, half_ns, rate, verb)] if half_ns or rate else []
+            )
+        rates = [self.bottleneck_rate_towards(access.to_host.node), rate]
+        rate = min((rate for rate in rates if rate), default=None)
+        return [links.delay(access.to_host.name, half_ns, rate, verb)]
+
+    def _wire_lines(self, name: str, verb: str, chosen: Callable[[Way], bool]) -> list[str]:
+        """tc lines for those of the two ways of a wire that are chosen."""
+        link, planned = self.wires[name], self.plan["wires"][name]
+        lines = []
+        ways = (planned["reverse"], link.intf1), (planned["forward"], link.intf2)
+        for side, (way, own) in enumerate(ways):
+            further_ns = 0
+            for access in self.access.values():
+                if access.own is own:
+                    further_ns = self.plan["hosts"][access.host]["half_rtt_ns"]
+                    further_ns += self._longer_ns // 2
+            if chosen(way):
+                lines.append(wires.element(link.number, side, way, further_ns, verb))
+        return lines
 
     def _configure(self, node: Node) -> None:
         """Addresses, neighbours, routes, MTU and settings of one node."""
@@ -182,7 +226,8 @@ class Network:
             for interface in node.intfList():
                 name = interface.name
                 # TCP hands down several segments as one packet, which would leave all at once.
-                segments = 1 if planned and planned["access_rate_bps"] else None
+                limited = planned and (planned["access_rate_bps"] or self._has_rate(interface))
+                segments = 1 if limited else None
                 interfaces.bring_up(link, name, self._mtu_of(interface), segments)
                 interfaces.offloads_off(link, name)
                 if interface.ip:
@@ -190,8 +235,8 @@ class Network:
                     # Permanent, so that no ARP packet ever waits in a measured queue.
                     for address, mac in self._neighbours(interface):
                         interfaces.add_neighbour(link, name, address, mac)
-            for to, hop in node.params.get("routes", ()):
-                interfaces.add_route(link, to, {"via": hop})
+            for to, hops in node.params.get("routes", ()):
+                interfaces.add_route(link, to, {"via": hops})
             if node.params.get("defaultRoute"):
                 metrics = {}
                 if planned and planned["initcwnd"]:
@@ -203,6 +248,8 @@ class Network:
         settings: dict[str, int | str] = {}
         if "routes" in node.params:
             settings["net.ipv4.ip_forward"] = 1
+            if any(" " in hops for _, hops in node.params["routes"]):
+                settings["net.ipv4.fib_multipath_hash_policy"] = 1  # by ports too
         if planned:
             # What one flow learns must not change the next one.
             settings["net.ipv4.tcp_no_metrics_save"] = 1
@@ -245,6 +292,17 @@ class Network:
                 )
         return lines
 
+    def _all_wire_lines(self) -> list[str]:
+        """What tc is told of the wires."""
+        lines = []
+        for name, wire in self.wires.items():
+            lines += wires.hand_over(wire.number)
+            lines += self._wire_lines(name, "add", wires.any_way)
+        return lines
+
+    def _has_rate(self, interface: Intf) -> bool:
+        return any(interface in (each.forward, each.reverse) for each in self.bottlenecks.values())
+
     def _mtu_of(self, interface: Intf) -> int:
         """A host's MTU holds on both ends of its access link; elsewhere the largest one does."""
         for access in self.access.values():
@@ -282,16 +340,22 @@ class Network:
                 planned[direction]["rate_bps"] = rate
                 line = links.change_rate(interface.name, rate, self._mtu[name])
                 self.tc[interface.node.namespace].write([line])
+                if name in self.wires:
+                    self.plan["wires"][name][direction]["rate_bps"] = rate
+        if name in self.wires:
+            lines = self._wire_lines(name, "change", wires.any_way)
+            self.tc[wires.NAMESPACE].write(lines)
         for host, access in self.access.items():
             settings = self.plan["hosts"][host]
             settings["half_rtt_ns"] = step.get("half_rtt_ns", {}).get(host, settings["half_rtt_ns"])
-            self.tc[access.to_host.node.namespace].write([self._delay(access, "change")])
+            if not access.own.link.wired and (lines := self._delay(access, "change")):
+                self.tc[access.to_host.node.namespace].write(lines)
 
     def renewal(self, seed: int) -> dict[str | None, list[str]]:
         """tc lines, by network namespace, for a new run on this network.
 
         Every bottleneck gets a new, empty queue, and the paths get the round trip that `seed`
-        draws.
+        draws. From here on wires lose packets: those that checked the network all came through.
         """
         lines: dict[str | None, list[str]] = {}
         for name, bottleneck in self.bottlenecks.items():
@@ -305,9 +369,46 @@ class Network:
         if spread_ns:
             self._longer_ns = draws.uniform(seed, "rtt", 2 * spread_ns) - spread_ns
             for access in self.access.values():
-                line = self._delay(access, "change")
-                lines.setdefault(access.to_host.node.namespace, []).append(line)
+                if not access.own.link.wired:
+                    changed = self._delay(access, "change")
+                    lines.setdefault(access.to_host.node.namespace, []).extend(changed)
+        for name in self.wires:
+            chosen = wires.any_way if spread_ns else wires.is_random
+            own = self._wire_lines(name, "change", chosen)
+            if own:
+                lines.setdefault(wires.NAMESPACE, []).extend(own)
         return lines
+
+    def wired_ns(self, source: str, destination: str) -> int | None:
+        """What the delays of wires add to a round trip; None where there are several ways.
+
+        Raises:
+            RunError: there is no way at all.
+        """
+        if not self.wires:
+            return 0
+        nodes = {end.node.name for link in self.net.links for end in (link.intf1, link.intf2)}
+        if len(self.net.links) >= len(nodes):
+            return None
+        came_by: dict[str, tuple[str, int]] = {source: ("", 0)}
+        waiting = [source]
+        for node in waiting:
+            for name, link in zip(self.net.link_names, self.net.links, strict=True):
+                ends = [link.intf1.node.name, link.intf2.node.name]
+                if node in ends:
+                    other = ends[1 - ends.index(node)]
+                    if other not in came_by:
+                        way = self.plan["wires"].get(name)
+                        ways = (way["forward"], way["reverse"]) if way else ()
+                        came_by[other] = node, sum(each["delay_ns"] for each in ways)
+                        waiting.append(other)
+        if destination not in came_by:
+            raise RunError(f"no links lead from {source} to {destination}")
+        total, node = 0, destination
+        while node != source:
+            node, delay_ns = came_by[node]
+            total += delay_ns
+        return total
 
     def qdiscs(self) -> dict[str, list[dict[str, Any]]]:
         """What the kernel reports of the qdiscs: `tc -j -s -d` output by node.

@@ -14,12 +14,16 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from mininet.link import Intf, Link
 from mininet.net import Mininet
-from mininet.node import Node, OVSSwitch, Switch
+from mininet.node import Node, OVSBridge, OVSSwitch, Switch
+from mininet.nodelib import LinuxBridge
 from mininet.util import numCores
 
-from sandglass.agent import interfaces, kernel, openvswitch
+from sandglass.agent import interfaces, kernel, openvswitch, wires
+from sandglass.agent.names import named_links
 
 if TYPE_CHECKING:
+    from collections.abc import Container
+
     from mininet.topo import Topo
 
 
@@ -43,8 +47,12 @@ class QuietIntf(Intf):
 class VethLink(Link):
     """A veth pair, made in place: no interface ever shows in the agent's own namespace.
 
+    With `wired` it is two pairs with a wire between them.
+
     Attributes:
-        made: pairs so far.
+        made: links so far.
+        number: of this one.
+        wired: as given.
     """
 
     made: ClassVar[int] = 0
@@ -55,10 +63,12 @@ class VethLink(Link):
         node2: Node,
         addr1: str | None = None,
         addr2: str | None = None,
+        wired: bool = False,
         **params: Any,
     ) -> None:
         # Addresses by number: those that Mininet or the kernel would draw are random.
         VethLink.made += 1
+        self.number, self.wired = VethLink.made, wired
         high, low = divmod(VethLink.made, 256)
         super().__init__(
             node1,
@@ -70,9 +80,8 @@ class VethLink(Link):
             **params,
         )
 
-    @classmethod
     def makeIntfPair(
-        cls,
+        self,
         intfname1: str,
         intfname2: str,
         addr1: str | None = None,
@@ -83,9 +92,11 @@ class VethLink(Link):
     ) -> None:
         assert addr1
         assert addr2
-        interfaces.add_veth(
-            (intfname1, addr1, node1.namespace), (intfname2, addr2, node2.namespace)
-        )
+        ends = (intfname1, addr1, node1.namespace), (intfname2, addr2, node2.namespace)
+        if self.wired:
+            wires.string(self.number, ends)
+        else:
+            interfaces.add_veth(*ends)
 
 
 class LazyNode(Node):
@@ -155,7 +166,8 @@ class LazyOvs(LazySwitch, OVSSwitch):
     """A switch of Open vSwitch; all of a network start with one command."""
 
     def __init__(self, name: str, **params: Any) -> None:
-        super().__init__(name, **{"batch": True, **params})
+        # Without a controller it learns, as a switch does.
+        super().__init__(name, **{"batch": True, "failMode": "standalone", **params})
 
     @classmethod
     def isOldOVS(cls) -> bool:
@@ -164,6 +176,61 @@ class LazyOvs(LazySwitch, OVSSwitch):
     @classmethod
     def batchStartup(cls, switches: Any, run: Any = openvswitch.in_shell) -> Any:
         return super().batchStartup(switches, run=run)
+
+
+class Spanning(LinuxBridge):
+    """A bridge for networks with loops, with timers as short as the protocol takes them.
+
+    It forwards after some 10 s instead of 30 (IEEE 802.1D, 8.10.2: 2 (forward delay - 1) is at
+    least the maximum age, which is at least 2 (hello time + 1)).
+    """
+
+    TIMES_S: ClassVar = {"setfd": 4, "setmaxage": 6, "sethello": 1}
+
+    def __init__(self, name: str, **params: Any) -> None:
+        super().__init__(name, **{"stp": True, **params})
+
+    def start(self, controllers: Any) -> None:
+        # As LinuxBridge does, but with the timers in force before the first port listens.
+        self.cmd("brctl addbr", self)
+        for command, seconds in self.TIMES_S.items():
+            self.cmd("brctl", command, self, seconds)
+        self.cmd("brctl setbridgeprio", self, self.prio)
+        self.cmd("brctl stp", self, "on")
+        for port in self.intfList():
+            if port.link:
+                self.cmd("brctl addif", self, port)
+        self.cmd("ip link set", self, "up")
+
+
+def has_loops(topo: Topo) -> bool:
+    """Whether a packet could come back to a switch, by links between switches."""
+    switches = set(topo.switches())
+    group = {switch: switch for switch in switches}
+
+    def first(switch: str) -> str:
+        while group[switch] != switch:
+            switch = group[switch]
+        return switch
+
+    for one, two in topo.links(sort=True):
+        if one in switches and two in switches:
+            if first(one) == first(two):
+                return True
+            group[first(one)] = first(two)
+    return False
+
+
+def learning(topo: Topo) -> type[Switch]:
+    """What a switch is of which a topology does not say it: one that learns."""
+    return Spanning if has_loops(topo) else OVSBridge
+
+
+def needs_openvswitch(topo: Topo) -> bool:
+    """Whether one of a topology's switches is one of Open vSwitch."""
+    default = learning(topo)
+    kinds = (topo.nodeInfo(switch).get("cls") or default for switch in topo.switches())
+    return any(issubclass(kind, OVSSwitch) for kind in kinds)
 
 
 def lazy(cls: type[Node] | None) -> type[Node]:
@@ -188,11 +255,27 @@ def _made_lazy(cls: type[Node] | None) -> type[Node]:
 
 
 class LazyMininet(Mininet):
-    """Mininet with lazy nodes and links made in place."""
+    """Mininet with lazy nodes and links made in place.
 
-    def __init__(self, topo: Topo) -> None:
+    Attributes:
+        link_names: what its links are called, in their order.
+        has_loops: whether its switches are linked in a ring, so that they need a spanning tree.
+    """
+
+    def __init__(self, topo: Topo, wired: Container[str]) -> None:
+        """`wired` has the names of the links that are wires, or of the bottlenecks that are."""
         numCores.ncores = os.cpu_count()  # else it counts them with a process
-        super().__init__(topo=topo, controller=None, link=VethLink, build=True)
+        self.link_names = [info.get("bottleneck", name) for name, info in named_links(topo)]
+        self._wired = wired
+        if any(name in wired for name in self.link_names):
+            kernel.create_namespace(wires.NAMESPACE)
+        self.has_loops = has_loops(topo)
+        super().__init__(topo=topo, controller=None, switch=learning(topo), build=True)
+
+    def addLink(self, node1: Node, node2: Node, *args: Any, cls: Any = None, **params: Any) -> Link:
+        # What a class of Mininet's would do with the parameters, network.py does by the plan.
+        wired = self.link_names[len(self.links)] in self._wired
+        return super().addLink(node1, node2, *args, cls=VethLink, wired=wired, **params)
 
     def addHost(self, name: str, cls: type[Node] | None = None, **params: Any) -> Node:
         return super().addHost(name, cls=lazy(cls), **params)

@@ -68,12 +68,32 @@ DIRECTIONS: tuple[Direction, Direction] = ("forward", "reverse")
 
 
 class Bottleneck(TypedDict):
-    """A slow link between two routers."""
+    """A link with a rate, between two routers or any other nodes."""
 
+    recorded: bool
     forward: Link
     reverse: Link
     schedule: list[Step]
     """In order of time."""
+
+
+class Way(TypedDict):
+    """One direction of what a packet meets between its transmission's start and its arrival."""
+
+    rate_bps: int | None
+    """None: its transmission takes no time."""
+    delay_ns: int
+    jitter_ns: int
+    """The delay is drawn from plus or minus this."""
+    impairments: list[str]
+    """Loss, reordering and duplication, in tc's words for netem."""
+
+
+class Wire(TypedDict):
+    """A link on which packets are transmitted and propagate where it lies."""
+
+    forward: Way
+    reverse: Way
 
 
 class Lognormal(TypedDict):
@@ -137,6 +157,9 @@ class Plan(TypedDict):
     rtt_spread_ns: int
     hosts: dict[str, Host]
     bottlenecks: dict[str, Bottleneck]
+    wires: dict[str, Wire]
+    """By the name of the bottleneck, or of the link. Without any, the only bottleneck's packets are
+    transmitted where they leave the network for a host."""
     workloads: dict[str, str]
     """Files by the names that flows call them: below the checkout, or in the run's directory."""
     flows: list[PlannedFlow]

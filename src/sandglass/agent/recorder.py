@@ -22,7 +22,7 @@ def _command(text: str, where: str | None = None) -> None:
 
 def watch(network: Network) -> None:
     """Have the module watch both directions of every bottleneck, in the order of `queues_of`."""
-    for name, bottleneck in network.bottlenecks.items():
+    for name, bottleneck in network.recorded():
         for direction in ("forward", "reverse"):
             interface = getattr(bottleneck, direction)
             queue = network.plan["bottlenecks"][name][direction]["queue"]
@@ -39,7 +39,7 @@ def queues_of(network: Network) -> list[dict[str, str]]:
     Shape of an entry: {"bottleneck", "direction", "kind", "node", "device"}.
     """
     queues = []
-    for name, bottleneck in network.bottlenecks.items():
+    for name, bottleneck in network.recorded():
         for direction in ("forward", "reverse"):
             interface = getattr(bottleneck, direction)
             queue = network.plan["bottlenecks"][name][direction]["queue"]

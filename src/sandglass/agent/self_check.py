@@ -110,8 +110,13 @@ def check_rtt(network: Network, exact: bool) -> dict[str, int]:
         if rtt is None:
             raise RunError(f"{destination} does not answer {source}")
         measured[name] = rtt
-        base = base_rtt_ns(network.plan, source, destination)
-        if exact and not 0 <= rtt - base <= _serialisation_ns(network) + RTT_TOLERANCE_NS:
+        wired_ns = network.wired_ns(source, destination)
+        base = base_rtt_ns(network.plan, source, destination) + (wired_ns or 0)
+        if (
+            exact
+            and wired_ns is not None
+            and not 0 <= rtt - base <= _serialisation_ns(network) + RTT_TOLERANCE_NS
+        ):
             raise RunError(
                 f"round trip {name} is {rtt / 1e6:.6f} ms, the experiment says {base / 1e6:.6f} ms"
             )
@@ -123,7 +128,8 @@ def _taught(network: Network, source: str, destination: str) -> bool:
 
     A switch that has just started loses or delays the first packets.
     """
-    timeout_s = 1 + 2 * base_rtt_ns(network.plan, source, destination) / 1e9
+    base_ns = base_rtt_ns(network.plan, source, destination)
+    timeout_s = 1 + 2 * (base_ns + (network.wired_ns(source, destination) or 0)) / 1e9
     return any(
         ping(network, source, destination, timeout_s) is not None for _ in range(SWITCH_TRIES)
     )

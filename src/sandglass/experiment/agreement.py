@@ -8,10 +8,11 @@ from sandglass.experiment import units
 from sandglass.experiment.bottleneck import Bottleneck, BottleneckOverride
 from sandglass.experiment.flow import Flow, TcpFlow
 from sandglass.experiment.host_settings import HostSettings
+from sandglass.experiment.link import LinkSettings
 from sandglass.experiment.problems import KeyPath, Problem, where
 from sandglass.experiment.queue import Queue
-from sandglass.experiment.topology import TopologyFacts
-from sandglass.experiment.values import protocols_of_both_ends
+from sandglass.experiment.topology import TopologyFacts, shaped
+from sandglass.experiment.values import RECORDS, protocols_of_both_ends
 
 MOST_FLOWS = 50_000  # each has a port of its own, above the first thousands of 65,535
 TCP_CC = "net.ipv4.tcp_congestion_control"
@@ -30,7 +31,9 @@ def disagreements(parts: Mapping[str, Any], facts: TopologyFacts | None) -> Iter
     yield from _check_ecn(flows, hosts)
     yield from _check_dctcp(flows, hosts)
     yield from _check_bottlenecks(parts, facts)
+    yield from _check_record(parts, facts)
     if facts is not None:
+        yield from _check_links(parts, facts)
         yield from _check_hosts(flows, hosts, facts)
         yield from _check_halves(parts, facts)
 
@@ -167,6 +170,55 @@ def _check_bottlenecks(parts: Mapping[str, Any], facts: TopologyFacts | None) ->
                     ("bottlenecks", name, "schedule", index, "rtt"),
                     "the round trip belongs to the whole path: put it into bottleneck.schedule",
                 )
+
+
+def _check_links(parts: Mapping[str, Any], facts: TopologyFacts) -> Iterable[Problem]:
+    given: dict[str, LinkSettings | None] = parts["links"] or {}
+    written: dict[str, str] = {}
+    for name in given:
+        found = facts.link(name)
+        ends = {f"{one}-{two}": called for called, (one, two) in facts.bottleneck_ends.items()}
+        ends |= {f"{two}-{one}": called for called, (one, two) in facts.bottleneck_ends.items()}
+        if found is None and name in ends:
+            yield ("links", name), f"is the bottleneck {ends[name]}: write it there"
+        elif found is None:
+            yield ("links", name), _absent(name, "link", facts.links, facts)
+        elif (first := written.setdefault(found[0].name, name)) != name:
+            yield ("links", name), f"is the same link as {first}: write it once, with `reverse`"
+    for name, link in shaped(facts, given).items():
+        for problem in link.problems():
+            yield ("links", written.get(name, name)), problem
+        for way in (link.forward, link.backward):
+            if parts["rtt"] == 0 and _in_bdp(way.queue):
+                yield (
+                    ("links", written.get(name, name), "queue"),
+                    "the BDP is 0 because rtt is 0: give packets, a size or a time",
+                )
+        for end in link.ends:
+            host = (parts["hosts"] or {}).get(end)
+            if host is not None and link.forward.rate is not None:
+                for key in ("access_rate", "pacing"):
+                    if getattr(host, key):
+                        yield (
+                            ("hosts", end, key),
+                            f"cannot stand beside the rate of its link {name}: give one of them",
+                        )
+
+
+def _check_record(parts: Mapping[str, Any], facts: TopologyFacts | None) -> Iterable[Problem]:
+    bottlenecks = facts.bottlenecks if facts else []
+    links = shaped(facts, parts["links"] or {}) if facts else {}
+    for index, name in enumerate(parts["record"] or []):
+        if name in RECORDS or name in bottlenecks or (facts is None and "-" in name):
+            continue
+        found = facts and facts.link(name)
+        if not found:
+            near = nearest(name, [*RECORDS, *bottlenecks, *links])
+            accepted = f"Write some of {', '.join(RECORDS)}, and links' names"
+            yield ("record", index), f"unknown record '{name}'{near} {accepted}"
+        elif links[found[0].name].forward.rate is None:
+            text = f"link {name} has no rate, so that nothing waits before it"
+            yield ("record", index), f"{text}: give it one in `links`, or leave it out"
 
 
 def _check_path(

@@ -13,8 +13,9 @@ from sandglass.experiment import units
 from sandglass.experiment.bottleneck import Bottleneck, BottleneckOverride
 from sandglass.experiment.flow import Flow
 from sandglass.experiment.host_settings import HostSettings
+from sandglass.experiment.link import Link, LinkSettings
 from sandglass.experiment.part import Part
-from sandglass.experiment.topology import TopologyFacts
+from sandglass.experiment.topology import TopologyFacts, shaped
 from sandglass.experiment.values import DEFAULT_RECORDS, Duration, Record, Time, Title
 
 
@@ -31,9 +32,12 @@ class Experiment(Part):
         examples=["dumbbell", "parking_lot", "star", "dumbbell_ovs"],
     )
     rtt: Time = Field(
+        default=0,
         description="Base round trip: propagation only, half in each direction, after the "
-        "bottleneck. BDP refers to it.",
+        "bottleneck; delays of links come on top. BDP refers to it. Needed where there is a "
+        "bottleneck.",
         examples=["100ms"],
+        json_schema_extra={"default": "0s"},
     )
     rtt_spread: Time = Field(
         default=0,
@@ -42,8 +46,10 @@ class Experiment(Part):
         examples=["10ms"],
         json_schema_extra={"default": "0s"},
     )
-    bottleneck: Bottleneck = Field(
-        description="The slow link; in a topology with several, what holds for each of them.",
+    bottleneck: Bottleneck | None = Field(
+        default=None,
+        description="The slow link; in a topology with several, what holds for each of them. "
+        "Needed where the topology names one.",
         examples=[{"rate": "20mbit", "queue": {"kind": "codel"}}],
     )
     bottlenecks: dict[str, BottleneckOverride] = Field(
@@ -51,6 +57,12 @@ class Experiment(Part):
         description="What single bottlenecks of a topology with several have of their own, "
         "by their names.",
         examples=[{"hop2": {"rate": "10mbit"}}],
+    )
+    links: dict[str, LinkSettings] = Field(
+        default_factory=dict,
+        description="What other links have, by the names of the two nodes: in the direction in "
+        "which they are written, and back but for `reverse`.",
+        examples=[{"s1-r1": {"rate": "1gbit", "delay": "2ms"}}],
     )
     flows: Annotated[list[SerializeAsAny[Flow]], Field(min_length=1)] = Field(
         description="What is sent, numbered from 1 in this order.",
@@ -96,6 +108,12 @@ class Experiment(Part):
     def facts(self) -> TopologyFacts:
         """The topology's hosts and bottlenecks, as found when the experiment was loaded."""
         return self._facts
+
+    def shaped(self) -> dict[str, Link]:
+        """The links that are more than wires, but for the bottlenecks, by their names."""
+        return {
+            name: link for name, link in shaped(self.facts, self.links).items() if not link.plain
+        }
 
     def filled(self) -> dict[str, Any]:
         """The experiment as a file would hold it, with units and with defaults filled in."""

@@ -20,6 +20,7 @@ from sandglass.experiment.document import Document
 from sandglass.experiment.experiment import Experiment
 from sandglass.experiment.flow import Elsewhere, Flow, model
 from sandglass.experiment.host_settings import HostSettings
+from sandglass.experiment.link import LinkSettings
 from sandglass.experiment.problems import (
     EMPTY,
     KeyPath,
@@ -33,6 +34,8 @@ from sandglass.install.builds import ROOT
 
 MOST_TOLD = 15
 """Problems of one file; the rest often comes of these."""
+MAPPED = {"hosts": HostSettings, "bottlenecks": BottleneckOverride, "links": LinkSettings}
+"""Keys whose values are parts by names of the topology."""
 JSON_TYPES = {int: "integer", float: "number", str: "string", bool: "boolean"}
 
 
@@ -62,6 +65,7 @@ def parse(
     problems: list[Problem] = []
     parts = {key: _read_part(key, data, source, problems) for key in Experiment.model_fields}
     facts = _topology(parts["topology"], data, source, problems)
+    problems += _about_bottlenecks(data, facts)
     problems += disagreements(parts, facts)
     if problems or facts is None:
         said = said or (lambda problem: f"{source}: {where(problem[0])}: {problem[1]}")
@@ -72,6 +76,21 @@ def parse(
     experiment = Experiment.model_validate(data | {"flows": parts["flows"]})
     experiment._facts = facts
     return experiment
+
+
+def _about_bottlenecks(data: Mapping[str, Any], facts: TopologyFacts | None) -> Iterable[Problem]:
+    """Keys that a topology with bottlenecks needs, and one without has no use for."""
+    if facts is None:
+        return
+    for key in ("rtt", "bottleneck"):
+        if facts.bottlenecks and key not in data:
+            yield (key,), missing(Experiment, key)
+    if not facts.bottlenecks and "bottleneck" in data:
+        yield (
+            ("bottleneck",),
+            f"topology {facts.name} names none: write what its links have into `links`, or give "
+            "one a name there: self.addLink(a, b, bottleneck='bottleneck')",
+        )
 
 
 def schema() -> dict[str, Any]:
@@ -150,8 +169,8 @@ def _read_part(key: str, data: Mapping[str, Any], source: Path, problems: list[P
         return [
             _read_flow(flow, (key, index), source, problems) for index, flow in enumerate(value)
         ]
-    if key in ("hosts", "bottlenecks") and isinstance(value, dict):
-        part = HostSettings if key == "hosts" else BottleneckOverride
+    if key in MAPPED and isinstance(value, dict):
+        part = MAPPED[key]
         return {name: _read(part, each, (key, name), problems) for name, each in value.items()}
     return _read(Annotated[field.annotation, field], value, (key,), problems)
 

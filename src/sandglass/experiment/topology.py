@@ -13,15 +13,23 @@ from pathlib import Path
 from types import ModuleType
 from typing import Annotated, Any
 
+from pydantic import ValidationError
+
 from sandglass.agent import pyfile
+from sandglass.agent.names import named_links
 from sandglass.errors import UsageError, nearest
 from sandglass.experiment import units
+from sandglass.experiment.link import Link, LinkSettings, of_mininet
 from sandglass.experiment.problems import EMPTY
 from sandglass.install.builds import ROOT, ROOT_FILES, chosen_root
 
 TOPOLOGIES = ROOT / "topologies"
 PYTHON_PACKAGES = "usr/lib/python3/dist-packages"
 """Where the lab's root has Mininet, which is plain Python."""
+NO_TOPOLOGY = ("__init__", "routed", "router")
+"""Files in topologies/ that others import."""
+LONGEST_NODE = 10
+"""Characters; Linux takes 15 for an interface, such as NAME-eth1."""
 LONGEST_NAME = 300
 """Characters of a path that a message shows."""
 REQUIRED: Any = inspect.Parameter.empty
@@ -48,12 +56,24 @@ class TopologyFacts:
     """Names of the bottlenecks, the first one being the one that `bottleneck:` describes."""
     partner: dict[str, str]
     """dN for every sN and the other way round."""
+    links: dict[str, Link]
+    """All links but the bottlenecks, by their names."""
+    bottleneck_ends: dict[str, tuple[str, str]]
+    """The nodes at the ends of each bottleneck."""
+    switches: list[str]
+
+    def link(self, name: str) -> tuple[Link, bool] | None:
+        """The link called so from either end, and whether that is the end it is not named from."""
+        if name in self.links:
+            return self.links[name], False
+        turned = (link for link in self.links.values() if link.turned_name == name)
+        return next(((link, True) for link in turned), None)
 
 
 def names() -> list[str]:
     """The topologies in topologies/."""
     found = (path.stem for path in TOPOLOGIES.glob("*.py"))
-    return sorted(name for name in found if name not in ("__init__", "router"))
+    return sorted(name for name in found if name not in NO_TOPOLOGY)
 
 
 def find(topology: str) -> Path:
@@ -167,26 +187,53 @@ class Topology:
                 f"{type(error).__name__}: {error}"
             ) from None
         hosts = [host for host in topo.hosts() if "routes" not in topo.nodeInfo(host)]
-        bottlenecks = [
-            info["bottleneck"]
-            for _, _, info in topo.links(sort=True, withInfo=True)
-            if "bottleneck" in info
-        ]
-        bottlenecks.sort(key=_in_reading_order)
-        if not bottlenecks:
-            raise UsageError(
-                f"topology {self.name} has no bottleneck",
-                "Give the link to study a name: self.addLink(a, b, bottleneck='bottleneck')",
-            )
+        if not hosts:
+            raise UsageError(f"topology {self.name} has no hosts that a flow could join")
+        for node in topo.nodes():
+            if len(node) > LONGEST_NODE:
+                raise UsageError(
+                    f"topology {self.name}: {node} is too long a name for a node",
+                    f"Use at most {LONGEST_NODE} characters: its interfaces are called after it.",
+                )
+        bottlenecks, links = self._links(topo)
         inside = self.path.is_relative_to(ROOT)
         return TopologyFacts(
             name=self.name,
             path=str(self.path.relative_to(ROOT) if inside else self.path),
             params=filled,
             hosts=sorted(hosts, key=_in_reading_order),
-            bottlenecks=bottlenecks,
+            bottlenecks=sorted(bottlenecks, key=_in_reading_order),
             partner={host: other for host in hosts if (other := _partner(host)) in hosts},
+            links=links,
+            bottleneck_ends=bottlenecks,
+            switches=topo.switches(),
         )
+
+    def _links(self, topo: Any) -> tuple[dict[str, tuple[str, str]], dict[str, Link]]:
+        """The ends of the bottlenecks, and the other links, each by its name."""
+        bottlenecks: dict[str, tuple[str, str]] = {}
+        links: dict[str, Link] = {}
+        for name, info in named_links(topo):
+            ends = info["node1"], info["node2"]
+            if "bottleneck" in info:
+                bottlenecks[info["bottleneck"]] = ends
+                continue
+            try:
+                links[name] = of_mininet(name, ends, info)
+            except ValueError as error:
+                said = error.errors()[0]["msg"] if isinstance(error, ValidationError) else error
+                raise UsageError(f"topology {self.name}: link {name}: {said}") from None
+        return bottlenecks, links
+
+
+def shaped(facts: TopologyFacts, given: Mapping[str, LinkSettings | None]) -> dict[str, Link]:
+    """All links with what an experiment gives them, as far as there are links of the names."""
+    links = dict(facts.links)
+    for name, settings in given.items():
+        if settings is not None and (found := facts.link(name)):
+            link, turned = found
+            links[link.name] = links[link.name].changed(settings, turned=turned)
+    return links
 
 
 def load(topology: str) -> Topology:

@@ -3,6 +3,7 @@
 import re
 import unicodedata
 from collections.abc import Callable, Iterable
+from decimal import Decimal
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, PlainSerializer, WithJsonSchema
@@ -56,6 +57,17 @@ def _link_rate(text: object) -> int:
         slowest = units.format_rate(SLOWEST_LINK)
         raise ValueError(f"{units.shown(text)} is too small: the slowest link has {slowest}")
     return rate
+
+
+def _share(text: object) -> float:
+    found = (
+        re.fullmatch(r"\s*(\d{1,3}(?:\.\d{1,12})?)\s*%\s*", text) if isinstance(text, str) else None
+    )
+    if found is None:
+        raise ValueError(f"{units.shown(text)} is not a share: write a percentage, such as 1%")
+    if float(found[1]) > 100:
+        raise ValueError(f"{text} is more than all: write at most 100%")
+    return float(Decimal(found[1]) / 100)
 
 
 def _name(text: object, noun: str, shape: str = r"[A-Za-z0-9][A-Za-z0-9_-]*") -> str:
@@ -122,21 +134,39 @@ def _sysctls(value: object) -> dict[str, str]:
 
 
 def _record(value: object) -> list[str]:
-    accepted = f"write a list of some of {', '.join(RECORDS)}, or []"
+    accepted = f"write a list of some of {', '.join(RECORDS)} and of links' names, or []"
     if not isinstance(value, list):
         raise ValueError(f"{units.shown(value)} is not a list: {accepted}")
     problems: list[Problem] = []
     for index, name in enumerate(value):
-        if name not in RECORDS:
-            near = nearest(str(name), RECORDS)
-            problems.append(((index,), f"unknown record '{units.shown(name)}'{near} {accepted}"))
+        if not isinstance(name, str):
+            problems.append(((index,), f"{units.shown(name)} is no text: {accepted}"))
         elif name in value[:index]:
             problems.append(((index,), f"{name} stands there twice: name it once"))
     if problems:
         raise PartError(problems)
-    return [name for name in RECORDS if name in value]
+    return sorted(value, key=lambda name: RECORDS.index(name) if name in RECORDS else len(RECORDS))
 
 
+def percent(share: float) -> str:
+    """A share of 1, in percent, as it is written and as tc reads it."""
+    return f"{Decimal(str(share)) * 100:f}%"
+
+
+def _word(value: object) -> str:
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        raise ValueError(f"{units.shown(value)} is not a word: write text, in quotes where needed")
+    if "\0" in str(value):
+        raise ValueError("has a character 0, which no program takes")
+    return str(value)
+
+
+Word = Annotated[
+    str,
+    BeforeValidator(_word),
+    WithJsonSchema({"type": ["string", "number"]}),
+]
+"""Of a command line; a number is one too."""
 Title = Annotated[
     str,
     BeforeValidator(_title),
@@ -147,6 +177,13 @@ LinkRate = Annotated[int, *_quantity(_link_rate, units.format_rate, units.RATES)
 Time = Annotated[int, *_quantity(units.parse_time, units.format_time, units.TIMES)]
 Duration = Annotated[int, *_quantity(_duration, units.format_time, units.TIMES)]
 Size = Annotated[int, *_quantity(units.parse_size, units.format_size, units.SIZES)]
+Share = Annotated[
+    float,
+    BeforeValidator(_share),
+    PlainSerializer(percent),
+    WithJsonSchema({"type": "string", "pattern": r"^\s*\d{1,3}(\.\d{1,12})?\s*%\s*$"}),
+]
+"""Of 1; written in percent."""
 Length = Annotated[
     units.QueueLength,
     BeforeValidator(units.parse_length),
@@ -182,5 +219,11 @@ Sysctls = Annotated[
 Record = Annotated[
     list[str],
     BeforeValidator(_record),
-    WithJsonSchema({"type": "array", "items": {"enum": list(RECORDS)}, "uniqueItems": True}),
+    WithJsonSchema(
+        {
+            "type": "array",
+            "items": {"anyOf": [{"enum": list(RECORDS)}, {"type": "string", "pattern": "-"}]},
+            "uniqueItems": True,
+        }
+    ),
 ]

@@ -3,15 +3,16 @@
 from sandglass.agent import plan
 from sandglass.agent.plan import Plan
 from sandglass.errors import UsageError
-from sandglass.experiment import qdiscs
-from sandglass.experiment.bottleneck import Bottleneck
+from sandglass.experiment import paths, qdiscs
+from sandglass.experiment.bottleneck import Bottleneck, Reverse
 from sandglass.experiment.experiment import Experiment
 from sandglass.experiment.flow import Flow
 from sandglass.experiment.host_settings import HostSettings
-from sandglass.experiment.qdiscs import Link
+from sandglass.experiment.link import Bursts, Direction, Link
 from sandglass.experiment.queue import Queue
 from sandglass.experiment.sizes import RandomSize, planned
 from sandglass.experiment.topology import TopologyFacts
+from sandglass.experiment.values import DEFAULT_RECORDS, RECORDS, percent
 from sandglass.install import builds
 
 ETHERNET_HEADER = 14  # the shaper counts it, but neither preamble nor checksum
@@ -19,6 +20,8 @@ RECORD_BYTES = 64  # the recorder's entry for a packet or an ACK
 LEAST_BUFFER = 16 * 10**6
 LARGEST_BUFFER = 2**31 - 1  # tcp_rmem and tcp_wmem are ints
 MIB = 2**20
+DEFAULT_QUEUE = Queue.model_validate({"kind": "pfifo", "limit": "1000p"})
+"""Before a link with a rate and no queue of its own: as before one of Mininet's."""
 STREAMS = ("packets", "acks", "queues")
 """What the recorder knows."""
 
@@ -29,10 +32,8 @@ def resolve(experiment: Experiment, facts: TopologyFacts) -> Plan:
     A pure function: the same experiment and facts give the same plan, keys in the same order.
     """
     packet_bytes = _full_packet(experiment)
-    bottlenecks = {
-        name: experiment.bottleneck.overridden(experiment.bottlenecks.get(name))
-        for name in facts.bottlenecks
-    }
+    bottlenecks = _bottlenecks(experiment, facts)
+    shaped = experiment.shaped()
     flows = _flows(experiment)
     path_bytes = _path_bytes(experiment, bottlenecks, packet_bytes)
     return {
@@ -49,6 +50,7 @@ def resolve(experiment: Experiment, facts: TopologyFacts) -> Plan:
         "hosts": _hosts(experiment, facts, path_bytes),
         "bottlenecks": {
             name: {
+                "recorded": _is_recorded(experiment, name),
                 "forward": _link(bottleneck.rate, bottleneck.queue, experiment.rtt, packet_bytes),
                 "reverse": _link(
                     reverse_rate(bottleneck),
@@ -59,14 +61,19 @@ def resolve(experiment: Experiment, facts: TopologyFacts) -> Plan:
                 "schedule": _schedule(
                     bottleneck,
                     # The round trip is the whole path's: one bottleneck's schedule changes it.
-                    _halves_over_time(experiment, facts) if name == facts.bottlenecks[0] else [],
+                    _halves_over_time(experiment, facts) if name in facts.bottlenecks[:1] else [],
                 ),
             }
             for name, bottleneck in bottlenecks.items()
         },
+        "wires": _wires(bottlenecks, shaped),
         "workloads": _workloads(experiment),
         "flows": flows,
-        "record": streams(experiment.record),
+        "record": [
+            stream
+            for stream in streams(experiment.record)
+            if stream == "acks" or any(_is_recorded(experiment, name) for name in bottlenecks)
+        ],
         "sysctl_advice": _sysctl_advice(experiment),
         "memory_mb": _memory_mb(experiment, facts, bottlenecks, path_bytes, packet_bytes),
     }
@@ -74,8 +81,85 @@ def resolve(experiment: Experiment, facts: TopologyFacts) -> Plan:
 
 def streams(record: list[str]) -> list[str]:
     """What the recorder has to record for the tables in `record`."""
-    needed = {"acks" if name == "goodput" else name for name in record}
+    needed = {"acks" if name == "goodput" else name for name in named_tables(record)}
     return [name for name in STREAMS if name in needed]
+
+
+def named_tables(record: list[str]) -> list[str]:
+    """The tables that `record` names; if it names links alone, the usual ones."""
+    named = [name for name in record if name in RECORDS]
+    return named if named or not record else list(DEFAULT_RECORDS)
+
+
+def _bottlenecks(experiment: Experiment, facts: TopologyFacts) -> dict[str, Bottleneck]:
+    """All links with a rate: those that the topology names, and others."""
+    found = {}
+    if experiment.bottleneck is not None:
+        for name in facts.bottlenecks:
+            own = experiment.bottlenecks.get(name)
+            found[name] = experiment.bottleneck.overridden(own)
+    for name, link in experiment.shaped().items():
+        there, back = link.forward, link.backward
+        if there.rate is not None:
+            found[name] = Bottleneck.model_construct(
+                rate=there.rate,
+                queue=there.queue or DEFAULT_QUEUE,
+                reverse=Reverse.model_construct(rate=back.rate, queue=back.queue or DEFAULT_QUEUE),
+                schedule=[],
+            )
+    return found
+
+
+def _is_recorded(experiment: Experiment, name: str) -> bool:
+    """A bottleneck is; another link, if `record` names it or `links` gives it a queue."""
+    link = experiment.shaped().get(name)
+    if link is None:
+        return True
+    names = (link.name, link.turned_name)
+    given = [experiment.links[called] for called in names if called in experiment.links]
+    return any(called in experiment.record for called in names) or any(
+        each.queue or each.reverse.queue for each in given
+    )
+
+
+def _wires(bottlenecks: dict[str, Bottleneck], shaped: dict[str, Link]) -> dict[str, plan.Wire]:
+    """Needed as soon as a packet may pass more than the one bottleneck."""
+    if not shaped and len(bottlenecks) < 2:
+        return {}
+    nothing = Direction()
+    wires: dict[str, plan.Wire] = {
+        name: {
+            "forward": _way(nothing, bottleneck.rate),
+            "reverse": _way(nothing, reverse_rate(bottleneck)),
+        }
+        for name, bottleneck in bottlenecks.items()
+    }
+    for name, link in shaped.items():
+        wires[name] = {
+            "forward": _way(link.forward, link.forward.rate),
+            "reverse": _way(link.backward, link.backward.rate),
+        }
+    return wires
+
+
+def _way(direction: Direction, rate_bps: int | None) -> plan.Way:
+    impairments = []
+    if isinstance(direction.loss, Bursts):
+        lost = direction.loss
+        shares = (lost.to_bad, lost.to_good, lost.in_bad, lost.in_good)
+        impairments += ["loss", "gemodel", *map(percent, shares)]
+    elif direction.loss:
+        impairments += ["loss", "random", percent(direction.loss)]
+    if direction.duplicate:
+        impairments += ["duplicate", percent(direction.duplicate)]
+    if direction.reorder:
+        impairments += ["reorder", percent(direction.reorder)]
+    return {
+        "rate_bps": rate_bps,
+        "delay_ns": direction.delay or 0,
+        "jitter_ns": direction.jitter or 0,
+        "impairments": impairments,
+    }
 
 
 def reverse_rate(bottleneck: Bottleneck) -> int:
@@ -153,7 +237,7 @@ def _sysctl_advice(experiment: Experiment) -> dict[str, str]:
 
 
 def _link(rate_bps: int, queue: Queue, rtt_ns: int, packet_bytes: int) -> plan.Link:
-    link = Link(rate_bps, rtt_ns, packet_bytes)
+    link = qdiscs.Link(rate_bps, rtt_ns, packet_bytes)
     unit = qdiscs.limit_unit(queue.kind)
     limit = None if queue.limit is None else qdiscs.count(queue.limit, unit, link)
     options = [] if limit is None else ["limit", str(limit)]
@@ -187,7 +271,7 @@ def _halves_over_time(experiment: Experiment, facts: TopologyFacts) -> list[plan
     own = {name for name, host in experiment.hosts.items() if host.rtt is not None}
     kept = own | {facts.partner[name] for name in own if name in facts.partner}
     changes: list[plan.Step] = []
-    for change in experiment.bottleneck.schedule:
+    for change in experiment.bottleneck.schedule if experiment.bottleneck else ():
         if change.rtt is not None:
             halves = half_rtts(facts.hosts, facts.partner, change.rtt, {})
             moved = {name: half for name, half in halves.items() if name not in kept}
@@ -252,8 +336,9 @@ def _path_bytes(
 ) -> int:
     """The most that one flow may have in flight: the largest BDP and the longest queue."""
     rtts = [experiment.rtt, *(host.rtt or 0 for host in experiment.hosts.values())]
-    rtts += [change.rtt or 0 for change in experiment.bottleneck.schedule]
-    longest_rtt = max(rtts) + experiment.rtt_spread
+    if experiment.bottleneck is not None:
+        rtts += [change.rtt or 0 for change in experiment.bottleneck.schedule]
+    longest_rtt = max(rtts) + experiment.rtt_spread + _longest_wires_ns(experiment)
     most = 0
     for bottleneck in bottlenecks.values():
         rate = _fastest(bottleneck)
@@ -263,10 +348,28 @@ def _path_bytes(
     return most
 
 
+def _longest_wires_ns(experiment: Experiment) -> int:
+    """The most that the delays of links add to a flow's round trip, there and back."""
+    delays = {
+        link.ends: (link.forward.delay or 0) + (link.backward.delay or 0)
+        for link in experiment.shaped().values()
+    }
+    if not any(delays.values()):
+        return 0
+    ends = [link.ends for link in experiment.facts.links.values()]
+    ends += experiment.facts.bottleneck_ends.values()
+    graph = paths.neighbours(ends)
+    found = (paths.shortest(graph, flow.src, flow.dst) for flow in experiment.flows)
+    return max(
+        sum(delays.get((one, two), 0) + delays.get((two, one), 0) for one, two in path)
+        for path in found
+    )
+
+
 def _queue_bytes(queue: Queue, rate_bps: int, rtt_ns: int, packet_bytes: int) -> int:
     if queue.limit is None:  # a thousand packets is the default of most kinds
         return 1000 * packet_bytes
-    link = Link(rate_bps, rtt_ns, packet_bytes)
+    link = qdiscs.Link(rate_bps, rtt_ns, packet_bytes)
     unit = qdiscs.limit_unit(queue.kind)
     length = qdiscs.count(queue.limit, unit, link)
     return length if unit == "bytes" else length * packet_bytes
@@ -284,7 +387,8 @@ def _memory_mb(
     Records are those of links that are always full, with an ACK for every packet; both are
     recorded where they cross the bottleneck, and the ACK once more by the sender's TCP.
     """
-    bits = sum(_fastest(each) for each in bottlenecks.values()) * experiment.duration // 10**9
+    watched = [each for name, each in bottlenecks.items() if _is_recorded(experiment, name)]
+    bits = sum(map(_fastest, watched)) * experiment.duration // 10**9
     packets = bits // 8 // packet_bytes
     for flow in experiment.flows:
         lasts = flow.duration or experiment.duration - flow.start
@@ -292,5 +396,5 @@ def _memory_mb(
     recorded = streams(experiment.record)
     entries = packets * (2 * ("packets" in recorded) + ("acks" in recorded))
     flows = sum(flow.count * len(flow.sizes) for flow in experiment.flows)
-    needed = entries * RECORD_BYTES + 4 * path_bytes * len(bottlenecks)
+    needed = entries * RECORD_BYTES + 4 * path_bytes * len(watched or bottlenecks)
     return max(512, 256 + 8 * len(facts.hosts) + 4 * flows + -(-needed // MIB))

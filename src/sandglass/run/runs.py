@@ -27,7 +27,7 @@ from sandglass.experiment import topology
 from sandglass.experiment.experiment import Experiment
 from sandglass.install import builds, checkout, programs
 from sandglass.run import kept, lab
-from sandglass.run.plan import resolve
+from sandglass.run.plan import named_tables, resolve
 from sandglass.terminal import complain
 
 if TYPE_CHECKING:
@@ -249,6 +249,12 @@ def _import_readers() -> None:
     from sandglass.run import left, records, summary  # noqa: F401
 
 
+def _left(directory: Path) -> Iterator[Path]:
+    """The files that the digest counts as they are."""
+    for pattern in ("*.records", "*.csv", "command-*.txt"):
+        yield from directory.glob(pattern)
+
+
 def _evaluate(experiment: Experiment, plan: Plan, directory: Path, backend: str) -> dict[str, Any]:
     """Turn what the agent left in `directory` into tables; returns run.json but for wall_s."""
     # Late: half of the start-up time, and the lab is at work without them.
@@ -258,7 +264,7 @@ def _evaluate(experiment: Experiment, plan: Plan, directory: Path, backend: str)
     names = records.names_of(plan, observed)
     digest = hashlib.sha256()
     digest.update(json.dumps([observed["flows"], observed["rtt_ns"]], sort_keys=True).encode())
-    for path in sorted([*directory.glob("*.records"), *directory.glob("*.csv")]):
+    for path in sorted(_left(directory)):
         digest.update(f"{path.name} {path.stat().st_size}\n".encode() + path.read_bytes())
     for path in sorted(directory.glob("*.flent.gz")):
         measured = json.loads(gzip.decompress(path.read_bytes()))
@@ -267,8 +273,9 @@ def _evaluate(experiment: Experiment, plan: Plan, directory: Path, backend: str)
 
     met = None
     told: dict[int, dict[str, dict[str, float]]] = {}
+    wanted = named_tables(experiment.record)
     for name, (stream, dtype, table) in records.TABLES.items():
-        if name in experiment.record:
+        if name in wanted and stream in plan["record"]:
             raw = records.read(directory / f"{stream}.records", dtype)
             if name == "packets":
                 met = raw
@@ -314,7 +321,7 @@ def _evaluate(experiment: Experiment, plan: Plan, directory: Path, backend: str)
             "hosts": observed["hosts"],
         },
         "flows": [flow | told.get(flow["id"], {}) for flow in flows[0]],
-        "bottleneck": bottlenecks.get(experiment.facts.bottlenecks[0]),
+        "bottleneck": bottlenecks.get(next(iter(plan["bottlenecks"]), "")),
         "bottlenecks": bottlenecks,
         "virtual_s": _virtual_s(plan, observed),
         # in real time no run is equal to another
