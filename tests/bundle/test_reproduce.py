@@ -99,6 +99,17 @@ def test_an_older_c_library_is_refused(bundle: Path, capsys: pytest.CaptureFixtu
     assert "glibc 99.1 or later; here is glibc 2." in capsys.readouterr().err
 
 
+def test_a_machine_without_the_library_of_numpy_is_refused(
+    bundle: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    here = "{}.{}".format(*sys.version_info[:2])
+    monkeypatch.setattr(reproduce, "CPP_LIBRARY", "libof-no-machine.so.6")
+    with pytest.raises(SystemExit) as ended:
+        reproduce.check_machine({"pythons": [here], "glibc": "2.1"})
+    assert ended.value.code == 2
+    assert "libof-no-machine.so.6, which is not here" in capsys.readouterr().err
+
+
 def test_runs_and_tables_that_differ_or_are_missing(
     bundle: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -109,10 +109,26 @@ def test_a_python_without_pip_is_given_one(checkout: Path, bare_machine: Path) -
     )
     assert done.returncode == 0, done.stderr
     [venv] = (home / "cache" / "venv").glob("python3.99-*[!g]")
-    assert (home / "calls").read_text() == f"-m venv --without-pip {venv}\n"
+    assert (home / "calls").read_text().endswith(f"\n-m venv --without-pip {venv}\n")
     installed, *packages = (venv / "bin" / "calls").read_text().splitlines()
     assert installed == "/wheels/pip.whl/pip install --no-input --no-deps /wheels/pip.whl"
     assert packages[0].startswith("install --no-input --disable-pip-version-check --no-deps ")
+
+
+def test_without_the_library_of_numpy_it_says_which(checkout: Path) -> None:
+    python = checkout.parent / "python3.99"
+    write_program(python, "#!/bin/sh\necho cannot open shared object file >&2\nexit 1\n")
+    cache = checkout.parent / "cache"
+    done = script(
+        checkout,
+        *("setup", "--python"),
+        SANDGLASS_CACHE=str(cache),
+        SANDGLASS_PYTHON=str(python),
+    )
+    assert done.returncode == 2
+    assert "NumPy needs the C++ library libstdc++.so.6" in done.stderr
+    assert "cannot open" not in done.stderr
+    assert not list(cache.glob("venv/python*"))
 
 
 def test_directories_of_the_users_own_may_be_relative(checkout: Path, ready: Path) -> None:

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import ctypes
 import hashlib
 import json
 import os
@@ -36,6 +37,7 @@ LINE = re.compile(r"([0-9a-f]{64})  (\S.*)")
 LAID = ("code", "experiments", "kmods", "papers")
 """What is copied before it is used, since using it changes it."""
 FINISHED = WORK / "finished"
+CPP_LIBRARY = "libstdc++.so.6"
 CHUNK = 1 << 20
 
 
@@ -142,6 +144,10 @@ def check_machine(about: dict[str, Any]) -> None:
     if library != "glibc" or number(version) < number(about["glibc"]):
         here = f"{library} {version}".strip() or "another one"
         refuse(f"the lab needs the C library glibc {about['glibc']} or later; here is {here}")
+    try:
+        ctypes.CDLL(CPP_LIBRARY)
+    except OSError:
+        refuse(f"the bundle's NumPy needs the C++ library {CPP_LIBRARY}, which is not here")
     if not re.search(r"\bavx2\b", Path("/proc/cpuinfo").read_text()):
         refuse("the bundle's Polars needs a processor with AVX2, which this one has not")
 
