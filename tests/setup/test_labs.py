@@ -105,6 +105,14 @@ def test_what_was_written_comes_back(file: Path, cache: Path, tmp_path: Path) ->
 
 
 def test_the_same_lab_gives_the_same_file(file: Path, tmp_path: Path) -> None:
+    """Also when it was used meanwhile."""
+    os.utime(ABOUT.places[1], (1e9, 1e9))
+    labs.export(ABOUT, tmp_path / "again.lab")
+    assert (tmp_path / "again.lab").read_bytes() == file.read_bytes()
+
+
+def test_a_lab_of_a_file_gives_that_file(file: Path, cache: Path, tmp_path: Path) -> None:
+    labs.take(file)
     labs.export(ABOUT, tmp_path / "again.lab")
     assert (tmp_path / "again.lab").read_bytes() == file.read_bytes()
 

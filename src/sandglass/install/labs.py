@@ -71,11 +71,15 @@ def _beside(target: Path) -> Iterator[BinaryIO]:
 
 
 def _files(lab: builds.Lab) -> Iterator[Path]:
-    """What a lab's file holds, in an order that does not depend on the host."""
+    """What a lab's file holds, in an order that does not depend on the host.
+
+    The lab of a file and the one that the file was made of give the same.
+    """
     kernel, guest, root = lab.places
     yield from sorted(path for path in kernel.iterdir() if path.is_file())
     for place in (guest, root):
-        yield from sorted([place, *place.rglob("*")])
+        found = sorted([place, *place.rglob("*")])
+        yield from (path for path in found if path != guest / builds.IMPORTED)
 
 
 def _copy(tar: tarfile.TarFile, path: Path) -> None:
@@ -85,7 +89,9 @@ def _copy(tar: tarfile.TarFile, path: Path) -> None:
         member.type, member.size, member.linkname = tarfile.REGTYPE, path.stat().st_size, ""
     member.uid = member.gid = 0
     member.uname = member.gname = ""
-    member.mtime = int(member.mtime)
+    about = path / builds.LAB_FILE
+    # a guest's own time is when it was last used
+    member.mtime = int(about.stat().st_mtime if about.is_file() else member.mtime)
     if member.isreg():
         with path.open("rb") as content:
             tar.addfile(member, content)
