@@ -43,6 +43,13 @@ def test_pass() -> None:
     assert verdict.explanation == ""
 
 
+def test_the_order_in_which_was_summed_does_not_show() -> None:
+    sums = [(0.1 + 0.2) + 0.3, 0.1 + (0.2 + 0.3)]
+    assert len(set(sums)) == 2
+    tables = [TABLE.with_columns(share=pl.lit(value)) for value in sums]
+    assert {judge(claim(), table=table)[0].measured for table in tables} == {0.6}
+
+
 def test_fail_with_its_explanation() -> None:
     (verdict,) = judge(claim(arguments={"rtt_up_to_ms": 400}))
     assert (verdict.verdict, verdict.measured) == ("fail", 0.8)

@@ -22,6 +22,10 @@ Metric = Callable[..., float | None]
 Kind = Literal["stated", "derived", "re-design"]
 Outcome = Literal["pass", "fail", "not judged"]
 
+DIGITS = 12
+"""Of a measured value. Polars forms groups in another order each time, so that the last digits of a
+mean over them differ between judgements of one table."""
+
 
 class Bounds(shelf.Strict):
     """The range of a metric; at least one end."""
@@ -207,4 +211,4 @@ def _measure(claim: Claim, metric: Metric, table: pl.DataFrame) -> float:
         raise SandglassError(f"metric {claim.metric}: {error}") from error
     if value is None or not math.isfinite(value):
         raise SandglassError(f"metric {claim.metric} has no value in the figure's table ({value})")
-    return float(value)
+    return float(f"{value:.{DIGITS}g}")
