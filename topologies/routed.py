@@ -1,9 +1,9 @@
 """Routed networks from their graph alone: addresses and shortest paths come by themselves.
 
 A topology names routers, hosts and links; the base class gives each link between routers a /30 of
-10.0.0.0/16, each host a /24 of 10.R.0.0/16 at its router, the R-th, and every router a route to
-every host and link by the fewest hops, or by the least sum of the links' `cost`. Of several such
-paths all are taken, flow by flow, with `ecmp=True`; else the one whose next router was added first.
+10.0.0.0/16, each host a /24 of 10.R.0.0/16 at its router, the R-th by name, and every router a
+route to every host and link by the fewest hops, or by the least sum of the links' `cost`. Of
+several such paths all are taken, flow by flow, with `ecmp`; else one, always the same.
 """
 
 from __future__ import annotations
@@ -66,6 +66,8 @@ class Routed(Topo):
             elif len(routers) == 1:
                 router = routers[0]
                 host = two if one == router else one
+                if "defaultRoute" in self.nodeInfo(host):
+                    raise ValueError(f"host {host} has two links: give it one")
                 number = attached[router] = attached.get(router, 0) + 1
                 if number > MOST_HOSTS:
                     raise ValueError(f"write at most {MOST_HOSTS} hosts at {router}")

@@ -108,13 +108,14 @@ def due(flow: Flow, testbed: Testbed) -> Callable[[int], int]:
         return draws.exponential(testbed.plan["seed"], f"{what} of flow {flow['id']}", mean_ns)
 
     if options["pattern"] == "poisson":
-        times = [0]
+        at_ns = 0
         mean_ns = burst * size * 8 * SECOND_NS / rate
 
         def poisson(sent: int) -> int:
+            nonlocal at_ns
             if number := sent // burst:
-                times.append(times[-1] + exponential(f"gap {number}", mean_ns))
-            return times[-1]
+                at_ns += exponential(f"gap {number}", mean_ns)
+            return at_ns
 
         return poisson
     if options["pattern"] == "onoff":

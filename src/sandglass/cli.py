@@ -330,7 +330,7 @@ def shell(
 def execute(
     command: Annotated[list[str], typer.Argument(metavar="PROGRAM [ARG]...", show_default=False)],
     seed: Annotated[int, typer.Option(min=0, help="Everything random comes from it.")] = 1,
-    memory: Annotated[int, typer.Option(metavar="MB", help="Of the lab.")] = 1024,
+    memory: Annotated[int, typer.Option(min=128, metavar="MB", help="Of the lab.")] = 1024,
     real_time: Annotated[bool, typer.Option("--real-time", help="For prompts.")] = False,
 ) -> None:
     """Run a script or another program in the lab.
@@ -348,7 +348,7 @@ def execute(
 def mn(
     arguments: Annotated[list[str] | None, typer.Argument(metavar="[ARG]...")] = None,
     seed: Annotated[int, typer.Option(min=0, help="Everything random comes from it.")] = 1,
-    memory: Annotated[int, typer.Option(metavar="MB", help="Of the lab.")] = 1024,
+    memory: Annotated[int, typer.Option(min=128, metavar="MB", help="Of the lab.")] = 1024,
     real_time: Annotated[bool, typer.Option("--real-time", help="For its prompt.")] = False,
 ) -> None:
     """Run Mininet's own command in the lab.

@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from sandglass.errors import SandglassError
 from tests.lab.experiments import Lab, Mapped, bulk, flow, run
 
 pytestmark = pytest.mark.lab
@@ -224,3 +225,64 @@ def test_switching_random_things_off_leaves_the_digest(lab: Lab) -> None:
     zero = chain(flow("udp", "h1", "h6", rate="2mbit", burst=20, duration="3s"))
     zero["links"]["r1-r2"] |= {"loss": "0%", "jitter": "0s", "duplicate": "0%"}
     assert lab(base).content["digest"] == lab(zero).content["digest"]
+
+
+@pytest.mark.parametrize("before", ["0s", "20ms"])
+def test_the_round_trip_changes_where_there_are_wires(lab: Lab, before: str) -> None:
+    after = {"0s": "30ms", "20ms": "0s"}[before]
+    experiment = {
+        "title": "test",
+        "topology": "parking_lot",
+        "rtt": before,
+        "bottleneck": {
+            "rate": "10mbit",
+            "queue": {"kind": "pfifo", "limit": 100},
+            "schedule": [{"at": "1s", "rtt": after}],
+        },
+        "flows": [flow("udp", "s1", "d1", rate="1mbit")],
+        "duration": "2s",
+        "record": [],
+    }
+    sent = lab(experiment).datagrams().drop_nulls()
+    took = sent["received_ns"] - sent["due_ns"] - 2 * (1472 + IP_UDP + ETHERNET) * 800
+    halves = {"0s": 0, "20ms": 10e6, "30ms": 15e6}
+    for expected, within in (
+        (halves[before], (0, 900_000_000)),
+        (halves[after], (1_100_000_000, 2_000_000_000)),
+    ):
+        part = took.filter(sent["due_ns"].is_between(*within))
+        assert len(part) > 50
+        assert ((part - expected).abs() < 3 * MICROSECOND).all()
+
+
+def test_a_bottleneck_may_be_a_hosts_own_link(tmp_path: Path) -> None:
+    (tmp_path / "own.py").write_text(
+        "from mininet.topo import Topo\n\n"
+        "class Own(Topo):\n    def build(self):\n        switch = self.addSwitch('s1')\n"
+        "        self.addLink(self.addHost('h1'), switch)\n"
+        "        self.addLink(switch, self.addHost('h2'), bottleneck='bottleneck')\n\n"
+        "topos = {'own': Own}\n"
+    )
+    experiment = {
+        "title": "test",
+        "topology": "own.py",
+        "rtt": "20ms",
+        "bottleneck": {"rate": "10mbit", "queue": {"kind": "codel"}},
+        "flows": [bulk("h1", "h2")],
+        "duration": "5s",
+    }
+    found = run(experiment, tmp_path)
+    assert found.content["bottleneck"]["utilisation"] > 0.9
+
+
+def test_what_plain_hosts_cannot_have_is_told(tmp_path: Path) -> None:
+    (tmp_path / "plain.py").write_text(PLAIN)
+    experiment = {
+        "title": "test",
+        "topology": "plain.py",
+        "hosts": {"h1": {"initcwnd": 3}},
+        "flows": [bulk("h1", "h2")],
+        "duration": "1s",
+    }
+    with pytest.raises(SandglassError, match="h1 has no default route, which initcwnd"):
+        run(experiment, tmp_path)

@@ -156,7 +156,9 @@ def run(plan: Plan, directory: str, backend: str, module_base: str | None) -> di
     self_check.check_links(network)
     rtts = self_check.check_rtt(network, exact)
     if not exact:
-        warn(speed.late(plan, rtts))
+        pairs = {f"{flow['src']}-{flow['dst']}": flow for flow in plan["flows"]}
+        wired = {name: network.wired_ns(flow["src"], flow["dst"]) for name, flow in pairs.items()}
+        warn(speed.late(plan, rtts, wired))
     # The secrets are the seed's alone, whatever the check needed.
     kernel.restart_random(plan["seed"])
     tcp.draw_secrets()
@@ -230,6 +232,8 @@ def shell(plan: Plan, directory: str, module_base: str | None) -> None:
 
     modules.load(plan, module_base)
     network = Network(plan, os.path.join(directory, "topology.py"))
+    for where, lines in network.renewal(plan["seed"]).items():
+        network.tc[where].write(lines)
     commands = os.path.join(directory, "commands")
     CLI(network.net, script=commands if os.path.exists(commands) else None)
 

@@ -81,7 +81,7 @@ def mount(kind: str, place: str, options: str) -> None:
     Raises:
         RunError: it cannot be.
     """
-    done = _libc.mount(b"none", place.encode(), kind.encode(), 0, options.encode())
+    done = _libc.mount(b"none", place.encode(), kind.encode(), 0, os.fsencode(options))
     _check(done, f"cannot mount {kind} ({options}) on {place}")
 
 

@@ -1,4 +1,4 @@
-"""What the links of a topology are called, outside of the lab and in it."""
+"""What the links of a topology are called, and whether they form rings; outside of the lab too."""
 
 from __future__ import annotations
 
@@ -24,3 +24,21 @@ def named_links(topo: Topo) -> Iterator[tuple[str, dict[str, Any]]]:
         seen[ends] += 1
         number = seen[ends]
         yield f"{one}-{two}" + (f":{number}" if number > 1 else ""), info
+
+
+def has_loops(topo: Topo) -> bool:
+    """Whether a packet could come back to a switch, by links between switches."""
+    switches = set(topo.switches())
+    group = {switch: switch for switch in switches}
+
+    def first(switch: str) -> str:
+        while group[switch] != switch:
+            switch = group[switch]
+        return switch
+
+    for one, two in topo.links(sort=True):
+        if one in switches and two in switches:
+            if first(one) == first(two):
+                return True
+            group[first(one)] = first(two)
+    return False

@@ -96,6 +96,11 @@ class Network:
     def __init__(self, plan: Plan, topology_path: str) -> None:
         self.plan = plan
         self._longer_ns = 0  # than the plan's round trips, where it has an rtt_spread
+        self._round_trip_changes = plan["rtt_spread_ns"] or any(
+            "half_rtt_ns" in step
+            for planned in plan["bottlenecks"].values()
+            for step in planned["schedule"]
+        )
         setLogLevel("output")
         topo = load_topology(topology_path, plan["topology"]["params"])
         if needs_openvswitch(topo):
@@ -121,6 +126,7 @@ class Network:
         lines_by_namespace = self._tc_lines()
         self._with_qdiscs = list(lines_by_namespace)
         told = {end.node.namespace for each in self.bottlenecks.values() for end in each[1:]}
+        told |= {each.to_host.node.namespace for each in self.access.values()}
         for where, lines in lines_by_namespace.items():
             if where in plan["hosts"] and where not in told:
                 tc.carry_out(lines, where)
@@ -144,8 +150,8 @@ class Network:
             if link.wired:
                 self.wires[name] = link
             for own, other in ((one, two), (two, one)):
-                if own.node.name in planned:
-                    self.access[own.node.name] = Access(own.node.name, own, other)
+                if own.node.name in planned:  # of several links the first, which has the address
+                    self.access.setdefault(own.node.name, Access(own.node.name, own, other))
         self.bottlenecks = {name: self.bottlenecks[name] for name in self.plan["bottlenecks"]}
         missing = set(planned) - set(self.access)
         if missing:
@@ -195,16 +201,18 @@ class Network:
         planned = self.plan["hosts"][access.host]
         half_ns = planned["half_rtt_ns"] + self._longer_ns // 2
         rate = planned["access_rate_bps"]
+        if self.plan["wires"] and not (half_ns or rate or self._round_trip_changes):
+            return []
         if self.plan["wires"]:
-            return (
-                [links.delay(access.to_host.name, half_ns, rate, verb)] if half_ns or rate else []
-            )
+            return [links.delay(access.to_host.name, half_ns, rate, verb)]
         rates = [self.bottleneck_rate_towards(access.to_host.node), rate]
         rate = min((rate for rate in rates if rate), default=None)
         return [links.delay(access.to_host.name, half_ns, rate, verb)]
 
-    def _wire_lines(self, name: str, verb: str, chosen: Callable[[Way], bool]) -> list[str]:
-        """tc lines for those of the two ways of a wire that are chosen."""
+    def _wire_lines(
+        self, name: str, verb: str, chosen: Callable[[Way], bool] | None = None
+    ) -> list[str]:
+        """tc lines for both ways of a wire, or for those that are chosen."""
         link, planned = self.wires[name], self.plan["wires"][name]
         lines = []
         ways = (planned["reverse"], link.intf1), (planned["forward"], link.intf2)
@@ -214,7 +222,7 @@ class Network:
                 if access.own is own:
                     further_ns = self.plan["hosts"][access.host]["half_rtt_ns"]
                     further_ns += self._longer_ns // 2
-            if chosen(way):
+            if chosen is None or chosen(way):
                 lines.append(wires.element(link.number, side, way, further_ns, verb))
         return lines
 
@@ -237,14 +245,19 @@ class Network:
                         interfaces.add_neighbour(link, name, address, mac)
             for to, hops in node.params.get("routes", ()):
                 interfaces.add_route(link, to, {"via": hops})
+            metrics = {}
+            if planned and planned["initcwnd"]:
+                metrics[interfaces.RTAX_INITCWND] = planned["initcwnd"]
+            if planned and not planned["delayed_ack"]:
+                metrics[interfaces.RTAX_QUICKACK] = 1
             if node.params.get("defaultRoute"):
-                metrics = {}
-                if planned and planned["initcwnd"]:
-                    metrics[interfaces.RTAX_INITCWND] = planned["initcwnd"]
-                if planned and not planned["delayed_ack"]:
-                    metrics[interfaces.RTAX_QUICKACK] = 1
                 hop = default_route(node.name, node.params["defaultRoute"])
                 interfaces.add_route(link, "default", hop, metrics)
+            elif metrics:
+                raise RunError(
+                    f"{node.name} has no default route, which initcwnd and delayed_ack are set on",
+                    "Give it one in the topology, by addHost's defaultRoute.",
+                )
         settings: dict[str, int | str] = {}
         if "routes" in node.params:
             settings["net.ipv4.ip_forward"] = 1
@@ -297,7 +310,7 @@ class Network:
         lines = []
         for name, wire in self.wires.items():
             lines += wires.hand_over(wire.number)
-            lines += self._wire_lines(name, "add", wires.any_way)
+            lines += self._wire_lines(name, "add")
         return lines
 
     def _has_rate(self, interface: Intf) -> bool:
@@ -323,7 +336,9 @@ class Network:
 
     def address(self, host: str) -> str:
         """IPv4 address of a host, as text."""
-        ip: str = self.access[host].own.ip
+        ip: str | None = self.access[host].own.ip
+        if ip is None:
+            raise RunError(f"{host} has no address on {self.access[host].own.name}")
         return ip
 
     def change(self, name: str, step: Step) -> None:
@@ -343,7 +358,7 @@ class Network:
                 if name in self.wires:
                     self.plan["wires"][name][direction]["rate_bps"] = rate
         if name in self.wires:
-            lines = self._wire_lines(name, "change", wires.any_way)
+            lines = self._wire_lines(name, "change")
             self.tc[wires.NAMESPACE].write(lines)
         for host, access in self.access.items():
             settings = self.plan["hosts"][host]
@@ -373,8 +388,7 @@ class Network:
                     changed = self._delay(access, "change")
                     lines.setdefault(access.to_host.node.namespace, []).extend(changed)
         for name in self.wires:
-            chosen = wires.any_way if spread_ns else wires.is_random
-            own = self._wire_lines(name, "change", chosen)
+            own = self._wire_lines(name, "change", None if spread_ns else wires.is_random)
             if own:
                 lines.setdefault(wires.NAMESPACE, []).extend(own)
         return lines

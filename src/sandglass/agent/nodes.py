@@ -19,7 +19,7 @@ from mininet.nodelib import LinuxBridge
 from mininet.util import numCores
 
 from sandglass.agent import interfaces, kernel, openvswitch, wires
-from sandglass.agent.names import named_links
+from sandglass.agent.names import has_loops, named_links
 
 if TYPE_CHECKING:
     from collections.abc import Container
@@ -201,24 +201,6 @@ class Spanning(LinuxBridge):
             if port.link:
                 self.cmd("brctl addif", self, port)
         self.cmd("ip link set", self, "up")
-
-
-def has_loops(topo: Topo) -> bool:
-    """Whether a packet could come back to a switch, by links between switches."""
-    switches = set(topo.switches())
-    group = {switch: switch for switch in switches}
-
-    def first(switch: str) -> str:
-        while group[switch] != switch:
-            switch = group[switch]
-        return switch
-
-    for one, two in topo.links(sort=True):
-        if one in switches and two in switches:
-            if first(one) == first(two):
-                return True
-            group[first(one)] = first(two)
-    return False
 
 
 def learning(topo: Topo) -> type[Switch]:

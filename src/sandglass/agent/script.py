@@ -120,7 +120,7 @@ def main(directory: str) -> int:
     try:
         environment = prepare(wanted["here"])
         status = run(wanted["command"], environment, directory, wanted["prompt"])
-    except RunError as error:
+    except (RunError, OSError) as error:
         print(f"sandglass: {error}", file=sys.stderr)
         status = 1
     kernel.write_sysctl("kernel.printk", MESSAGES_HIDDEN, None)

@@ -30,6 +30,8 @@ SETTLE_S = 0.3  # slow start ends long before
 SLEEPS = 500
 SLEEP_NS = 1_000_000
 CARRIED_ENOUGH = 0.98
+ANY_BPS = 10**9
+"""What is tried where no link has a rate."""
 LATE_ENOUGH = 0.05
 """Share of the shortest round trip that timers, or the path, may be late."""
 
@@ -57,7 +59,7 @@ def measure(plan: Plan) -> Speed:
     for name in names:
         kernel.create_namespace(name)
     try:
-        _connect(source, router, destination, asked_bps(plan))
+        _connect(source, router, destination, asked_bps(plan) or ANY_BPS)
         carried = _carried_bps(source, destination)
     finally:
         for name in names:
@@ -66,13 +68,13 @@ def measure(plan: Plan) -> Speed:
 
 
 def asked_bps(plan: Plan) -> int:
-    """The highest rate of a bottleneck in a plan, in bit/s."""
-    highest: int = max(
+    """The highest rate of a link in a plan, in bit/s; 0 where none has one."""
+    rates = (
         link[direction]["rate_bps"]
         for link in plan["bottlenecks"].values()
         for direction in ("forward", "reverse")
     )
-    return highest
+    return max(rates, default=0)
 
 
 def doubts(plan: Plan, speed: Speed) -> list[str]:
@@ -85,7 +87,7 @@ def doubts(plan: Plan, speed: Speed) -> list[str]:
             f"{speed.carried_bps / 1e6:.3g} Mb/s; ask for a lower rate, or use the lab"
         )
     shortest = min(base_rtt_ns(plan, flow["src"], flow["dst"]) for flow in plan["flows"])
-    if speed.late_ns > LATE_ENOUGH * shortest:
+    if shortest and speed.late_ns > LATE_ENOUGH * shortest:
         found.append(
             f"timers of this machine are up to {speed.late_ns / 1e6:.2g} ms late, in round trips "
             f"of {shortest / 1e6:g} ms; end what else runs, or use the lab"
@@ -93,12 +95,18 @@ def doubts(plan: Plan, speed: Speed) -> list[str]:
     return found
 
 
-def late(plan: Plan, rtt_ns: dict[str, int]) -> list[str]:
-    """Round trips, measured, by "from-to", that are much longer than the plan's."""
+def late(plan: Plan, rtt_ns: dict[str, int], wired_ns: dict[str, int | None]) -> list[str]:
+    """Round trips, measured, by "from-to", that are much longer than the plan's.
+
+    `wired_ns` is what wires add to each; None where that is not known.
+    """
     found = []
     for pair, measured in rtt_ns.items():
+        further_ns = wired_ns[pair]
+        if further_ns is None:
+            continue
         source, _, destination = pair.partition("-")
-        base = base_rtt_ns(plan, source, destination)
+        base = base_rtt_ns(plan, source, destination) + further_ns
         # an echo is short: its transmission takes less than what is tolerated at any usual rate
         if measured > (1 + LATE_ENOUGH) * base + SLEEP_NS:
             found.append(

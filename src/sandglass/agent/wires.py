@@ -77,8 +77,3 @@ def element(number: int, side: int, way: Way, further_ns: int, verb: str) -> str
 def is_random(way: Way) -> bool:
     """Whether anything of a wire is drawn."""
     return bool(way["jitter_ns"] or way["impairments"])
-
-
-def any_way(way: Way) -> bool:
-    """Whatever it is like."""
-    return True

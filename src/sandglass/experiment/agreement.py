@@ -34,6 +34,7 @@ def disagreements(parts: Mapping[str, Any], facts: TopologyFacts | None) -> Iter
     yield from _check_record(parts, facts)
     if facts is not None:
         yield from _check_links(parts, facts)
+        yield from _check_cards(parts, facts)
         yield from _check_hosts(flows, hosts, facts)
         yield from _check_halves(parts, facts)
 
@@ -194,15 +195,26 @@ def _check_links(parts: Mapping[str, Any], facts: TopologyFacts) -> Iterable[Pro
                     ("links", written.get(name, name), "queue"),
                     "the BDP is 0 because rtt is 0: give packets, a size or a time",
                 )
+
+
+def _check_cards(parts: Mapping[str, Any], facts: TopologyFacts) -> Iterable[Problem]:
+    """What a host's network card has, its link must not have as well."""
+    for name, link in shaped(facts, parts["links"] or {}).items():
         for end in link.ends:
-            host = (parts["hosts"] or {}).get(end)
-            if host is not None and link.forward.rate is not None:
-                for key in ("access_rate", "pacing"):
-                    if getattr(host, key):
-                        yield (
-                            ("hosts", end, key),
-                            f"cannot stand beside the rate of its link {name}: give one of them",
-                        )
+            for key in _of_the_card(parts, end):
+                if link.forward.rate is not None or (key == "access_rate" and not link.plain):
+                    text = f"cannot stand beside what link {name} has: give that a rate instead"
+                    yield ("hosts", end, key), text
+    for name, ends in facts.bottleneck_ends.items():
+        for end in ends:
+            for key in _of_the_card(parts, end):
+                yield ("hosts", end, key), f"cannot stand beside {name}, which is its own link"
+
+
+def _of_the_card(parts: Mapping[str, Any], host: str) -> list[str]:
+    """The settings that a host's network card has in an experiment."""
+    settings = (parts["hosts"] or {}).get(host)
+    return [key for key in ("access_rate", "pacing") if settings and getattr(settings, key)]
 
 
 def _check_record(parts: Mapping[str, Any], facts: TopologyFacts | None) -> Iterable[Problem]:

@@ -3,6 +3,7 @@
 The topology's file says so by the names of Mininet's TCLink, or the experiment by `links`.
 """
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Annotated, Any
@@ -22,6 +23,8 @@ MININET_NAMES = {
     "max_queue_size": "queue",
 }
 """Of TCLink's parameters those that a link has here."""
+NOT_TAKEN = ("enable_ecn", "enable_red", "use_hfsc", "use_tbf", "latency_ms", "speedup")
+"""Of them those that choose a qdisc."""
 
 
 class Bursts(Part):
@@ -191,6 +194,9 @@ def of_mininet(name: str, ends: tuple[str, str], params: Mapping[str, Any]) -> L
 
 def _of_mininet(params: Mapping[str, Any]) -> dict[str, Any]:
     given: dict[str, Any] = {}
+    for name in NOT_TAKEN:
+        if params.get(name):
+            raise ValueError(f"{name} is not taken: say it by a queue, in `links`")
     for name, key in MININET_NAMES.items():
         value = params.get(name)
         if value is None:
@@ -198,7 +204,8 @@ def _of_mininet(params: Mapping[str, Any]) -> dict[str, Any]:
         if name in ("delay", "jitter"):
             given[key] = str(value)
             continue
-        if isinstance(value, bool) or not isinstance(value, int | float) or value < 0:
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        if not number or not 0 <= value < math.inf:
             raise ValueError(f"{name}={value!r} is no number that a link could have")
         if name == "bw":
             given[key] = f"{round(value * 10**6)}bit"

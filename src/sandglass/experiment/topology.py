@@ -16,7 +16,7 @@ from typing import Annotated, Any
 from pydantic import ValidationError
 
 from sandglass.agent import pyfile
-from sandglass.agent.names import named_links
+from sandglass.agent.names import has_loops, named_links
 from sandglass.errors import UsageError, nearest
 from sandglass.experiment import units
 from sandglass.experiment.link import Link, LinkSettings, of_mininet
@@ -195,6 +195,15 @@ class Topology:
                     f"topology {self.name}: {node} is too long a name for a node",
                     f"Use at most {LONGEST_NODE} characters: its interfaces are called after it.",
                 )
+        if has_loops(topo):
+            for switch in topo.switches():
+                info = topo.nodeInfo(switch)
+                if info.get("cls") and not info.get("stp"):
+                    raise UsageError(
+                        f"topology {self.name}: packets would go round for ever in its ring of "
+                        f"switches, as {switch} has a class of its own",
+                        "Leave out its cls, so that switches span a tree, or cut the ring.",
+                    )
         bottlenecks, links = self._links(topo)
         inside = self.path.is_relative_to(ROOT)
         return TopologyFacts(

@@ -54,7 +54,9 @@ def curves(name: str, run: series.Run) -> pl.DataFrame:
 
     Of the first bottleneck, in forward direction.
     """
-    bottleneck = next(iter(run.document["bottlenecks"]))
+    bottleneck = next(iter(run.document["bottlenecks"]), None)
+    if bottleneck is None:
+        raise UsageError(f"{name} recorded no link", "Name one in `record`: [packets, s1-r1].")
     duration_ns = round(run.document["virtual_s"] * 1e9)
     packets = series.forward(run, bottleneck)
     carried = series.bytes_departed(packets, STEP_NS, duration_ns).select(

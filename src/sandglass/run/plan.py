@@ -1,5 +1,7 @@
 """From an experiment to the plan that the guest carries out: plain numbers, nothing left open."""
 
+from collections.abc import Collection
+
 from sandglass.agent import plan
 from sandglass.agent.plan import Plan
 from sandglass.errors import UsageError
@@ -32,8 +34,13 @@ def resolve(experiment: Experiment, facts: TopologyFacts) -> Plan:
     A pure function: the same experiment and facts give the same plan, keys in the same order.
     """
     packet_bytes = _full_packet(experiment)
-    bottlenecks = _bottlenecks(experiment, facts)
     shaped = experiment.shaped()
+    bottlenecks = _bottlenecks(experiment, facts, shaped)
+    recorded = {
+        name: each
+        for name, each in bottlenecks.items()
+        if _is_recorded(experiment, shaped.get(name))
+    }
     flows = _flows(experiment)
     path_bytes = _path_bytes(experiment, bottlenecks, packet_bytes)
     return {
@@ -50,7 +57,7 @@ def resolve(experiment: Experiment, facts: TopologyFacts) -> Plan:
         "hosts": _hosts(experiment, facts, path_bytes),
         "bottlenecks": {
             name: {
-                "recorded": _is_recorded(experiment, name),
+                "recorded": name in recorded,
                 "forward": _link(bottleneck.rate, bottleneck.queue, experiment.rtt, packet_bytes),
                 "reverse": _link(
                     reverse_rate(bottleneck),
@@ -66,16 +73,12 @@ def resolve(experiment: Experiment, facts: TopologyFacts) -> Plan:
             }
             for name, bottleneck in bottlenecks.items()
         },
-        "wires": _wires(bottlenecks, shaped),
+        "wires": _wires(facts, bottlenecks, shaped),
         "workloads": _workloads(experiment),
         "flows": flows,
-        "record": [
-            stream
-            for stream in streams(experiment.record)
-            if stream == "acks" or any(_is_recorded(experiment, name) for name in bottlenecks)
-        ],
+        "record": [stream for stream in streams(experiment.record) if stream == "acks" or recorded],
         "sysctl_advice": _sysctl_advice(experiment),
-        "memory_mb": _memory_mb(experiment, facts, bottlenecks, path_bytes, packet_bytes),
+        "memory_mb": _memory_mb(experiment, facts, recorded.values(), path_bytes, packet_bytes),
     }
 
 
@@ -91,14 +94,16 @@ def named_tables(record: list[str]) -> list[str]:
     return named if named or not record else list(DEFAULT_RECORDS)
 
 
-def _bottlenecks(experiment: Experiment, facts: TopologyFacts) -> dict[str, Bottleneck]:
+def _bottlenecks(
+    experiment: Experiment, facts: TopologyFacts, shaped: dict[str, Link]
+) -> dict[str, Bottleneck]:
     """All links with a rate: those that the topology names, and others."""
     found = {}
     if experiment.bottleneck is not None:
         for name in facts.bottlenecks:
             own = experiment.bottlenecks.get(name)
             found[name] = experiment.bottleneck.overridden(own)
-    for name, link in experiment.shaped().items():
+    for name, link in shaped.items():
         there, back = link.forward, link.backward
         if there.rate is not None:
             found[name] = Bottleneck.model_construct(
@@ -110,9 +115,8 @@ def _bottlenecks(experiment: Experiment, facts: TopologyFacts) -> dict[str, Bott
     return found
 
 
-def _is_recorded(experiment: Experiment, name: str) -> bool:
-    """A bottleneck is; another link, if `record` names it or `links` gives it a queue."""
-    link = experiment.shaped().get(name)
+def _is_recorded(experiment: Experiment, link: Link | None) -> bool:
+    """A bottleneck (None) is; another link, if `record` names it or `links` gives it a queue."""
     if link is None:
         return True
     names = (link.name, link.turned_name)
@@ -122,9 +126,12 @@ def _is_recorded(experiment: Experiment, name: str) -> bool:
     )
 
 
-def _wires(bottlenecks: dict[str, Bottleneck], shaped: dict[str, Link]) -> dict[str, plan.Wire]:
-    """Needed as soon as a packet may pass more than the one bottleneck."""
-    if not shaped and len(bottlenecks) < 2:
+def _wires(
+    facts: TopologyFacts, bottlenecks: dict[str, Bottleneck], shaped: dict[str, Link]
+) -> dict[str, plan.Wire]:
+    """Needed as soon as there is more than one bottleneck between two routers."""
+    ends = {end for pair in facts.bottleneck_ends.values() for end in pair}
+    if not shaped and len(bottlenecks) < 2 and ends.isdisjoint(facts.hosts):
         return {}
     nothing = Direction()
     wires: dict[str, plan.Wire] = {
@@ -378,7 +385,7 @@ def _queue_bytes(queue: Queue, rate_bps: int, rtt_ns: int, packet_bytes: int) ->
 def _memory_mb(
     experiment: Experiment,
     facts: TopologyFacts,
-    bottlenecks: dict[str, Bottleneck],
+    watched: Collection[Bottleneck],
     path_bytes: int,
     packet_bytes: int,
 ) -> int:
@@ -387,14 +394,13 @@ def _memory_mb(
     Records are those of links that are always full, with an ACK for every packet; both are
     recorded where they cross the bottleneck, and the ACK once more by the sender's TCP.
     """
-    watched = [each for name, each in bottlenecks.items() if _is_recorded(experiment, name)]
     bits = sum(map(_fastest, watched)) * experiment.duration // 10**9
     packets = bits // 8 // packet_bytes
     for flow in experiment.flows:
         lasts = flow.duration or experiment.duration - flow.start
         packets += flow.count * flow.kind.packets(flow.options, lasts)
-    recorded = streams(experiment.record)
-    entries = packets * (2 * ("packets" in recorded) + ("acks" in recorded))
+    kept = streams(experiment.record)
+    entries = packets * (2 * ("packets" in kept) + ("acks" in kept))
     flows = sum(flow.count * len(flow.sizes) for flow in experiment.flows)
-    needed = entries * RECORD_BYTES + 4 * path_bytes * len(watched or bottlenecks)
+    needed = entries * RECORD_BYTES + 4 * path_bytes * max(len(watched), 1)
     return max(512, 256 + 8 * len(facts.hosts) + 4 * flows + -(-needed // MIB))

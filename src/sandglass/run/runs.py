@@ -234,7 +234,8 @@ def _kept(error: SandglassError, partial: Path, out: Path) -> SandglassError:
     failed = Path(str(out) + FAILED)
     shutil.rmtree(failed, ignore_errors=True)
     failed.mkdir()
-    for name in (*TELLING, *(path.name for path in partial.glob("workload-*.py"))):
+    own = [path.name for kind in ("workload-*.py", "command-*.txt") for path in partial.glob(kind)]
+    for name in (*TELLING, *own):
         if (partial / name).exists():
             (partial / name).rename(failed / name)
     hints = [error.hint.replace(str(partial), str(failed))] if error.hint else []
@@ -321,7 +322,7 @@ def _evaluate(experiment: Experiment, plan: Plan, directory: Path, backend: str)
             "hosts": observed["hosts"],
         },
         "flows": [flow | told.get(flow["id"], {}) for flow in flows[0]],
-        "bottleneck": bottlenecks.get(next(iter(plan["bottlenecks"]), "")),
+        "bottleneck": next(iter(bottlenecks.values()), None),
         "bottlenecks": bottlenecks,
         "virtual_s": _virtual_s(plan, observed),
         # in real time no run is equal to another

@@ -1,16 +1,20 @@
 """Programs of somebody's in the lab: Mininet's own command, and scripts that use Mininet."""
 
 import json
+import select
 import sys
 import tempfile
 from pathlib import Path
+from typing import BinaryIO
 
 from sandglass.errors import UsageError
 from sandglass.install import builds
 from sandglass.run import lab
+from sandglass.terminal import complain
 
 PROGRAM = "src/sandglass/agent/script.py"
 SYSCALL_NS = 2000
+PATIENCE_S = 2
 BYTE_PS = 500
 """What a system call takes in virtual time, and each byte that it copies: of a small machine."""
 CLOCK = (*lab.VIRTUAL_TIME, f"syscall-cost={SYSCALL_NS},{BYTE_PS}")
@@ -33,12 +37,19 @@ def run(command: list[str], *, seed: int, memory_mb: int, real_time: bool) -> in
         directory = Path(name)
         (directory / "script.json").write_text(json.dumps(wanted))
         if not prompt:
-            given = b"" if typed or sys.stdin is None else sys.stdin.buffer.read()
+            given = b"" if typed or sys.stdin is None else _read(sys.stdin.buffer)
             (directory / "typed").write_bytes(given)
         clock = () if real_time else CLOCK
         return lab.execute(
             PROGRAM, directory, memory_mb=memory_mb, seed=seed, clock=clock, prompt=prompt
         )
+
+
+def _read(stream: BinaryIO) -> bytes:
+    """All of a stream; says what it waits for, if that does not come at once."""
+    if not select.select([stream], [], [], PATIENCE_S)[0]:
+        complain("waiting for the end of the standard input", "</dev/null gives it none")
+    return stream.read()
 
 
 def found(command: list[str], here: Path) -> list[str]:
