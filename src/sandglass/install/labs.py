@@ -25,6 +25,7 @@ from rich.table import Table
 
 from sandglass.errors import SandglassError, UsageError
 from sandglass.install import builds
+from sandglass.install.root import MADE_S
 
 FORMAT = b"sandglass-lab-1"
 HEAD = re.compile(FORMAT + rb" ([0-9a-f]{64})\n")
@@ -89,9 +90,8 @@ def _copy(tar: tarfile.TarFile, path: Path) -> None:
         member.type, member.size, member.linkname = tarfile.REGTYPE, path.stat().st_size, ""
     member.uid = member.gid = 0
     member.uname = member.gname = ""
-    about = path / builds.LAB_FILE
-    # a guest's own time is when it was last used
-    member.mtime = int(about.stat().st_mtime if about.is_file() else member.mtime)
+    # a directory's own time is when it was unpacked or, of a guest, last used
+    member.mtime = MADE_S if member.isdir() else int(member.mtime)
     if member.isreg():
         with path.open("rb") as content:
             tar.addfile(member, content)

@@ -373,7 +373,8 @@ def execute(
     """
     patience_s = float(os.environ.get("SANDGLASS_WATCHDOG", PATIENCE_S)) if clock else None
     console, beat = directory / "console.log", directory / "beat"
-    arguments = [*clock, *_program(path)]
+    # Of the kernel's own messages none is the program's but a panic.
+    arguments = ["loglevel=1", *clock, *_program(path)]
     pipe = None if prompt else subprocess.PIPE
     with own_processor() as processor:
         process = _start(
