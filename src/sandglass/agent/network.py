@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mininet.log import setLogLevel
 
-from sandglass.agent import draws, interfaces, kernel, links, openvswitch, pyfile, tc, wires
+from sandglass.agent import draws, interfaces, kernel, links, openvswitch, paths, pyfile, tc, wires
 from sandglass.agent.failure import RunError
 from sandglass.agent.netlink import Rtnetlink
 from sandglass.agent.nodes import LazyMininet, needs_openvswitch
@@ -401,28 +401,20 @@ class Network:
         """
         if not self.wires:
             return 0
-        nodes = {end.node.name for link in self.net.links for end in (link.intf1, link.intf2)}
-        if len(self.net.links) >= len(nodes):
+        ends = [(link.intf1.node.name, link.intf2.node.name) for link in self.net.links]
+        graph = paths.neighbours(ends)
+        if len(ends) >= len(graph):
             return None
-        came_by: dict[str, tuple[str, int]] = {source: ("", 0)}
-        waiting = [source]
-        for node in waiting:
-            for name, link in zip(self.net.link_names, self.net.links, strict=True):
-                ends = [link.intf1.node.name, link.intf2.node.name]
-                if node in ends:
-                    other = ends[1 - ends.index(node)]
-                    if other not in came_by:
-                        way = self.plan["wires"].get(name)
-                        ways = (way["forward"], way["reverse"]) if way else ()
-                        came_by[other] = node, sum(each["delay_ns"] for each in ways)
-                        waiting.append(other)
-        if destination not in came_by:
+        path = paths.shortest(graph, source, destination)
+        if not path:
             raise RunError(f"no links lead from {source} to {destination}")
-        total, node = 0, destination
-        while node != source:
-            node, delay_ns = came_by[node]
-            total += delay_ns
-        return total
+        names = {
+            frozenset(pair): name for pair, name in zip(ends, self.net.link_names, strict=True)
+        }
+        crossed = (self.plan["wires"].get(names[frozenset(pair)]) for pair in path)
+        return sum(
+            wire["forward"]["delay_ns"] + wire["reverse"]["delay_ns"] for wire in crossed if wire
+        )
 
     def qdiscs(self) -> dict[str, list[dict[str, Any]]]:
         """What the kernel reports of the qdiscs: `tc -j -s -d` output by node.

@@ -2,10 +2,10 @@
 
 from collections.abc import Collection
 
-from sandglass.agent import plan
+from sandglass.agent import paths, plan
 from sandglass.agent.plan import Plan
 from sandglass.errors import UsageError
-from sandglass.experiment import paths, qdiscs
+from sandglass.experiment import qdiscs
 from sandglass.experiment.bottleneck import Bottleneck, Reverse
 from sandglass.experiment.experiment import Experiment
 from sandglass.experiment.flow import Flow

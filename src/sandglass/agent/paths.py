@@ -1,7 +1,12 @@
 """Paths through a topology."""
 
+from __future__ import annotations
+
 from collections import deque
-from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 Graph = dict[str, list[str]]
 Edge = tuple[str, str]
