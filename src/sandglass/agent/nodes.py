@@ -251,8 +251,9 @@ class LazyMininet(Mininet):
         self._wired = wired
         if any(name in wired for name in self.link_names):
             kernel.create_namespace(wires.NAMESPACE)
-        self.has_loops = has_loops(topo)
-        super().__init__(topo=topo, controller=None, switch=learning(topo), build=True)
+        switch = learning(topo)
+        self.has_loops = switch is Spanning
+        super().__init__(topo=topo, controller=None, switch=switch, build=True)
 
     def addLink(self, node1: Node, node2: Node, *args: Any, cls: Any = None, **params: Any) -> Link:
         # What a class of Mininet's would do with the parameters, network.py does by the plan.

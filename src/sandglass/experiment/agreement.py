@@ -176,10 +176,13 @@ def _check_bottlenecks(parts: Mapping[str, Any], facts: TopologyFacts | None) ->
 def _check_links(parts: Mapping[str, Any], facts: TopologyFacts) -> Iterable[Problem]:
     given: dict[str, LinkSettings | None] = parts["links"] or {}
     written: dict[str, str] = {}
+    ends = {
+        f"{one}-{two}": called
+        for called, pair in facts.bottleneck_ends.items()
+        for one, two in (pair, pair[::-1])
+    }
     for name in given:
         found = facts.link(name)
-        ends = {f"{one}-{two}": called for called, (one, two) in facts.bottleneck_ends.items()}
-        ends |= {f"{two}-{one}": called for called, (one, two) in facts.bottleneck_ends.items()}
         if found is None and name in ends:
             yield ("links", name), f"is the bottleneck {ends[name]}: write it there"
         elif found is None:

@@ -60,7 +60,6 @@ class TopologyFacts:
     """All links but the bottlenecks, by their names."""
     bottleneck_ends: dict[str, tuple[str, str]]
     """The nodes at the ends of each bottleneck."""
-    switches: list[str]
 
     def link(self, name: str) -> tuple[Link, bool] | None:
         """The link called so from either end, and whether that is the end it is not named from."""
@@ -215,7 +214,6 @@ class Topology:
             partner={host: other for host in hosts if (other := _partner(host)) in hosts},
             links=links,
             bottleneck_ends=bottlenecks,
-            switches=topo.switches(),
         )
 
     def _links(self, topo: Any) -> tuple[dict[str, tuple[str, str]], dict[str, Link]]:

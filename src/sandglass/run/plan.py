@@ -10,7 +10,7 @@ from sandglass.experiment.bottleneck import Bottleneck, Reverse
 from sandglass.experiment.experiment import Experiment
 from sandglass.experiment.flow import Flow
 from sandglass.experiment.host_settings import HostSettings
-from sandglass.experiment.link import Bursts, Direction, Link
+from sandglass.experiment.link import NOTHING, Bursts, Direction, Link
 from sandglass.experiment.queue import Queue
 from sandglass.experiment.sizes import RandomSize, planned
 from sandglass.experiment.topology import TopologyFacts
@@ -42,7 +42,7 @@ def resolve(experiment: Experiment, facts: TopologyFacts) -> Plan:
         if _is_recorded(experiment, shaped.get(name))
     }
     flows = _flows(experiment)
-    path_bytes = _path_bytes(experiment, bottlenecks, packet_bytes)
+    path_bytes = _path_bytes(experiment, bottlenecks, shaped, packet_bytes)
     return {
         "title": experiment.title,
         "seed": experiment.seed,
@@ -133,11 +133,10 @@ def _wires(
     ends = {end for pair in facts.bottleneck_ends.values() for end in pair}
     if not shaped and len(bottlenecks) < 2 and ends.isdisjoint(facts.hosts):
         return {}
-    nothing = Direction()
     wires: dict[str, plan.Wire] = {
         name: {
-            "forward": _way(nothing, bottleneck.rate),
-            "reverse": _way(nothing, reverse_rate(bottleneck)),
+            "forward": _way(NOTHING, bottleneck.rate),
+            "reverse": _way(NOTHING, reverse_rate(bottleneck)),
         }
         for name, bottleneck in bottlenecks.items()
     }
@@ -339,13 +338,16 @@ def _fastest(bottleneck: Bottleneck) -> int:
 
 
 def _path_bytes(
-    experiment: Experiment, bottlenecks: dict[str, Bottleneck], packet_bytes: int
+    experiment: Experiment,
+    bottlenecks: dict[str, Bottleneck],
+    shaped: dict[str, Link],
+    packet_bytes: int,
 ) -> int:
     """The most that one flow may have in flight: the largest BDP and the longest queue."""
     rtts = [experiment.rtt, *(host.rtt or 0 for host in experiment.hosts.values())]
     if experiment.bottleneck is not None:
         rtts += [change.rtt or 0 for change in experiment.bottleneck.schedule]
-    longest_rtt = max(rtts) + experiment.rtt_spread + _longest_wires_ns(experiment)
+    longest_rtt = max(rtts) + experiment.rtt_spread + _longest_wires_ns(experiment, shaped)
     most = 0
     for bottleneck in bottlenecks.values():
         rate = _fastest(bottleneck)
@@ -355,11 +357,11 @@ def _path_bytes(
     return most
 
 
-def _longest_wires_ns(experiment: Experiment) -> int:
+def _longest_wires_ns(experiment: Experiment, shaped: dict[str, Link]) -> int:
     """The most that the delays of links add to a flow's round trip, there and back."""
     delays = {
         link.ends: (link.forward.delay or 0) + (link.backward.delay or 0)
-        for link in experiment.shaped().values()
+        for link in shaped.values()
     }
     if not any(delays.values()):
         return 0
