@@ -49,7 +49,7 @@ struct qdisc_util {
 };
 
 /* Functions and types of tc. */
-#define TC_BUFFER	1024	/* tc's limit for a message */
+#define TC_BUFFER	65000	/* a little less than tc's limit for a message */
 #define TC_ANY_OUTPUT	4	/* PRINT_ANY: text or JSON */
 #define TC_NO_COLOR	6	/* COLOR_NONE */
 
@@ -57,12 +57,16 @@ struct rtattr *addattr_nest(struct nlmsghdr *message, int size, int type);
 int addattr_nest_end(struct nlmsghdr *message, struct rtattr *nest);
 int addattr32(struct nlmsghdr *message, int size, int type, __u32 value);
 int addattr64(struct nlmsghdr *message, int size, int type, __u64 value);
+int addattr_l(struct nlmsghdr *message, int size, int type, const void *data, int length);
 int parse_rtattr(struct rtattr *table[], int most, struct rtattr *first, int size);
 int get_u32(__u32 *value, const char *word, int base);
+int get_u64(__u64 *value, const char *word, int base);
 int get_time(unsigned int *us, const char *word);
 int get_rate64(__u64 *rate, const char *word);
 int print_color_uint(int output, int color, const char *key, const char *format,
 		     unsigned int value);
+int print_color_lluint(int output, int color, const char *key, const char *format,
+		       unsigned long long value);
 int print_color_float(int output, int color, const char *key, const char *format, double value);
 int print_color_bool(int output, int color, const char *key, const char *format, bool value);
 int print_color_string(int output, int color, const char *key, const char *format,
@@ -72,11 +76,16 @@ bool is_json_context(void);
 
 #define TC_FRACTION_ONE	0x80000000U
 
-/* What an option is, on the command line; each is a u32 in netlink, but a rate a u64. */
+/*
+ * What an option is, on the command line; each is a u32 in netlink, but those of 64 bits a u64, and
+ * a list as many u32.
+ */
 enum tc_type {
 	TC_NUMBER,
+	TC_LONG,	/* a number of 64 bits */
+	TC_LIST,	/* numbers with commas between */
 	TC_TIME,	/* in us */
-	TC_RATE,	/* in byte/s */
+	TC_RATE,	/* in byte/s, of 64 bits */
 	TC_FRACTION,	/* from 0 to 1, in 1/TC_FRACTION_ONE */
 	TC_FLAG,	/* NAME or noNAME */
 };
@@ -142,6 +151,14 @@ static inline void tc_print_number(const char *name, __u32 value, const char *un
 	snprintf(format, sizeof(format), "%s %%u%s%s ", name, strcmp(unit, "%") ? unit : "",
 		 strcmp(unit, "%") ? "" : "%%");
 	print_color_uint(TC_ANY_OUTPUT, TC_NO_COLOR, name, format, value);
+}
+
+static inline void tc_print_long(const char *name, __u64 value)
+{
+	char format[64];
+
+	snprintf(format, sizeof(format), "%s %%llu ", name);
+	print_color_lluint(TC_ANY_OUTPUT, TC_NO_COLOR, name, format, value);
 }
 
 static inline void tc_print_fraction(const char *name, double value)
@@ -230,6 +247,8 @@ static inline void tc_usage(const char *kind, const struct tc_option *options)
 	for (; options->name; options++) {
 		static const char * const forms[] = {
 			[TC_NUMBER] = " [ %s NUMBER ]",
+			[TC_LONG] = " [ %s NUMBER ]",
+			[TC_LIST] = " [ %s NUMBER,... ]",
 			[TC_TIME] = " [ %s TIME ]",
 			[TC_RATE] = " [ %s RATE ]",
 			[TC_FRACTION] = " [ %s FRACTION ]",
@@ -276,6 +295,8 @@ static inline int tc_get(const struct tc_option *option, const char *word, __u64
 	switch (option->type) {
 	case TC_RATE:
 		return get_rate64(value, word);
+	case TC_LONG:
+		return get_u64(value, word, 0);
 	case TC_TIME:
 		err = get_time(&number, word);
 		break;
@@ -285,11 +306,34 @@ static inline int tc_get(const struct tc_option *option, const char *word, __u64
 	case TC_NUMBER:
 		err = tc_get_number(option, word, &number);
 		break;
+	case TC_LIST:
 	case TC_FLAG:
 		break;
 	}
 	*value = number;
 	return err;
+}
+
+/* Put a list into `message`, as far as it is one; 0, or -1 if it is none. */
+static inline int tc_put_list(struct nlmsghdr *message, const struct tc_option *option,
+			      const char *word)
+{
+	__u32 numbers[TC_BUFFER / sizeof(__u32)];
+	size_t count = 0;
+	char *end;
+
+	do {
+		const unsigned long number = strtoul(word, &end, 10);
+
+		if (end == word || *word == '-' || number > ~0U ||
+		    count == sizeof(numbers) / sizeof(*numbers))
+			return -1;
+		numbers[count++] = number;
+		word = end + 1;
+	} while (*end == ',');
+	if (*end)
+		return -1;
+	return addattr_l(message, TC_BUFFER, option->attribute, numbers, count * sizeof(*numbers));
 }
 
 /* A value as it may be written on the command line. */
@@ -314,8 +358,8 @@ static inline void tc_write(char *text, size_t size, const struct tc_option *opt
 static inline bool tc_in_range(const char *kind, const struct tc_option *option, const char *word,
 			       __u64 value)
 {
-	const __u64 most = option->most ? option->most :
-			   option->type == TC_RATE ? ~0ULL : ~0U;
+	const bool wide = option->type == TC_RATE || option->type == TC_LONG;
+	const __u64 most = option->most ? option->most : wide ? ~0ULL : ~0U;
 	char from[32], to[32];
 
 	if (value >= option->least && value <= most)
@@ -338,6 +382,8 @@ static inline int tc_parse(const struct qdisc_util *util, int argc, char **argv,
 	for (; argc > 0; argc--, argv++) {
 		static const char * const names[] = {
 			[TC_NUMBER] = "number",
+			[TC_LONG] = "number",
+			[TC_LIST] = "list of numbers",
 			[TC_TIME] = "time",
 			[TC_RATE] = "rate",
 			[TC_FRACTION] = "fraction",
@@ -362,6 +408,8 @@ static inline int tc_parse(const struct qdisc_util *util, int argc, char **argv,
 				return -1;
 			}
 			argv++;
+			if (option->type == TC_LIST && !tc_put_list(message, option, *argv))
+				continue;
 			if (tc_get(option, *argv, &value)) {
 				fprintf(stderr, "%s: \"%s\" is no %s for \"%s\"\n", kind, *argv,
 					names[option->type], word);
@@ -370,7 +418,7 @@ static inline int tc_parse(const struct qdisc_util *util, int argc, char **argv,
 			if (!tc_in_range(kind, option, *argv, value))
 				return -1;
 		}
-		if (option->type == TC_RATE)
+		if (option->type == TC_RATE || option->type == TC_LONG)
 			addattr64(message, TC_BUFFER, option->attribute, value);
 		else
 			addattr32(message, TC_BUFFER, option->attribute, value);
@@ -379,7 +427,7 @@ static inline int tc_parse(const struct qdisc_util *util, int argc, char **argv,
 	return 0;
 }
 
-/* The value of an attribute: a u32, or a u64 for a rate. */
+/* The value of an attribute: a u32, or a u64 for a rate and a long number. */
 static inline __u64 tc_value(const struct rtattr *attribute)
 {
 	__u32 value = 0;
@@ -411,6 +459,11 @@ static inline int tc_print(const struct qdisc_util *util, FILE *file, struct rta
 			continue;
 		value = tc_value(attribute);
 		switch (options->type) {
+		case TC_LIST:
+			break;
+		case TC_LONG:
+			tc_print_long(options->name, value);
+			break;
 		case TC_NUMBER:
 			tc_print_number(options->name, value, options->unit ? options->unit : "");
 			break;
