@@ -12,7 +12,7 @@ import threading
 from typing import TYPE_CHECKING
 
 from sandglass.agent import draws, kernel, self_check, tcp
-from sandglass.agent.declare import DURATION, FLAG, RATE, TEXT, WHOLE, Column, Option
+from sandglass.agent.declare import DURATION, FLAG, RATE, TEXT, TRACE, WHOLE, Column, Option
 from sandglass.agent.plan import end_ns
 
 if TYPE_CHECKING:
@@ -23,7 +23,12 @@ if TYPE_CHECKING:
 
 LARGEST = 65507  # bytes of payload in an IPv4 packet
 OPTIONS = {
-    "rate": Option(RATE, "Sending rate; counts the UDP payload alone.", examples=("5mbit",)),
+    "rate": Option(
+        RATE,
+        "Sending rate; counts the UDP payload alone. Needed but with pattern: trace.",
+        None,
+        ("5mbit",),
+    ),
     "packet_size": Option(
         WHOLE, "UDP payload of a packet, in bytes.", 1472, (172,), least=16, most=LARGEST
     ),
@@ -33,9 +38,15 @@ OPTIONS = {
     "pattern": Option(
         TEXT,
         "constant; poisson: the gaps between bursts are exponential, with the same mean rate; "
-        "onoff: constant at `rate` while on, nothing while off.",
+        "onoff: constant at `rate` while on, nothing while off; trace: when `trace` says so.",
         "constant",
-        ("poisson", "onoff"),
+        ("poisson", "onoff", "trace"),
+    ),
+    "trace": Option(
+        TRACE,
+        "With pattern trace: a burst for each of its opportunities; it begins again at its end.",
+        None,
+        ("wifi",),
     ),
     "on_time": Option(
         DURATION, "With onoff: mean length of the times in which it sends.", None, ("1s",)
@@ -65,7 +76,8 @@ GRACE_NS = 2 * SECOND_NS  # wait for what is still under way
 RECEIVE_BUFFER = 64 << 20
 
 
-PATTERNS = ("constant", "poisson", "onoff")
+MS = 1_000_000
+PATTERNS = ("constant", "poisson", "onoff", "trace")
 
 
 def problems(options: Options, lasts_ns: int) -> Iterator[tuple[str, str]]:
@@ -73,15 +85,24 @@ def problems(options: Options, lasts_ns: int) -> Iterator[tuple[str, str]]:
     pattern = options["pattern"]
     if pattern not in PATTERNS:
         yield "pattern", f"there is no pattern {pattern}: write one of {', '.join(PATTERNS)}"
-    for key in ("on_time", "off_time"):
-        if pattern == "onoff" and not options[key]:
-            yield key, "is missing: onoff needs it"
-        elif pattern != "onoff" and options[key]:
-            yield key, "is for pattern: onoff alone"
+    for key, wanted in (("on_time", "onoff"), ("off_time", "onoff"), ("trace", "trace")):
+        if pattern == wanted and not options[key]:
+            yield key, f"is missing: {wanted} needs it"
+        elif pattern != wanted and options[key]:
+            yield key, f"is for pattern: {wanted} alone"
+    if pattern == "trace" and options["rate"]:
+        yield "rate", "stands beside pattern: trace, which says when packets go: leave it out"
+    elif pattern != "trace" and not options["rate"]:
+        yield "rate", "is missing: give one, such as 5mbit"
 
 
 def packets(options: Options, time_ns: int) -> int:
     """How many it sends in so long a time, but for the last, at the most that can be expected."""
+    if trace := options["trace"]:
+        period_ns = int(trace.rpartition(",")[2]) * MS
+        return int((trace.count(",") + 1) * options["burst"] * (time_ns // period_ns + 1))
+    if not options["rate"]:
+        return 0
     sent: int = options["rate"] * time_ns // SECOND_NS // 8 // options["packet_size"]
     return sent
 
@@ -118,6 +139,14 @@ def due(flow: Flow, testbed: Testbed) -> Callable[[int], int]:
             return at_ns
 
         return poisson
+    if options["pattern"] == "trace":
+        opportunities = [int(ms) * MS for ms in options["trace"].split(",")]
+
+        def traced(sent: int) -> int:
+            rounds, number = divmod(sent // burst, len(opportunities))
+            return int(rounds * opportunities[-1] + opportunities[number])
+
+        return traced
     if options["pattern"] == "onoff":
         return on_off(options["on_time"], options["off_time"], constant, exponential)
     return constant

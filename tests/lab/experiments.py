@@ -79,6 +79,10 @@ class Run:
         assert len(queues) == 1
         return dict(queues[0])
 
+    def qdiscs(self, node: str) -> list[Mapped]:
+        """What tc reported of all qdiscs of a node."""
+        return list(self.content["observed"]["qdiscs"][node])
+
     def datagrams(self, number: int = 1) -> pl.DataFrame:
         """What the udp workload left of one flow."""
         return self.table("datagrams").filter(pl.col("flow") == number).drop("flow")

@@ -290,6 +290,7 @@ def test_flows_are_numbered_from_1_and_repeated() -> None:
         "pattern": "constant",
         "on_time": None,
         "off_time": None,
+        "trace": None,
     }
 
 

@@ -192,7 +192,7 @@ def test_workloads_have_their_own_keys(tmp_path: Path) -> None:
         "{workload: 'flent:tcp_upload', from: s1, to: d1, cc: reno, count: 2}]",
     )
     udp, ping, flent = reading.load(written(tmp_path, text)).flows
-    constant = {"pattern": "constant", "on_time": None, "off_time": None}
+    constant = {"pattern": "constant", "on_time": None, "off_time": None, "trace": None}
     assert udp.options == {"rate": 5_000_000, "packet_size": 1472, "burst": 3} | constant
     assert udp.asks_for_ecn
     assert ping.options == {"interval": 10**9}

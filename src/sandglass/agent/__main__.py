@@ -232,7 +232,7 @@ def shell(plan: Plan, directory: str, module_base: str | None) -> None:
 
     modules.load(plan, module_base)
     network = Network(plan, os.path.join(directory, "topology.py"))
-    for where, lines in network.renewal(plan["seed"]).items():
+    for where, lines in network.renewal(plan["seed"], time.monotonic_ns()).items():
         network.tc[where].write(lines)
     commands = os.path.join(directory, "commands")
     CLI(network.net, script=commands if os.path.exists(commands) else None)

@@ -33,6 +33,7 @@ BUCKET = "burst 1 cburst 1"
 SHAPER = "1:"
 SHAPED_CLASS = "1:1"
 QUEUE = "10:"
+NUMBERS_IN_MESSAGE = 8192  # of a trace; a message holds twice as many
 
 
 def shaper_class(rate_bps: int, mtu: int) -> str:
@@ -47,6 +48,26 @@ def bottleneck(device: str, rate_bps: int, queue: Queue, mtu: int) -> list[str]:
         f"qdisc add dev {device} root handle {SHAPER} htb default 1",
         f"class add dev {device} parent {SHAPER} classid {SHAPED_CLASS} "
         + shaper_class(rate_bps, mtu),
+        f"qdisc add dev {device} parent {SHAPED_CLASS} handle {QUEUE} {queue['kind']} {options}",
+    ]
+
+
+def traced(device: str, opportunities: str, start_ns: int, queue: Queue) -> list[str]:
+    """Lines that have `device` follow a trace, with a new queue before it.
+
+    `start_ns` is when the trace begins for the first time, by CLOCK_MONOTONIC.
+    """
+    numbers = opportunities.split(",")
+    parts = [
+        ",".join(numbers[first : first + NUMBERS_IN_MESSAGE])
+        for first in range(0, len(numbers), NUMBERS_IN_MESSAGE)
+    ]
+    place = f"dev {device} root handle {SHAPER} trace"
+    options = " ".join(queue["options"])
+    return [
+        f"qdisc del dev {device} root",
+        f"qdisc add {place} start {start_ns} opportunities {parts[0]}",
+        *(f"qdisc change {place} further {part}" for part in parts[1:]),
         f"qdisc add dev {device} parent {SHAPED_CLASS} handle {QUEUE} {queue['kind']} {options}",
     ]
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from sandglass.agent import kernel
 from sandglass.agent.failure import RunError
+from sandglass.agent.plan import DIRECTIONS
 
 if TYPE_CHECKING:
     from sandglass.agent.plan import Plan
@@ -44,9 +45,13 @@ def load(plan: Plan, base: str | None) -> list[str]:
     kinds = {
         link[direction]["queue"]["kind"]
         for link in plan["bottlenecks"].values()
-        for direction in ("forward", "reverse")
+        for direction in DIRECTIONS
     }
     wanted += sorted({f"sch_{kind}" for kind in kinds} & there.keys())
+    if any("trace" in link[way] for link in plan["bottlenecks"].values() for way in DIRECTIONS):
+        wanted.append("sch_trace")
+    if "noise" in plan:
+        wanted.append("sch_noise")
     for host in plan["hosts"].values():
         for sysctl in host["sysctls"]:
             if not os.path.exists(kernel.sysctl_path(sysctl)):

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from sandglass.agent.nodes import VethLink
     from sandglass.agent.plan import Direction, Plan, Step, Way
 
+MS = 1_000_000
+MOST_SEED = 2**64 - 1
 SPANNED_NS = 14_000_000_000
 """After which bridges with a spanning tree forward."""
 
@@ -96,6 +98,7 @@ class Network:
     def __init__(self, plan: Plan, topology_path: str) -> None:
         self.plan = plan
         self._longer_ns = 0  # than the plan's round trips, where it has an rtt_spread
+        self._noisy = False  # until the first run begins
         self._round_trip_changes = plan["rtt_spread_ns"] or any(
             "half_rtt_ns" in step
             for planned in plan["bottlenecks"].values()
@@ -350,7 +353,7 @@ class Network:
             "reverse": step.get("reverse_rate_bps"),
         }
         for direction, rate in rates.items():
-            if rate:
+            if rate and "trace" not in planned[direction]:
                 interface = getattr(bottleneck, direction)
                 planned[direction]["rate_bps"] = rate
                 line = links.change_rate(interface.name, rate, self._mtu[name])
@@ -366,20 +369,33 @@ class Network:
             if not access.own.link.wired and (lines := self._delay(access, "change")):
                 self.tc[access.to_host.node.namespace].write(lines)
 
-    def renewal(self, seed: int) -> dict[str | None, list[str]]:
+    def renewal(self, seed: int, zero_ns: int) -> dict[str | None, list[str]]:
         """tc lines, by network namespace, for a new run on this network.
 
         Every bottleneck gets a new, empty queue, and the paths get the round trip that `seed`
         draws. From here on wires lose packets: those that checked the network all came through.
+        Traces and noise begin at `zero_ns`, by CLOCK_MONOTONIC.
         """
         lines: dict[str | None, list[str]] = {}
         for name, bottleneck in self.bottlenecks.items():
             planned = self.plan["bottlenecks"][name]
             for direction in DIRECTIONS:
                 interface = getattr(bottleneck, direction)
-                lines.setdefault(interface.node.namespace, []).extend(
-                    links.renewed_queue(interface.name, planned[direction]["queue"])
-                )
+                own = links.renewed_queue(interface.name, planned[direction]["queue"])
+                if trace := planned[direction].get("trace"):
+                    start_ns = trace["start_ns"]
+                    if start_ns is None:
+                        period_ns = int(trace["opportunities"].rpartition(",")[2]) * MS
+                        start_ns = draws.uniform(
+                            seed, f"trace of {name} {direction}", period_ns - 1
+                        )
+                    own = links.traced(
+                        interface.name,
+                        trace["opportunities"],
+                        zero_ns - start_ns,
+                        planned[direction]["queue"],
+                    )
+                lines.setdefault(interface.node.namespace, []).extend(own)
         spread_ns = self.plan["rtt_spread_ns"]
         if spread_ns:
             self._longer_ns = draws.uniform(seed, "rtt", 2 * spread_ns) - spread_ns
@@ -391,6 +407,30 @@ class Network:
             own = self._wire_lines(name, "change", None if spread_ns else wires.is_random)
             if own:
                 lines.setdefault(wires.NAMESPACE, []).extend(own)
+        if "noise" in self.plan:
+            lines.setdefault(wires.NAMESPACE, []).extend(self._noise_lines(seed, zero_ns))
+        return lines
+
+    def _noise_lines(self, seed: int, zero_ns: int) -> list[str]:
+        """tc lines for what all hosts send and receive."""
+        lines = []
+        for name, link in self.wires.items():
+            planned = self.plan["wires"][name]
+            for access in self.access.values():
+                if access.own.link is not link:
+                    continue
+                side = 0 if access.own is link.intf1 else 1
+                rate = planned["forward" if side == 0 else "reverse"]["rate_bps"]
+                sent = wires.sent(self.plan["noise"], rate)
+                for at, what, words in (
+                    (1 - side, "sent", sent),
+                    (side, "received", wires.received(self.plan["noise"])),
+                ):
+                    if words:
+                        drawn = draws.uniform(seed, f"noise of {access.host}, {what}", MOST_SEED)
+                        words += [f"seed {drawn}", f"start {zero_ns}"]
+                        lines += wires.noise(link.number, at, words, again=self._noisy)
+        self._noisy = True
         return lines
 
     def wired_ns(self, source: str, destination: str) -> int | None:
@@ -416,21 +456,30 @@ class Network:
             wire["forward"]["delay_ns"] + wire["reverse"]["delay_ns"] for wire in crossed if wire
         )
 
+    @staticmethod
+    def _wire_ends(access: Access) -> list[str]:
+        return [wires.end(access.own.link.number, side) for side in (0, 1)]
+
     def qdiscs(self) -> dict[str, list[dict[str, Any]]]:
         """What the kernel reports of the qdiscs: `tc -j -s -d` output by node.
 
-        Nodes on which nothing was set up have none but noqueue, and are left out.
+        Nodes on which nothing was set up have none but noqueue, and are left out. Hosts have the
+        noise of their links.
         """
         own = {node.namespace for node in self.net.hosts if hasattr(node, "own_config")}
         known = {
             where: (self.tc.get(where) or tc.Tc(where)).qdiscs()
             for where in dict.fromkeys([*self._with_qdiscs, *sorted(own)])
         }
+        noisy = self.tc[wires.NAMESPACE].qdiscs() if "noise" in self.plan else []
         report = {}
         for node in [*self.net.hosts, *self.net.switches]:
             names = set(node.intfNames())
             shown = [q for q in known.get(node.namespace, ()) if q.get("dev") in names]
             shown = [q for q in shown if q["kind"] != "noqueue"]
+            if node.name in self.access:
+                ends = self._wire_ends(self.access[node.name])
+                shown += [q for q in noisy if q["kind"] == "noise" and q["dev"] in ends]
             if shown:
                 report[node.name] = shown
         return report

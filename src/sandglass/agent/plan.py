@@ -46,11 +46,23 @@ class Queue(TypedDict):
     """tc's words, the limit among them."""
 
 
+class Trace(TypedDict):
+    """Opportunities to send, as those of kmods/sch_trace/trace.h."""
+
+    opportunities: str
+    """When each is, in ms, with commas between."""
+    start_ns: int | None
+    """Where in the trace the experiment begins; None: the seed decides."""
+
+
 class Link(TypedDict):
     """One direction of a bottleneck."""
 
     rate_bps: int
+    """Of a trace, its mean."""
     queue: Queue
+    trace: NotRequired[Trace]
+    """What it follows from the experiment's start on."""
 
 
 class Step(TypedDict):
@@ -87,6 +99,17 @@ class Way(TypedDict):
     """The delay is drawn from plus or minus this."""
     impairments: list[str]
     """Loss, reordering and duplication, in tc's words for netem."""
+
+
+class Noise(TypedDict):
+    """What a testbed adds to the times of packets, as in kmods/sch_noise/noise.h; 0: nothing."""
+
+    phase_ns: int
+    host_ns: list[int]
+    """Quantiles."""
+    nic_ns: int
+    wan_ns: int
+    wan_step_ns: int
 
 
 class Wire(TypedDict):
@@ -160,6 +183,7 @@ class Plan(TypedDict):
     wires: dict[str, Wire]
     """By the name of the bottleneck, or of the link. Without any, the only bottleneck's packets are
     transmitted where they leave the network for a host."""
+    noise: NotRequired[Noise]
     workloads: dict[str, str]
     """Files by the names that flows call them: below the checkout, or in the run's directory."""
     flows: list[PlannedFlow]

@@ -99,7 +99,7 @@ class Repetition:
         at = RENEWAL_NS
         self.clock.sleep_until(at)
         kernel.restart_random(self.seed)
-        for where, lines in self.network.renewal(self.seed).items():
+        for where, lines in self.network.renewal(self.seed, self.clock.zero_ns).items():
             self.network.tc[where].write(lines)
             at += STEP_NS
             self.clock.sleep_until(at)

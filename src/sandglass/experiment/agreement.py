@@ -12,6 +12,7 @@ from sandglass.experiment.link import LinkSettings
 from sandglass.experiment.problems import KeyPath, Problem, where
 from sandglass.experiment.queue import Queue
 from sandglass.experiment.topology import TopologyFacts, shaped
+from sandglass.experiment.trace import TracedRate
 from sandglass.experiment.values import RECORDS, protocols_of_both_ends
 
 MOST_FLOWS = 50_000  # each has a port of its own, above the first thousands of 65,535
@@ -254,6 +255,14 @@ def _check_path(
                 f"{units.format_time(change.at)} is not before the end of the experiment: "
                 f"its duration is {units.format_time(end)}",
             )
+        if merged is not None:
+            back = merged.reverse.rate
+            for key, changed, rate in (
+                ("rate", change.rate, merged.rate),
+                ("reverse", change.reverse, back),
+            ):
+                if changed is not None and isinstance(rate, TracedRate):
+                    yield (*here, key), "the rate follows a trace, which says how it changes"
         if change.reverse is not None and merged is not None and merged.reverse.rate is None:
             yield (
                 (*here, "reverse"),

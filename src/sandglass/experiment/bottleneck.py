@@ -9,13 +9,14 @@ from sandglass.experiment import units
 from sandglass.experiment.part import Part
 from sandglass.experiment.problems import PartError
 from sandglass.experiment.queue import Queue
+from sandglass.experiment.trace import AnyRate
 from sandglass.experiment.values import LinkRate, Time
 
 
 class Reverse(Part):
     """The direction from receivers to senders, where it differs from the forward direction."""
 
-    rate: LinkRate | None = Field(
+    rate: AnyRate | None = Field(
         default=None,
         description="Rate of the link. Default: the forward rate, at all times.",
         examples=["1mbit"],
@@ -76,9 +77,7 @@ def _check_schedule(schedule: list[Change]) -> None:
 class BottleneckOverride(Part):
     """What one bottleneck of a topology with several has of its own; the rest is as for all."""
 
-    rate: LinkRate | None = Field(
-        default=None, description="Rate of the link.", examples=["10mbit"]
-    )
+    rate: AnyRate | None = Field(default=None, description="Rate of the link.", examples=["10mbit"])
     queue: Queue | None = Field(
         default=None, description="The queue before the link.", examples=[{"kind": "pie"}]
     )
@@ -100,9 +99,10 @@ class BottleneckOverride(Part):
 class Bottleneck(Part):
     """A slow link between two routers, with its queue on the router before it."""
 
-    rate: LinkRate = Field(
-        description="Rate of the link; counts bytes on the wire, Ethernet header included.",
-        examples=["20mbit"],
+    rate: AnyRate = Field(
+        description="Rate of the link; counts bytes on the wire, Ethernet header included. Or a "
+        "trace that it follows.",
+        examples=["20mbit", {"trace": "cellular"}],
     )
     queue: Queue = Field(
         description="The queue before the link.", examples=[{"kind": "codel", "limit": 1000}]

@@ -5,18 +5,35 @@ and write the texts with units that stand in the file. Their descriptions are th
 the file.
 """
 
+from collections.abc import Iterator
 from typing import Annotated, Any
 
 from pydantic import ConfigDict, Field, PrivateAttr, SerializeAsAny, StrictInt, StrictStr
 
+from sandglass.errors import UsageError
 from sandglass.experiment import units
 from sandglass.experiment.bottleneck import Bottleneck, BottleneckOverride
 from sandglass.experiment.flow import Flow
 from sandglass.experiment.host_settings import HostSettings
 from sandglass.experiment.link import Link, LinkSettings
+from sandglass.experiment.noise import AnyNoise, WakeUp
 from sandglass.experiment.part import Part
 from sandglass.experiment.topology import TopologyFacts, shaped
+from sandglass.experiment.trace import Trace, TracedRate
 from sandglass.experiment.values import DEFAULT_RECORDS, Duration, Record, Time, Title
+
+
+def _times(part: Any) -> Iterator[Trace | WakeUp]:
+    """The traces and histograms in a part of an experiment."""
+    if isinstance(part, Trace | WakeUp):
+        yield part
+    elif isinstance(part, TracedRate):
+        yield part.replay.trace
+    elif isinstance(part, Part):
+        yield from _times([getattr(part, name) for name in type(part).model_fields])
+    elif isinstance(part, dict | list):
+        for each in part.values() if isinstance(part, dict) else part:
+            yield from _times(each)
 
 
 class Experiment(Part):
@@ -63,6 +80,12 @@ class Experiment(Part):
         description="What other links have, by the names of the two nodes: in the direction in "
         "which they are written, and back but for `reverse`.",
         examples=[{"s1-r1": {"rate": "1gbit", "delay": "2ms"}}],
+    )
+    noise: AnyNoise | None = Field(
+        default=None,
+        description="Small random delays, as a testbed has them: testbed, or some of phase, host, "
+        "nic and wan. Default: none.",
+        examples=["testbed", {"phase": "packet"}],
     )
     flows: Annotated[list[SerializeAsAny[Flow]], Field(min_length=1)] = Field(
         description="What is sent, numbered from 1 in this order.",
@@ -114,6 +137,18 @@ class Experiment(Part):
         return {
             name: link for name, link in shaped(self.facts, self.links).items() if not link.plain
         }
+
+    def copied(self) -> dict[str, str]:
+        """The text of each of the user's files of times, by what a run calls its copy.
+
+        Raises UsageError when two are called the same.
+        """
+        found: dict[str, str] = {}
+        for times in _times(self):
+            if times.copy and found.setdefault(times.copy, times.text) != times.text:
+                name = times.copy.partition("-")[2]
+                raise UsageError(f"two files of times are called {name}", "Rename one.")
+        return found
 
     def filled(self) -> dict[str, Any]:
         """The experiment as a file would hold it, with units and with defaults filled in."""

@@ -20,6 +20,7 @@ from sandglass.experiment import values
 from sandglass.experiment.part import Part
 from sandglass.experiment.problems import PartError, Problem
 from sandglass.experiment.sizes import AnySize, Objects, RandomSize, Sizes, planned, planned_each
+from sandglass.experiment.trace import AnyTrace, Trace
 from sandglass.experiment.values import CongestionControl, Duration, Host, Time
 from sandglass.experiment.workload import Workload
 
@@ -203,6 +204,8 @@ def _field(workload: Workload, name: str, option: Option) -> tuple[Any, Any]:
         kind = PLAIN[option.kind]
     elif option.kind in OF_SIZES:
         kind = OF_SIZES[option.kind]
+    elif option.kind == declare.TRACE:
+        kind = AnyTrace
     else:
         raise ValueError(f"{workload.path}: OPTIONS: {name}: there is no kind {option.kind}")
     about: dict[str, Any] = {"description": option.meaning, "examples": list(option.examples)}
@@ -218,4 +221,6 @@ def _field(workload: Workload, name: str, option: Option) -> tuple[Any, Any]:
 def _in_plan(option: Option, value: Any) -> Any:
     if option.kind == declare.OBJECTS:
         return planned_each(value)
+    if isinstance(value, Trace):
+        return value.listed
     return planned(value) if option.kind in OF_SIZES else value

@@ -13,7 +13,8 @@ from pydantic import Field, PlainSerializer, PlainValidator
 from sandglass.experiment import units
 from sandglass.experiment.part import Part, read
 from sandglass.experiment.queue import Queue
-from sandglass.experiment.values import LinkRate, Share, Time, percent
+from sandglass.experiment.trace import AnyRate
+from sandglass.experiment.values import Share, Time, percent
 
 MININET_NAMES = {
     "bw": "rate",
@@ -66,11 +67,11 @@ Loss = Annotated[
 class Direction(Part):
     """One direction of a link."""
 
-    rate: LinkRate | None = Field(
+    rate: AnyRate | None = Field(
         default=None,
         description="Rate; counts bytes on the wire, Ethernet header included. Default: none, so "
-        "that a packet takes no time to send.",
-        examples=["1gbit"],
+        "that a packet takes no time to send. Or a trace that it follows.",
+        examples=["1gbit", {"trace": "wifi"}],
     )
     delay: Time | None = Field(
         default=None, description="Propagation delay, one way. Default: 0s.", examples=["2ms"]

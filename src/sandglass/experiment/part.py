@@ -35,9 +35,9 @@ class Part(BaseModel):
         raise PartError(problems)
 
 
-def read(kind: Any, value: object) -> Any:
+def read(kind: Any, value: object, context: Any = None) -> Any:
     """A value of one kind; only that kind's problems are told, not those of all that it may be."""
     try:
-        return TypeAdapter(kind).validate_python(value)
+        return TypeAdapter(kind).validate_python(value, context=context)
     except ValidationError as error:
         raise PartError(explain(error, Part)) from None

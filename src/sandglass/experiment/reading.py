@@ -30,6 +30,7 @@ from sandglass.experiment.problems import (
     where,
 )
 from sandglass.experiment.topology import TopologyFacts
+from sandglass.experiment.trace import BESIDE
 from sandglass.install.builds import ROOT
 
 MOST_TOLD = 15
@@ -73,7 +74,9 @@ def parse(
         if more := len(problems) - len(lines):
             lines.append(f"{source}: and {more} more")
         raise UsageError("\n".join(lines))
-    experiment = Experiment.model_validate(data | {"flows": parts["flows"]})
+    experiment = Experiment.model_validate(
+        data | {"flows": parts["flows"]}, context={BESIDE: source.parent}
+    )
     experiment._facts = facts
     return experiment
 
@@ -171,8 +174,10 @@ def _read_part(key: str, data: Mapping[str, Any], source: Path, problems: list[P
         ]
     if key in MAPPED and isinstance(value, dict):
         part = MAPPED[key]
-        return {name: _read(part, each, (key, name), problems) for name, each in value.items()}
-    return _read(Annotated[field.annotation, field], value, (key,), problems)
+        return {
+            name: _read(part, each, (key, name), source, problems) for name, each in value.items()
+        }
+    return _read(Annotated[field.annotation, field], value, (key,), source, problems)
 
 
 def _read_flow(value: Any, at: KeyPath, source: Path, problems: list[Problem]) -> Flow | None:
@@ -189,13 +194,13 @@ def _read_flow(value: Any, at: KeyPath, source: Path, problems: list[Problem]) -
     except ValueError as error:
         problems.append(((*at, "workload"), str(error)))
         return None
-    flow: Flow | None = _read(kind, value, at, problems)
+    flow: Flow | None = _read(kind, value, at, source, problems)
     return flow
 
 
-def _read(kind: Any, value: Any, at: KeyPath, problems: list[Problem]) -> Any | None:
+def _read(kind: Any, value: Any, at: KeyPath, source: Path, problems: list[Problem]) -> Any | None:
     try:
-        return TypeAdapter(kind).validate_python(value)
+        return TypeAdapter(kind).validate_python(value, context={BESIDE: source.parent})
     except ValidationError as error:
         problems += [((*at, *inner), text) for inner, text in explain(error, Experiment)]
         return None

@@ -11,9 +11,11 @@ from sandglass.experiment.experiment import Experiment
 from sandglass.experiment.flow import Flow
 from sandglass.experiment.host_settings import HostSettings
 from sandglass.experiment.link import NOTHING, Bursts, Direction, Link
+from sandglass.experiment.noise import Noise
 from sandglass.experiment.queue import Queue
 from sandglass.experiment.sizes import RandomSize, planned
 from sandglass.experiment.topology import TopologyFacts
+from sandglass.experiment.trace import TracedRate
 from sandglass.experiment.values import DEFAULT_RECORDS, RECORDS, percent
 from sandglass.install import builds
 
@@ -24,6 +26,12 @@ LARGEST_BUFFER = 2**31 - 1  # tcp_rmem and tcp_wmem are ints
 MIB = 2**20
 DEFAULT_QUEUE = Queue.model_validate({"kind": "pfifo", "limit": "1000p"})
 """Before a link with a rate and no queue of its own: as before one of Mininet's."""
+PHASE_PACKETS = 8
+"""The transmission times of full packets up to which `noise: {phase: packet}` is uniform.
+
+
+Floyd and Jacobson, On Traffic Phase Effects in Packet-Switched Gateways, 1992, take one or more.
+"""
 STREAMS = ("packets", "acks", "queues")
 """What the recorder knows."""
 
@@ -43,7 +51,7 @@ def resolve(experiment: Experiment, facts: TopologyFacts) -> Plan:
     }
     flows = _flows(experiment)
     path_bytes = _path_bytes(experiment, bottlenecks, shaped, packet_bytes)
-    return {
+    whole: Plan = {
         "title": experiment.title,
         "seed": experiment.seed,
         "repeat": experiment.repeat,
@@ -73,12 +81,31 @@ def resolve(experiment: Experiment, facts: TopologyFacts) -> Plan:
             }
             for name, bottleneck in bottlenecks.items()
         },
-        "wires": _wires(facts, bottlenecks, shaped),
+        "wires": _wires(experiment, bottlenecks, shaped),
         "workloads": _workloads(experiment),
         "flows": flows,
         "record": [stream for stream in streams(experiment.record) if stream == "acks" or recorded],
         "sysctl_advice": _sysctl_advice(experiment),
         "memory_mb": _memory_mb(experiment, facts, recorded.values(), path_bytes, packet_bytes),
+    }
+    if experiment.noise is not None:
+        whole["noise"] = _noise(experiment.noise, bottlenecks, packet_bytes)
+    return whole
+
+
+def _noise(noise: Noise, bottlenecks: dict[str, Bottleneck], packet_bytes: int) -> plan.Noise:
+    phase = noise.phase or 0
+    if not isinstance(phase, int):
+        slowest = min(
+            min(bottleneck.rate, reverse_rate(bottleneck)) for bottleneck in bottlenecks.values()
+        )
+        phase = PHASE_PACKETS * 8 * packet_bytes * 10**9 // slowest
+    return {
+        "phase_ns": phase,
+        "host_ns": noise.host.quantiles if noise.host else [],
+        "nic_ns": noise.nic or 0,
+        "wan_ns": noise.wan or 0,
+        "wan_step_ns": noise.wan_step,
     }
 
 
@@ -127,11 +154,19 @@ def _is_recorded(experiment: Experiment, link: Link | None) -> bool:
 
 
 def _wires(
-    facts: TopologyFacts, bottlenecks: dict[str, Bottleneck], shaped: dict[str, Link]
+    experiment: Experiment, bottlenecks: dict[str, Bottleneck], shaped: dict[str, Link]
 ) -> dict[str, plan.Wire]:
-    """Needed as soon as there is more than one bottleneck between two routers."""
+    """Needed as soon as there is more than one bottleneck between two routers.
+
+    Noise is added on wires, which all hosts' links are then.
+    """
+    facts = experiment.facts
     ends = {end for pair in facts.bottleneck_ends.values() for end in pair}
-    if not shaped and len(bottlenecks) < 2 and ends.isdisjoint(facts.hosts):
+    traced = any(
+        isinstance(rate, TracedRate) for each in bottlenecks.values() for rate in _rates(each)
+    )
+    needed = shaped or len(bottlenecks) > 1 or not ends.isdisjoint(facts.hosts)
+    if not (needed or traced or experiment.noise):
         return {}
     wires: dict[str, plan.Wire] = {
         name: {
@@ -140,6 +175,10 @@ def _wires(
         }
         for name, bottleneck in bottlenecks.items()
     }
+    if experiment.noise:
+        for name, link in facts.links.items():
+            if not set(link.ends).isdisjoint(facts.hosts):
+                wires[name] = {"forward": _way(NOTHING, None), "reverse": _way(NOTHING, None)}
     for name, link in shaped.items():
         wires[name] = {
             "forward": _way(link.forward, link.forward.rate),
@@ -161,7 +200,8 @@ def _way(direction: Direction, rate_bps: int | None) -> plan.Way:
     if direction.reorder:
         impairments += ["reorder", percent(direction.reorder)]
     return {
-        "rate_bps": rate_bps,
+        # A trace sends whole packets: their transmission is over when they leave the queue.
+        "rate_bps": None if isinstance(rate_bps, TracedRate) else rate_bps,
         "delay_ns": direction.delay or 0,
         "jitter_ns": direction.jitter or 0,
         "impairments": impairments,
@@ -248,10 +288,17 @@ def _link(rate_bps: int, queue: Queue, rtt_ns: int, packet_bytes: int) -> plan.L
     limit = None if queue.limit is None else qdiscs.count(queue.limit, unit, link)
     options = [] if limit is None else ["limit", str(limit)]
     options += qdiscs.tc_words(queue.kind, queue.options, link)
-    return {
-        "rate_bps": rate_bps,
+    link_plan: plan.Link = {
+        "rate_bps": int(rate_bps),
         "queue": {"kind": queue.kind, "limit": limit, "limit_unit": unit, "options": options},
     }
+    if isinstance(rate_bps, TracedRate):
+        replay = rate_bps.replay
+        link_plan["trace"] = {
+            "opportunities": replay.trace.listed,
+            "start_ns": replay.start if isinstance(replay.start, int) else None,
+        }
+    return link_plan
 
 
 def _schedule(bottleneck: Bottleneck, halves: list[plan.Step]) -> list[plan.Step]:
@@ -329,9 +376,17 @@ def _workloads(experiment: Experiment) -> dict[str, str]:
     return {called: kind.file for called, kind in kinds.items()}
 
 
+def _rates(bottleneck: Bottleneck) -> list[int]:
+    """Of both directions at the start, in bit/s."""
+    return [bottleneck.rate, reverse_rate(bottleneck)]
+
+
 def _fastest(bottleneck: Bottleneck) -> int:
-    """The highest rate of either direction at any time, in bit/s."""
-    rates = [bottleneck.rate, reverse_rate(bottleneck)]
+    """The highest rate of either direction at any time, in bit/s; of a trace, in any second."""
+    rates = [
+        max(rate, *rate.replay.trace.rates(1000), 0) if isinstance(rate, TracedRate) else rate
+        for rate in _rates(bottleneck)
+    ]
     for change in bottleneck.schedule:
         rates += [change.rate or 0, change.reverse.rate if change.reverse else 0]
     return max(rates)

@@ -167,6 +167,8 @@ def _prepare(experiment: Experiment, source: Path | None, plan: Plan, directory:
     for flow in experiment.flows:
         if not flow.kind.ours:
             shutil.copyfile(flow.kind.path, directory / flow.kind.file)
+    for name, text in experiment.copied().items():
+        (directory / name).write_text(text)
     if source:
         shutil.copyfile(source, directory / "experiment.yaml")
 

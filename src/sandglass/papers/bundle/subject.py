@@ -4,7 +4,7 @@ Each consists of parts, figures or the run, which can be repeated and compared o
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ from typing import Any
 import yaml
 
 from sandglass.errors import SandglassError, UsageError
+from sandglass.experiment import trace
 from sandglass.install import builds
 from sandglass.papers import grid, reproduce, shelf
 
@@ -104,7 +105,7 @@ def of_run(directory: Path, scratch: Path, records: bool) -> Subject:
 
 
 def _own_code(experiment: dict[str, Any], directory: Path) -> dict[str, Path]:
-    """A run's copies of the topology and workloads that are the user's own, by their names.
+    """A run's copies of topology, workloads and times that are the user's own, by their names.
 
     The experiment names them by these from then on.
     """
@@ -116,7 +117,25 @@ def _own_code(experiment: dict[str, Any], directory: Path) -> dict[str, Path]:
         if flow["workload"].endswith(".py"):
             flow["workload"] = Path(flow["workload"]).name
             found[flow["workload"]] = directory / f"workload-{flow['workload']}"
+    for key in ("trace", "host"):
+        for holder in _with_key(experiment, key):
+            copy = directory / trace.copy_of(str(holder[key]))
+            if copy.is_file():
+                holder[key] = Path(holder[key]).name
+                found[holder[key]] = copy
     return found
+
+
+def _with_key(part: Any, key: str) -> Iterator[dict[str, Any]]:
+    """The mappings in an experiment that have a key."""
+    if isinstance(part, dict):
+        if key in part:
+            yield part
+        for each in part.values():
+            yield from _with_key(each, key)
+    elif isinstance(part, list):
+        for each in part:
+            yield from _with_key(each, key)
 
 
 def of_paper(target: str, profile: str, records: bool) -> Subject:
