@@ -1,5 +1,6 @@
 """Each topology carries TCP, in the lab and at the prompt of plain Mininet."""
 
+import re
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
@@ -130,6 +131,27 @@ def prompt(target: str, *typed: str, options: Sequence[str] = ()) -> str:
 @pytest.mark.parametrize("name", ["dumbbell", "dumbbell_ovs"])
 def test_all_hosts_answer_at_the_prompt(name: str) -> None:
     assert "0% dropped (12/12 received)" in prompt(f"topologies/{name}.py", "pingall")
+
+
+def test_the_prompt_takes_a_topology_as_mininets_users_write_it(tmp_path: Path) -> None:
+    """Neither bottleneck nor addresses, links by TCLink's names; and a shipped one of such."""
+    path = tmp_path / "plain.py"
+    path.write_text(
+        "from mininet.topo import Topo\n"
+        "class Plain(Topo):\n"
+        "    def build(self):\n"
+        "        switch = self.addSwitch('s1')\n"
+        "        for number in (1, 2, 3):\n"
+        "            self.addLink(self.addHost(f'h{number}'), switch, bw=10, delay='5ms')\n"
+        "topos = {'plain': Plain}\n"
+    )
+    said = prompt(str(path), "h1 ping -c 1 h2", "h1 ping -c 1 -i 0.1 h2", "pingall", "iperf h1 h2")
+    assert "0% dropped (6/6 received)" in said
+    times = [float(ms) for ms in re.findall(r"time=([\d.]+) ms", said)]
+    assert times[1] == pytest.approx(20, abs=2)  # two links there and two back; 10 Mb/s twice
+    rates = [float(mbit) for mbit in re.findall(r"([\d.]+) Mbits/sec", said)]
+    assert all(9 < rate < 10 for rate in rates)
+    assert "1 received, 0% packet loss" in prompt("chain", "h1 ping -c 1 h3")
 
 
 @pytest.fixture

@@ -135,7 +135,10 @@ def shell(target: str, settings: Iterable[str]) -> int:
 
 
 def _example(target: str, settings: Iterable[str]) -> Experiment:
-    """An experiment to try a topology with: 10 Mb/s, 20 ms, CoDel. Settings may be parameters."""
+    """An experiment to try a topology with. Settings may be parameters.
+
+    Its bottlenecks, if it names some, have 10 Mb/s, 20 ms and CoDel.
+    """
     from sandglass.experiment import document, reading
 
     settings = list(settings)
@@ -148,11 +151,12 @@ def _example(target: str, settings: Iterable[str]) -> Experiment:
     text = {
         "title": facts.name,
         "topology": str(topology.find(target)),
-        "rtt": "20ms",
-        "bottleneck": {"rate": "10mbit", "queue": {"kind": "codel"}},
         "flows": [{"workload": "ping", "from": first, "to": second}],
         "duration": "10s",
     }
+    if facts.bottlenecks:
+        bottleneck = {"rate": "10mbit", "queue": {"kind": "codel"}}
+        text |= {"rtt": "20ms", "bottleneck": bottleneck}
     with tempfile.NamedTemporaryFile("w", suffix=".yaml", prefix="sandglass-shell-") as file:
         json.dump(text, file)  # JSON is YAML
         file.flush()
