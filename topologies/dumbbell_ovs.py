@@ -21,7 +21,7 @@ from mininet.topo import Topo
 sys.path.append(".")  # for `mn --custom`, in the checkout: it tells a file nothing of its place
 from topologies.router import Router
 
-MOST_PAIRS = 100
+MOST_PAIRS = 250
 BACKBONE = {"r1": "10.0.0.1", "r2": "10.0.0.2"}
 
 
@@ -30,7 +30,7 @@ class DumbbellOvs(Topo):
 
     def build(
         self,
-        pairs: Annotated[int, "pairs of hosts, s1 and d1, s2 and d2, ...; 1 to 100"] = 1,
+        pairs: Annotated[int, "pairs of hosts, s1 and d1, s2 and d2, ...; 1 to 250"] = 1,
     ) -> None:
         if not 1 <= pairs <= MOST_PAIRS:
             raise ValueError(f"write 1 to {MOST_PAIRS} pairs, not {pairs}")

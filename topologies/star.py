@@ -18,7 +18,7 @@ from mininet.topo import Topo
 sys.path.append(".")  # for `mn --custom`, in the checkout: it tells a file nothing of its place
 from topologies.router import Router
 
-MOST_ARMS = 100
+MOST_ARMS = 250
 
 
 class Star(Topo):
@@ -29,7 +29,7 @@ class Star(Topo):
         arms: Annotated[
             int,
             "hosts h1, h2, ..., each behind a bottleneck of its own, arm1, arm2, ... "
-            "Forward is towards the host. 2 to 100",
+            "Forward is towards the host. 2 to 250",
         ] = 3,
     ) -> None:
         if arms < 2:

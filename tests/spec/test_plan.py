@@ -94,6 +94,7 @@ def test_the_whole_plan() -> None:
         "workloads": {"bulk": "workloads/bulk.py"},
         "sysctl_advice": {},
         "record": ["packets", "acks", "queues"],
+        "zero_ns": 30 * 10**9,
         "memory_mb": 512,
     }
 

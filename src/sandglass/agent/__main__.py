@@ -34,7 +34,7 @@ from sandglass.agent import (  # noqa: E402
     speed,
     tcp,
 )
-from sandglass.agent.clock import ZERO_NS, Clock  # noqa: E402
+from sandglass.agent.clock import Clock  # noqa: E402
 from sandglass.agent.failure import RunError  # noqa: E402
 from sandglass.agent.netlink import Rtnetlink  # noqa: E402
 from sandglass.agent.network import Network  # noqa: E402
@@ -163,7 +163,9 @@ def run(plan: Plan, directory: str, backend: str, module_base: str | None) -> di
     kernel.restart_random(plan["seed"])
     tcp.draw_secrets()
 
-    zero = ZERO_NS if exact else whole_second_after(time.monotonic_ns() + LEAD_NS + SECOND_NS)
+    zero = plan["zero_ns"]
+    if not exact:
+        zero = whole_second_after(time.monotonic_ns() + LEAD_NS + SECOND_NS)
     clock = Clock(zero)
     first = Repetition(plan, network, clock, plan["seed"], directory, workloads)
     for thread in first.threads:

@@ -6,10 +6,6 @@ import time
 
 from sandglass.agent import kernel
 
-# Time zero of an experiment in the lab, on CLOCK_MONOTONIC. Late enough for Open vSwitch and any
-# network to be built, and the same for all: what happens before it cannot shift what comes after.
-ZERO_NS = 30_000_000_000
-
 
 class Clock:
     """Counts from `zero_ns` on CLOCK_MONOTONIC."""

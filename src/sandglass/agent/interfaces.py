@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import fcntl
+import functools
 import os
 import socket
 import struct
@@ -20,7 +21,7 @@ from sandglass.agent.netlink import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
 # <linux/rtnetlink.h>, <linux/if_link.h>, <linux/veth.h>, <linux/if_addr.h>, <linux/neighbour.h>
 RTM_NEWLINK, RTM_NEWADDR, RTM_NEWROUTE, RTM_NEWNEIGH = 16, 20, 24, 28
@@ -122,14 +123,22 @@ def add_address(link: Rtnetlink, name: str, address: str, prefix_length: int) ->
     link.ask(what, RTM_NEWADDR, content, NLM_F_CREATE | NLM_F_EXCL)
 
 
-def add_neighbour(link: Rtnetlink, name: str, address: str, mac: str) -> None:
-    """Tell for good which MAC an address behind an interface has."""
+def add_neighbours(link: Rtnetlink, name: str, neighbours: Iterable[tuple[str, str]]) -> None:
+    """Tell for good which MAC each address behind an interface has."""
+    number, requests = index(link, name), []
+    for address, mac in neighbours:
+        family, destination, hardware = _neighbour(address, mac)
+        content = NEIGHBOUR.pack(family, number, NUD_PERMANENT, 0, 0) + destination + hardware
+        requests.append((f"cannot tell {name}{_of(link)} of its neighbour {address}", content))
+    link.tell(requests, RTM_NEWNEIGH, NLM_F_CREATE | NLM_F_REPLACE)
+
+
+@functools.cache  # the same for all that are its neighbours
+def _neighbour(address: str, mac: str) -> tuple[int, bytes, bytes]:
+    """The family of an address, and the attributes of a neighbour."""
     family, packed = _packed(address)
-    content = NEIGHBOUR.pack(family, index(link, name), NUD_PERMANENT, 0, 0)
-    content += attribute(NDA_DST, packed)
-    content += attribute(NDA_LLADDR, bytes.fromhex(mac.replace(":", "")))
-    what = f"cannot tell {name}{_of(link)} of its neighbour {address}"
-    link.ask(what, RTM_NEWNEIGH, content, NLM_F_CREATE | NLM_F_REPLACE)
+    hardware = attribute(NDA_LLADDR, bytes.fromhex(mac.replace(":", "")))
+    return family, attribute(NDA_DST, packed), hardware
 
 
 def add_route(

@@ -16,7 +16,7 @@ from sandglass.agent import kernel
 from sandglass.agent.failure import RunError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 NLM_F_REQUEST, NLM_F_ACK, NLM_F_ECHO = 0x1, 0x4, 0x8
 NLM_F_REPLACE, NLM_F_EXCL, NLM_F_CREATE = 0x100, 0x200, 0x400
@@ -27,6 +27,8 @@ NETLINK_CAP_ACK, NETLINK_EXT_ACK = 10, 11
 HEADER = struct.Struct("=IHHII")  # struct nlmsghdr: length, type, flags, sequence, port
 ATTRIBUTE = struct.Struct("=HH")  # struct nlattr: length, type
 LARGEST_ANSWER = 1 << 16
+MOST_REQUESTS = 500
+"""In one packet."""
 
 
 class Rtnetlink:
@@ -56,14 +58,33 @@ class Rtnetlink:
         Raises:
             RunError: the kernel refuses; with its words.
         """
-        flags |= NLM_F_REQUEST | NLM_F_ACK
-        self.socket.send(HEADER.pack(HEADER.size + len(content), kind, flags, 0, 0) + content)
+        return self._carried_out([what], _request(kind, content, flags | NLM_F_ACK, 0))
+
+    def tell(self, requests: Sequence[tuple[str, bytes]], kind: int, flags: int = 0) -> None:
+        """Make many requests of one kind, each `what` and its content, a packet of them at a time.
+
+        Raises:
+            RunError: the kernel refuses one; with its words.
+        """
+        for first in range(0, len(requests), MOST_REQUESTS):
+            some = requests[first : first + MOST_REQUESTS]
+            # What is refused is answered in any case; what is carried out, if it asks for it.
+            asks = [0] * (len(some) - 1) + [NLM_F_ACK]
+            packed = [
+                _request(kind, content, flags | ask, number)
+                for number, ((_, content), ask) in enumerate(zip(some, asks, strict=True))
+            ]
+            self._carried_out([what for what, _ in some], b"".join(packed))
+
+    def _carried_out(self, whats: Sequence[str], packet: bytes) -> list[bytes]:
+        """Send a packet of requests, the last of which asks for an answer, and wait for that."""
+        self.socket.send(packet)
         answers = []
         while True:
             received = self.socket.recv(LARGEST_ANSWER)
             at = 0
             while at < len(received):
-                length, told, *_ = HEADER.unpack_from(received, at)
+                length, told, _, asked, _ = HEADER.unpack_from(received, at)
                 content = received[at + HEADER.size : at + length]
                 at += _padded(length)
                 if told != NLMSG_ERROR:
@@ -71,8 +92,14 @@ class Rtnetlink:
                     continue
                 (number,) = struct.unpack_from("=i", content)
                 if number:
-                    raise RunError(f"{what}: {_refusal(-number, content)}")
+                    raise RunError(f"{whats[asked]}: {_refusal(-number, content)}")
                 return answers
+
+
+def _request(kind: int, content: bytes, flags: int, sequence: int) -> bytes:
+    length = HEADER.size + len(content)
+    packed = HEADER.pack(length, kind, flags | NLM_F_REQUEST, sequence, 0) + content
+    return packed.ljust(_padded(length), b"\0")
 
 
 def _refusal(number: int, content: bytes) -> str:

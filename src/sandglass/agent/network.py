@@ -106,8 +106,6 @@ class Network:
         )
         setLogLevel("output")
         topo = load_topology(topology_path, plan["topology"]["params"])
-        if needs_openvswitch(topo):
-            openvswitch.start()
         self.net = LazyMininet(topo, plan["wires"])
         self._find_links()
         self._mtu = {
@@ -122,6 +120,8 @@ class Network:
             self.tc[wires.NAMESPACE] = tc.Tc(wires.NAMESPACE)
             self.tc[wires.NAMESPACE].write(self._all_wire_lines())
             self.tc[wires.NAMESPACE].qdiscs()
+        if needs_openvswitch(topo):
+            openvswitch.start()  # not before: it looks at all ports whenever one changes
         self.net.start()
         if self.net.has_loops:
             kernel.sleep_until(time.monotonic_ns() + SPANNED_NS)
@@ -244,8 +244,7 @@ class Network:
                 if interface.ip:
                     interfaces.add_address(link, name, interface.ip, interface.prefixLen)
                     # Permanent, so that no ARP packet ever waits in a measured queue.
-                    for address, mac in self._neighbours(interface):
-                        interfaces.add_neighbour(link, name, address, mac)
+                    interfaces.add_neighbours(link, name, self._neighbours(interface))
             for to, hops in node.params.get("routes", ()):
                 interfaces.add_route(link, to, {"via": hops})
             metrics = {}

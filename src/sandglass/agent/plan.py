@@ -190,6 +190,8 @@ class Plan(TypedDict):
     record: list[str]
     sysctl_advice: dict[str, str]
     """For whoever has written a value that a module's sysctl refuses: what it takes, by name."""
+    zero_ns: int
+    """Time zero of the lab's clock, after its start: the network is built and checked by then."""
     memory_mb: int
 
 

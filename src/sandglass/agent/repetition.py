@@ -99,9 +99,11 @@ class Repetition:
         at = RENEWAL_NS
         self.clock.sleep_until(at)
         kernel.restart_random(self.seed)
-        for where, lines in self.network.renewal(self.seed, self.clock.zero_ns).items():
+        renewal = self.network.renewal(self.seed, self.clock.zero_ns)
+        step_ns = min(STEP_NS, (LAST_DRAWS_NS - RENEWAL_NS) // (1 + len(renewal)))
+        for where, lines in renewal.items():
             self.network.tc[where].write(lines)
-            at += STEP_NS
+            at += step_ns
             self.clock.sleep_until(at)
             self.network.tc[where].check()
         self.clock.sleep_until(LAST_DRAWS_NS)

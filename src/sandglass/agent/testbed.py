@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -30,9 +31,10 @@ class Testbed:
         self.clock = clock
         self.directory = directory
         self._order: dict[int, int] = {}
+        before: Counter[int] = Counter()
         for flow in flows:
-            earlier = [f for f in flows if f["start_ns"] == flow["start_ns"]]
-            self._order[flow["id"]] = earlier.index(flow)
+            self._order[flow["id"]] = before[flow["start_ns"]]
+            before[flow["start_ns"]] += 1
 
     def sleep_until_start(self, flow: Flow) -> None:
         """Sleep until the flow's start.

@@ -8,7 +8,6 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
-from sandglass.agent.clock import ZERO_NS
 from sandglass.install import builds
 
 FIRST_OF_CONSOLE = 64  # of the file descriptors, behind those of the lab's directories
@@ -20,6 +19,7 @@ def start(
     environment: dict[str, str],
     in_child: Callable[[], None],
     arguments: list[str],
+    zero_ns: int,
 ) -> "subprocess.Popen[bytes]":
     """Start gdb on a lab that has not begun yet; its output is what the lab will say.
 
@@ -28,6 +28,7 @@ def start(
         environment: the lab's.
         in_child: what prepares the process.
         arguments: more of gdb's.
+        zero_ns: the lab's time when the experiment starts.
     """
     said, saying = os.pipe()
     # As input the console wants something that can be waited for. gdb has the terminal.
@@ -56,7 +57,7 @@ def start(
         | {
             "SHELL": "/bin/sh",
             "SANDGLASS_SYMBOLS": str(kernel.symbols),
-            "SANDGLASS_ZERO_NS": str(ZERO_NS),
+            "SANDGLASS_ZERO_NS": str(zero_ns),
         },
         preexec_fn=prepare,  # noqa: PLW1509 it takes no lock, and no thread of ours runs yet
         close_fds=False,  # the lab's must stay

@@ -24,7 +24,6 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import IO
 
-from sandglass.agent.clock import ZERO_NS
 from sandglass.agent.plan import Plan
 from sandglass.errors import SandglassError
 from sandglass.install import builds, memory
@@ -144,9 +143,10 @@ def _start(
     memory_mb: int,
     seed: int,
     gdb: list[str] | None = None,
+    zero_ns: int = 0,
     ipv6: bool = False,
 ) -> "subprocess.Popen[bytes]":
-    """Start a lab, or gdb on one, if there are arguments of `gdb`.
+    """Start a lab, or gdb on one, if there are arguments of `gdb`; to it time begins at `zero_ns`.
 
     Without `ipv6` no interface has an address of it by itself, and nothing is sent for it.
     """
@@ -192,7 +192,7 @@ def _start(
                 os.dup2(handle, number)
 
         if gdb is not None:
-            return debugger.start(kernel, command, environment, in_child, gdb)
+            return debugger.start(kernel, command, environment, in_child, gdb, zero_ns)
         return subprocess.Popen(
             command,
             executable=kernel.linux,
@@ -269,6 +269,7 @@ def run(
             memory_mb=plan["memory_mb"],
             seed=plan["seed"],
             gdb=gdb,
+            zero_ns=plan["zero_ns"],
         )
         said: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         assert process.stdout
@@ -282,7 +283,7 @@ def run(
             while (line := said.get(timeout=watchdog_s)) is not None:
                 message = messages.read(line)
                 if message is None:
-                    log.write(_timed(line))
+                    log.write(_timed(line, plan["zero_ns"]))
                 elif message["kind"] == "progress" and progress:
                     progress(float(message["virtual_s"] or 0), plan["duration_ns"] / 1e9)
                 elif message["kind"] == "error":
@@ -294,7 +295,7 @@ def run(
             process.send_signal(ASKS_WHERE)
             with contextlib.suppress(queue.Empty):
                 while (line := said.get(timeout=LAST_WORDS_S)) is not None:
-                    log.write(_timed(line))
+                    log.write(_timed(line, plan["zero_ns"]))
             status = None
         finally:
             _end(process)
@@ -434,10 +435,10 @@ def _read(stream: object, said: "queue.SimpleQueue[bytes | None]") -> None:
     said.put(None)
 
 
-def _timed(line: bytes) -> bytes:
+def _timed(line: bytes, zero_ns: int) -> bytes:
     """A line of the console; the kernel's messages get the time of the experiment."""
     if stamped := STAMP.match(line):
-        return b"[%13.6f]" % (float(stamped[1]) - ZERO_NS / 1e9) + line[stamped.end() :]
+        return b"[%13.6f]" % (float(stamped[1]) - zero_ns / 1e9) + line[stamped.end() :]
     return line
 
 

@@ -24,6 +24,11 @@ RECORD_BYTES = 64  # the recorder's entry for a packet or an ACK
 LEAST_BUFFER = 16 * 10**6
 LARGEST_BUFFER = 2**31 - 1  # tcp_rmem and tcp_wmem are ints
 MIB = 2**20
+ZERO_NS = 30 * 10**9
+"""Late enough for Open vSwitch, a spanning tree and the building of any network, and the same for
+all but the largest: what happens before it cannot shift what comes after."""
+SHORT_CHECK_NS = 6 * 10**9
+"""Of the time before ZERO_NS: for the echoes that check the round trips, one after the other."""
 DEFAULT_QUEUE = Queue.model_validate({"kind": "pfifo", "limit": "1000p"})
 """Before a link with a rate and no queue of its own: as before one of Mininet's."""
 PHASE_PACKETS = 8
@@ -50,7 +55,9 @@ def resolve(experiment: Experiment, facts: TopologyFacts) -> Plan:
         if _is_recorded(experiment, shaped.get(name))
     }
     flows = _flows(experiment)
-    path_bytes = _path_bytes(experiment, bottlenecks, shaped, packet_bytes)
+    wires_ns = _longest_wires_ns(experiment, shaped)
+    path_bytes = _path_bytes(experiment, bottlenecks, wires_ns, packet_bytes)
+    hosts = _hosts(experiment, facts, path_bytes)
     whole: Plan = {
         "title": experiment.title,
         "seed": experiment.seed,
@@ -62,7 +69,7 @@ def resolve(experiment: Experiment, facts: TopologyFacts) -> Plan:
             "params": {key: facts.params[key] for key in sorted(facts.params)},
         },
         "rtt_spread_ns": experiment.rtt_spread,
-        "hosts": _hosts(experiment, facts, path_bytes),
+        "hosts": hosts,
         "bottlenecks": {
             name: {
                 "recorded": name in recorded,
@@ -86,6 +93,7 @@ def resolve(experiment: Experiment, facts: TopologyFacts) -> Plan:
         "flows": flows,
         "record": [stream for stream in streams(experiment.record) if stream == "acks" or recorded],
         "sysctl_advice": _sysctl_advice(experiment),
+        "zero_ns": _zero_ns(flows, hosts, wires_ns),
         "memory_mb": _memory_mb(experiment, facts, recorded.values(), path_bytes, packet_bytes),
     }
     if experiment.noise is not None:
@@ -395,14 +403,14 @@ def _fastest(bottleneck: Bottleneck) -> int:
 def _path_bytes(
     experiment: Experiment,
     bottlenecks: dict[str, Bottleneck],
-    shaped: dict[str, Link],
+    wires_ns: int,
     packet_bytes: int,
 ) -> int:
     """The most that one flow may have in flight: the largest BDP and the longest queue."""
     rtts = [experiment.rtt, *(host.rtt or 0 for host in experiment.hosts.values())]
     if experiment.bottleneck is not None:
         rtts += [change.rtt or 0 for change in experiment.bottleneck.schedule]
-    longest_rtt = max(rtts) + experiment.rtt_spread + _longest_wires_ns(experiment, shaped)
+    longest_rtt = max(rtts) + experiment.rtt_spread + wires_ns
     most = 0
     for bottleneck in bottlenecks.values():
         rate = _fastest(bottleneck)
@@ -428,6 +436,18 @@ def _longest_wires_ns(experiment: Experiment, shaped: dict[str, Link]) -> int:
         sum(delays.get((one, two), 0) + delays.get((two, one), 0) for one, two in path)
         for path in found
     )
+
+
+def _zero_ns(flows: list[plan.PlannedFlow], hosts: dict[str, plan.Host], wires_ns: int) -> int:
+    """When the experiment starts on the lab's clock, after the echoes of every pair of hosts."""
+    pairs = {(flow["src"], flow["dst"]) for flow in flows}
+    check_ns = sum(
+        hosts[one]["half_rtt_ns"] + hosts[other]["half_rtt_ns"] + wires_ns for one, other in pairs
+    )
+    if check_ns <= SHORT_CHECK_NS:
+        return ZERO_NS
+    # Twice: what switches have to be taught, an echo before goes to.
+    return ZERO_NS + -(-2 * check_ns // 10**9) * 10**9
 
 
 def _queue_bytes(queue: Queue, rate_bps: int, rtt_ns: int, packet_bytes: int) -> int:
