@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
+from sandglass.experiment import reading
 from sandglass.install import builds
-from sandglass.run import lab
+from sandglass.run import host, lab, plan
 from tests.lab.experiments import Run, bulk, dumbbell, flow, written
 
 PYTHON = f"python{sys.version_info.major}.{sys.version_info.minor}"
@@ -46,8 +47,18 @@ TALK = dumbbell(
     rate="10gbit",
     duration="60s",
 )
+WIRES = {
+    "title": "test",
+    "topology": "chain",
+    "routers": 3,
+    "links": {"r1-r2": {"rate": "2mbit", "delay": "5ms"}, "r2-r3": {"delay": "5ms"}},
+    "flows": [flow("udp", "h1", "h3", rate="100kbit", duration="1s")],
+    "duration": "2s",
+    "record": [],
+}
 STEPS: dict[str, dict[str, Any]] = {
     "whole": {"run": ["abe"]},
+    "wires": {"run": ["wires"]},
     "switches": {"run": ["switches"]},
     "terminated": {"run": ["talk"], "kill": ["sandglass"], "with": signal.SIGTERM},
     "interrupted": {"run": ["talk"], "kill": ["sandglass"], "with": signal.SIGINT},
@@ -58,7 +69,7 @@ STEPS: dict[str, dict[str, Any]] = {
     "refused": {"run": ["abe"]},
     "obeyed": {"obey": True},
 }
-EXPERIMENTS = {"abe": ABE, "switches": SWITCHES, "talk": TALK}
+EXPERIMENTS = {"abe": ABE, "switches": SWITCHES, "talk": TALK, "wires": WIRES}
 
 
 def words(name: str) -> list[str]:
@@ -108,6 +119,29 @@ def test_a_run_in_real_time(home: Path, steps: dict[str, Any]) -> None:
     assert packets["enqueue_ns"].is_between(0, 2_000_000_000).mean() > 0.9  # type: ignore[operator]
     assert run.table("acks")["cc"].unique().to_list() == ["abe_reno"]
     assert run.content["flows"][0]["bytes"] > 0
+
+
+def test_links_that_lie_anywhere(home: Path, steps: dict[str, Any]) -> None:
+    assert steps["wires"]["status"] == 0, steps["wires"]["out"]
+    run = json.loads((home / "wires" / "run.json").read_text())
+    assert run["flows"][0]["datagrams_received"] == run["flows"][0]["datagrams_sent"] > 0
+
+
+def test_what_links_need_of_the_kernel_is_named(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Here on a kernel that has nothing of it."""
+
+    def refused(command: list[str]) -> str:
+        return "TC classifier not found" if command[0] == "sh" else ""
+
+    monkeypatch.setattr(host, "_refused", refused)
+    for experiment, lacks in (
+        (WIRES, ["CONFIG_NET_SCH_INGRESS", "CONFIG_NET_CLS_MATCHALL", "CONFIG_NET_ACT_MIRRED"]),
+        (dumbbell(bulk(), queue={"kind": "pfifo", "limit": 10}), []),
+    ):
+        loaded = reading.load(written(experiment, tmp_path / "experiment.yaml"))
+        assert host.missing(plan.resolve(loaded, loaded.facts)) == lacks
 
 
 def test_open_vswitch(home: Path, steps: dict[str, Any]) -> None:

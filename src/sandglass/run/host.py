@@ -27,6 +27,13 @@ CLAIM = "\0sandglass-host"
 ALWAYS: dict[str, list[str]] = {"htb": [], "netem": []}
 UNKNOWN = "nknown"
 """Of tc's "Unknown qdisc" (no plugin) and the kernel's "Specified qdisc kind is unknown"."""
+FOR_WIRES = {
+    "CONFIG_NET_SCH_INGRESS": "tc qdisc add dev lo clsact",
+    "CONFIG_NET_CLS_MATCHALL": "tc qdisc add dev lo clsact || exit 0; "
+    "tc filter add dev lo ingress matchall classid 1:1",
+    "CONFIG_NET_ACT_MIRRED": "tc action add action mirred egress redirect dev lo",
+}
+"""What links that lie anywhere need, and what succeeds where it is there."""
 MACHINES_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
@@ -52,6 +59,8 @@ def missing(plan: Plan) -> list[str]:
         refused = _refused(["tc", "qdisc", "add", "dev", "lo", "root", kind, *options])
         if UNKNOWN in refused:  # else it is the options, which tc will explain
             lacks.append(needed_for(kind))
+    if plan["wires"]:
+        lacks += [needed for needed, words in FOR_WIRES.items() if _refused(["sh", "-c", words])]
     available = Path("/proc/sys/net/ipv4/tcp_available_congestion_control").read_text().split()
     for flow in plan["flows"]:
         cc = flow["cc"]
