@@ -102,6 +102,87 @@ def test_directions_differ_where_the_file_says_so(lab: Lab) -> None:
         assert ((took[1:] - delay_ms * 1e6).abs() < 3 * MICROSECOND).all()
 
 
+def test_rate_delay_and_loss_of_a_link_change_on_schedule(lab: Lab) -> None:
+    link = {
+        "rate": "10mbit",
+        "delay": "10ms",
+        "reverse": {"delay": "1ms"},
+        "schedule": [
+            {"at": "1s", "rate": "5mbit"},
+            {"at": "2s", "delay": "30ms", "rate": "2mbit"},
+            {"at": "3s", "loss": "100%", "reverse": {"delay": "5ms"}},
+            {"at": "4s", "loss": "0%"},
+        ],
+    }
+    experiment = {
+        "title": "test",
+        "topology": "chain",
+        "routers": 2,
+        "links": {"r1-r2": link},
+        "flows": [
+            flow("udp", *ends, rate="1mbit", start=start, duration="4500ms")
+            for *ends, start in (("h1", "h2", "0s"), ("h2", "h1", "100us"))
+        ],
+        "duration": "5s",
+        "record": [],
+    }
+    found = lab(experiment)
+    states = [(10, 10, 1), (5, 10, 1), (2, 30, 1), None, (2, 30, 5)]  # in each second
+    for number in (1, 2):
+        sent = found.datagrams(number)
+        for second, state in enumerate(states):
+            # Some tens of microseconds for tc; and who is on the way keeps what was.
+            during = sent.filter(
+                pl.col("due_ns").is_between(second * 10**9 + 10**6, (second + 1) * 10**9 - 10**7)
+            )
+            assert len(during) > 30
+            if state is None:
+                assert during["received_ns"].null_count() == len(during)
+                continue
+            rate, *delays = state
+            took_ns = (1472 + IP_UDP + ETHERNET) * 8e3 / rate + delays[number - 1] * 1e6
+            took = (during["received_ns"] - during["due_ns"]).to_numpy()
+            assert np.abs(took - took_ns).max() < 3 * MICROSECOND
+
+
+def test_a_link_without_a_rate_changes_too(lab: Lab) -> None:
+    stream = flow("udp", "h1", "h2", rate="1mbit", duration="1900ms")
+    experiment = {
+        "title": "test",
+        "topology": "chain",
+        "routers": 2,
+        "links": {"r2-r1": {"schedule": [{"at": "1s", "delay": "20ms"}]}},
+        "flows": [stream],
+        "duration": "2s",
+        "record": [],
+    }
+    sent = lab(experiment).datagrams()
+    took = (sent["received_ns"] - sent["due_ns"]).to_numpy() - (
+        sent["due_ns"] > 10**9 + 10**6
+    ).to_numpy() * 20 * 10**6
+    apart = np.abs(sent["due_ns"].to_numpy() - 10**9) > 10**6
+    assert np.abs(took[apart]).max() < 3 * MICROSECOND
+
+
+def test_what_all_links_have_single_ones_replace(lab: Lab) -> None:
+    experiment = {
+        "title": "test",
+        "topology": "chain",
+        "routers": 3,
+        "links": {"all": {"rate": "100mbit", "delay": "1ms"}, "r3-r2": {"delay": "7ms"}},
+        "flows": [flow("udp", "h1", "h3", rate="1mbit", duration="1s")],
+        "duration": "2s",
+        "record": ["packets", "r1-r2"],
+    }
+    found = lab(experiment)
+    assert list(found.content["bottlenecks"]) == ["r1-r2"]
+    sent = found.datagrams()
+    took_ns = 4 * (1472 + IP_UDP + ETHERNET) * 80 + 10 * 10**6
+    assert np.abs((sent["received_ns"] - sent["due_ns"]).to_numpy() - took_ns).max() < (
+        3 * MICROSECOND
+    )
+
+
 PLAIN = """
 from mininet.topo import Topo
 

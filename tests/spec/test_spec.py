@@ -508,6 +508,19 @@ def test_examples_suit_the_schema(path: Path) -> None:
 @pytest.mark.parametrize(
     "change",
     [
+        {"topology": "parking_lot", "record": ["packets", "hop1"]},
+        {"links": {"all": {"rate": "1gbit"}, "r2-d1": {"schedule": [{"at": "1s", "loss": "1%"}]}}},
+    ],
+)
+def test_the_schema_takes_what_the_reader_takes(change: dict[str, Any]) -> None:
+    data = yaml.safe_load(LEAST) | change
+    jsonschema.validate(data, reading.schema())
+    reading.parse(data, Path("any.yaml"))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
         {"colour": "red"},
         {"rtt": 100},
         {"rtt": None},

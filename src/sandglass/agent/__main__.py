@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import gc
 import importlib
 import json
+import operator
 import os
 import signal
 import sys
@@ -41,7 +43,7 @@ from sandglass.agent.network import Network  # noqa: E402
 from sandglass.agent.repetition import LEAD_NS, SECOND_NS, Repetition  # noqa: E402
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from types import ModuleType
 
     from sandglass.agent.plan import Plan
@@ -70,16 +72,22 @@ def warn(messages: list[str]) -> None:
 
 def change_links(network: Network, clock: Clock) -> None:
     """Carry out the schedules, one thread for all."""
-    steps = sorted(
-        (step["at_ns"], name, step)
+    changes: list[tuple[int, str, Callable[[], None]]] = [
+        (step["at_ns"], name, functools.partial(network.change, name, step))
         for name, planned in network.plan["bottlenecks"].items()
         for step in planned["schedule"]
-    )
+    ]
+    changes += [
+        (changed["at_ns"], name, functools.partial(network.change_wire, name, changed))
+        for name, wire in network.plan["wires"].items()
+        for changed in wire["schedule"]
+    ]
+    steps = sorted(changes, key=operator.itemgetter(0, 1))
 
     def follow() -> None:
-        for at_ns, name, step in steps:
+        for at_ns, _, change in steps:
             clock.sleep_until(at_ns)
-            network.change(name, step)
+            change()
 
     if steps:
         threading.Thread(target=follow, daemon=True).start()

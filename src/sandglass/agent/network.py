@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from mininet.topo import Topo
 
     from sandglass.agent.nodes import VethLink
-    from sandglass.agent.plan import Direction, Plan, Step, Way
+    from sandglass.agent.plan import Direction, Plan, Step, Way, WireStep
 
 MS = 1_000_000
 MOST_SEED = 2**64 - 1
@@ -367,6 +367,12 @@ class Network:
             settings["half_rtt_ns"] = step.get("half_rtt_ns", {}).get(host, settings["half_rtt_ns"])
             if not access.own.link.wired and (lines := self._delay(access, "change")):
                 self.tc[access.to_host.node.namespace].write(lines)
+
+    def change_wire(self, name: str, step: WireStep) -> None:
+        """Apply one step of a wire's schedule."""
+        self.plan["wires"][name]["forward"] = step["forward"]
+        self.plan["wires"][name]["reverse"] = step["reverse"]
+        self.tc[wires.NAMESPACE].write(self._wire_lines(name, "change"))
 
     def renewal(self, seed: int, zero_ns: int) -> dict[str | None, list[str]]:
         """tc lines, by network namespace, for a new run on this network.

@@ -112,11 +112,21 @@ class Noise(TypedDict):
     wan_step_ns: int
 
 
+class WireStep(TypedDict):
+    """What a wire is from some time on."""
+
+    at_ns: int
+    forward: Way
+    reverse: Way
+
+
 class Wire(TypedDict):
     """A link on which packets are transmitted and propagate where it lies."""
 
     forward: Way
     reverse: Way
+    schedule: list[WireStep]
+    """In order of time; changes of the rate alone are the bottleneck's."""
 
 
 class Lognormal(TypedDict):

@@ -5,15 +5,20 @@ from typing import Any
 
 from sandglass.errors import nearest
 from sandglass.experiment import units
-from sandglass.experiment.bottleneck import Bottleneck, BottleneckOverride
+from sandglass.experiment.bottleneck import Bottleneck, BottleneckOverride, Timed
 from sandglass.experiment.flow import Flow, TcpFlow
 from sandglass.experiment.host_settings import HostSettings
-from sandglass.experiment.link import LinkSettings
+from sandglass.experiment.link import ALL_LINKS, LinkSettings
 from sandglass.experiment.problems import KeyPath, Problem, where
 from sandglass.experiment.queue import Queue
 from sandglass.experiment.topology import TopologyFacts, shaped
 from sandglass.experiment.trace import TracedRate
-from sandglass.experiment.values import RECORDS, protocols_of_both_ends
+from sandglass.experiment.values import (
+    AT_LINKS,
+    DEFAULT_RECORDS,
+    RECORDS,
+    protocols_of_both_ends,
+)
 
 MOST_FLOWS = 50_000  # each has a port of its own, above the first thousands of 65,535
 TCP_CC = "net.ipv4.tcp_congestion_control"
@@ -87,8 +92,12 @@ def _check_repeat(flows: list[Flow | None], parts: Mapping[str, Any]) -> Iterabl
             text = f"{said}, but with repeat a flow must come to an end: {remedy}"
             yield ("flows", index), text
     bottleneck = parts["bottleneck"]
+    alone = "cannot stand beside repeat: run each seed by itself"
     if bottleneck is not None and bottleneck.schedule:
-        yield ("bottleneck", "schedule"), "cannot stand beside repeat: run each seed by itself"
+        yield ("bottleneck", "schedule"), alone
+    for name, link in (parts["links"] or {}).items():
+        if link is not None and link.schedule:
+            yield ("links", name, "schedule"), alone
 
 
 def _check_spread(
@@ -182,23 +191,60 @@ def _check_links(parts: Mapping[str, Any], facts: TopologyFacts) -> Iterable[Pro
         for called, pair in facts.bottleneck_ends.items()
         for one, two in (pair, pair[::-1])
     }
-    for name in given:
+    for name, settings in given.items():
+        yield from _check_link_changes(settings, ("links", name), parts["duration"])
         found = facts.link(name)
-        if found is None and name in ends:
+        if name == ALL_LINKS:
+            for key in ("reverse", "schedule"):
+                if settings and key in settings.model_fields_set:
+                    text = "is of single links: write it for each, by its name"
+                    yield ("links", name, key), text
+        elif found is None and name in ends:
             yield ("links", name), f"is the bottleneck {ends[name]}: write it there"
         elif found is None:
             yield ("links", name), _absent(name, "link", facts.links, facts)
         elif (first := written.setdefault(found[0].name, name)) != name:
             yield ("links", name), f"is the same link as {first}: write it once, with `reverse`"
+    problems: dict[Problem, None] = {}  # of all links one is told
     for name, link in shaped(facts, given).items():
-        for problem in link.problems():
-            yield ("links", written.get(name, name)), problem
+        at = ("links", written.get(name, ALL_LINKS if ALL_LINKS in given else name))
+        problems |= dict.fromkeys((at, problem) for problem in link.problems())
         for way in (link.forward, link.backward):
             if parts["rtt"] == 0 and _in_bdp(way.queue):
-                yield (
-                    ("links", written.get(name, name), "queue"),
-                    "the BDP is 0 because rtt is 0: give packets, a size or a time",
-                )
+                text = "the BDP is 0 because rtt is 0: give packets, a size or a time"
+                problems[(*at, "queue"), text] = None
+    yield from problems
+
+
+def _check_link_changes(
+    settings: LinkSettings | None, at: KeyPath, end: int | None
+) -> Iterable[Problem]:
+    if settings is None:
+        return
+    yield from _check_times_of(settings.schedule, at, end, "link")
+    own = settings.reverse.model_fields_set
+    for index, change in enumerate(settings.schedule):
+        for key in sorted(change.reverse.model_fields_set - own):
+            yield (
+                (*at, "schedule", index, "reverse", key),
+                f"the {key} is that of both directions: give {where((*at, 'reverse'))}.{key}",
+            )
+
+
+def _check_times_of(
+    schedule: Iterable[Timed], at: KeyPath, end: int | None, noun: str
+) -> Iterable[Problem]:
+    """Changes come between the start and the end."""
+    for index, change in enumerate(schedule):
+        here = (*at, "schedule", index, "at")
+        if change.at == 0:
+            yield here, f"0s is the start: write the value into the {noun} itself"
+        if end is not None and change.at >= end:
+            yield (
+                here,
+                f"{units.format_time(change.at)} is not before the end of the experiment: "
+                f"its duration is {units.format_time(end)}",
+            )
 
 
 def _check_cards(parts: Mapping[str, Any], facts: TopologyFacts) -> Iterable[Problem]:
@@ -235,6 +281,26 @@ def _check_record(parts: Mapping[str, Any], facts: TopologyFacts | None) -> Iter
         elif links[found[0].name].forward.rate is None:
             text = f"link {name} has no rate, so that nothing waits before it"
             yield ("record", index), f"{text}: give it one in `links`, or leave it out"
+    if facts is not None:
+        yield from _check_recorded(parts, facts)
+
+
+def _check_recorded(parts: Mapping[str, Any], facts: TopologyFacts) -> Iterable[Problem]:
+    """Who names what is recorded at links, wants some; by default it is what there is."""
+    record: list[str] = parts["record"] or []
+    at_links = [name for name in record if name in AT_LINKS]
+    if not at_links or record == list(DEFAULT_RECORDS) or facts.bottlenecks:
+        return
+    queues = any(
+        link and (link.queue or link.reverse.queue)
+        for name, link in (parts["links"] or {}).items()
+        if name != ALL_LINKS
+    )
+    if not queues and all(name in RECORDS for name in record):
+        text = "is recorded at links, and the experiment says of none that it is"
+        example = next((name for name, link in facts.links.items() if link.forward.rate), None)
+        remedy = f"name some, record: [{at_links[0]}, {example}]" if example else "give one a queue"
+        yield ("record", record.index(at_links[0])), f"{at_links[0]} {text}: {remedy}"
 
 
 def _check_path(
@@ -244,17 +310,9 @@ def _check_path(
     parts: Mapping[str, Any],
 ) -> Iterable[Problem]:
     """Check the keys `given` at one place of the file, which in the end mean `merged`."""
-    end: int | None = parts["duration"]
+    yield from _check_times_of(given.schedule or [], at, parts["duration"], "bottleneck")
     for index, change in enumerate(given.schedule or []):
         here = (*at, "schedule", index)
-        if change.at == 0:
-            yield (*here, "at"), "0s is the start: write the value into the bottleneck itself"
-        if end is not None and change.at >= end:
-            yield (
-                (*here, "at"),
-                f"{units.format_time(change.at)} is not before the end of the experiment: "
-                f"its duration is {units.format_time(end)}",
-            )
         if merged is not None:
             back = merged.reverse.rate
             for key, changed, rate in (

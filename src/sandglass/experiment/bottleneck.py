@@ -1,6 +1,7 @@
 """A bottleneck of the experiment file: its rates and queues, and how they change over time."""
 
 import itertools
+from collections.abc import Sequence
 from typing import Self
 
 from pydantic import Field, model_validator
@@ -34,12 +35,17 @@ class ReverseChange(Part):
     rate: LinkRate = Field(description="The reverse rate from then on.", examples=["1mbit"])
 
 
-class Change(Part):
-    """A change of the path while the experiment runs."""
+class Timed(Part):
+    """Something that changes while the experiment runs."""
 
     at: Time = Field(
         description="When, from the start of the experiment; before its end.", examples=["30s"]
     )
+
+
+class Change(Timed):
+    """A change of the path."""
+
     rate: LinkRate | None = Field(
         default=None,
         description="The rate from then on; in both directions unless reverse.rate is given.",
@@ -65,7 +71,8 @@ class Change(Part):
         return self
 
 
-def _check_schedule(schedule: list[Change]) -> None:
+def check_schedule(schedule: Sequence[Timed]) -> None:
+    """Raise PartError unless the changes are in order of time."""
     for index, (before, change) in enumerate(itertools.pairwise(schedule), start=1):
         if change.at <= before.at:
             text = f"{units.format_time(change.at)} is not after {units.format_time(before.at)}"
@@ -92,7 +99,7 @@ class BottleneckOverride(Part):
 
     @model_validator(mode="after")
     def _in_order(self) -> Self:
-        _check_schedule(self.schedule or [])
+        check_schedule(self.schedule or [])
         return self
 
 
@@ -120,7 +127,7 @@ class Bottleneck(Part):
 
     @model_validator(mode="after")
     def _in_order(self) -> Self:
-        _check_schedule(self.schedule)
+        check_schedule(self.schedule)
         return self
 
     def overridden(self, override: BottleneckOverride | None) -> "Bottleneck":

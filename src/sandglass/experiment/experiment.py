@@ -78,8 +78,9 @@ class Experiment(Part):
     links: dict[str, LinkSettings] = Field(
         default_factory=dict,
         description="What other links have, by the names of the two nodes: in the direction in "
-        "which they are written, and back but for `reverse`.",
-        examples=[{"s1-r1": {"rate": "1gbit", "delay": "2ms"}}],
+        "which they are written, and back but for `reverse`. `all` stands for every link, below "
+        "what single ones have.",
+        examples=[{"s1-r1": {"rate": "1gbit", "delay": "2ms"}}, {"all": {"delay": "5us"}}],
     )
     noise: AnyNoise | None = Field(
         default=None,

@@ -6,16 +6,19 @@ The topology's file says so by the names of Mininet's TCLink, or the experiment 
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple, Self
 
-from pydantic import Field, PlainSerializer, PlainValidator
+from pydantic import Field, PlainSerializer, PlainValidator, model_validator
 
 from sandglass.experiment import units
+from sandglass.experiment.bottleneck import Timed, check_schedule
 from sandglass.experiment.part import Part, read
 from sandglass.experiment.queue import Queue
-from sandglass.experiment.trace import AnyRate
-from sandglass.experiment.values import Share, Time, percent
+from sandglass.experiment.trace import AnyRate, TracedRate
+from sandglass.experiment.values import LinkRate, Share, Time, percent
 
+ALL_LINKS = "all"
+"""Among the names of links: every link, below what single ones are given."""
 MININET_NAMES = {
     "bw": "rate",
     "delay": "delay",
@@ -102,6 +105,38 @@ class Direction(Part):
     )
 
 
+class DirectionChange(Part):
+    """What changes in one direction of a link."""
+
+    rate: LinkRate | None = Field(
+        default=None, description="The rate from then on.", examples=["5mbit"]
+    )
+    delay: Time | None = Field(
+        default=None,
+        description="The propagation delay from then on. Packets under way keep the old one.",
+        examples=["50ms"],
+    )
+    loss: Loss | None = Field(
+        default=None, description="The loss from then on.", examples=["1%", "0%"]
+    )
+
+
+class LinkChange(Timed, DirectionChange):
+    """A change of a link, in both directions but for what `reverse` of the link gives."""
+
+    reverse: DirectionChange = Field(
+        default_factory=DirectionChange,
+        description="A change of the other direction; only of what the link's own `reverse` gives.",
+        examples=[{"rate": "1mbit"}],
+    )
+
+    @model_validator(mode="after")
+    def _changes_something(self) -> Self:
+        if not _given(self) and not _given(self.reverse):
+            raise ValueError("changes nothing: give rate, delay, loss or reverse")
+        return self
+
+
 class LinkSettings(Direction):
     """A link between two nodes, in the direction in which its name is written.
 
@@ -113,9 +148,27 @@ class LinkSettings(Direction):
         description="The other direction, where it differs.",
         examples=[{"rate": "1mbit"}],
     )
+    schedule: list[LinkChange] = Field(
+        default_factory=list,
+        description="Changes of rate, delay or loss over time, in order.",
+        examples=[[{"at": "10s", "rate": "5mbit"}, {"at": "20s", "delay": "50ms"}]],
+    )
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Self:
+        check_schedule(self.schedule)
+        return self
 
 
 NOTHING = Direction()
+
+
+class Step(NamedTuple):
+    """What a link is from some time on."""
+
+    at: int
+    forward: Direction
+    backward: Direction
 
 
 @dataclass(frozen=True)
@@ -128,6 +181,8 @@ class Link:
     forward: Direction
     """From the first to the second."""
     backward: Direction
+    schedule: tuple[Step, ...] = ()
+    """In order of time."""
 
     @property
     def turned_name(self) -> str:
@@ -138,27 +193,48 @@ class Link:
     @property
     def plain(self) -> bool:
         """Whether it is a wire and nothing else."""
-        return self.forward == self.backward == NOTHING
+        return self.forward == self.backward == NOTHING and not self.schedule
 
     def changed(self, given: LinkSettings, *, turned: bool) -> "Link":
         """The link with what an experiment gives it, by either of its names."""
-        both = _given(given)
-        other = both | _given(given.reverse)
-        forward, backward = (other, both) if turned else (both, other)
-        return replace(
-            self,
-            forward=self.forward.model_copy(update=forward),
-            backward=self.backward.model_copy(update=backward),
-        )
+        own = _given(given.reverse)
+        here, back = (self.backward, self.forward) if turned else (self.forward, self.backward)
+        states = []
+        parts: list[tuple[int, LinkSettings | LinkChange]] = [(0, given)]
+        parts += [(change.at, change) for change in given.schedule]
+        for at, part in parts:
+            both, other = _given(part), _given(part.reverse)
+            # Once a direction has something of its own, it keeps that.
+            follows = {key: value for key, value in both.items() if key not in own}
+            here = here.model_copy(update=both)
+            back = back.model_copy(update=follows | other)
+            states.append(Step(at, back, here) if turned else Step(at, here, back))
+        (_, forward, backward), *schedule = states
+        return replace(self, forward=forward, backward=backward, schedule=tuple(schedule))
 
     def problems(self) -> Iterator[str]:
         """Why it cannot be as it is."""
-        yield from dict.fromkeys(filter(None, map(_problem, (self.forward, self.backward))))
-        if (self.forward.rate is None) != (self.backward.rate is None):
-            yield "has a rate in one direction alone: give the other one too"
+        yield from _problems(self.forward, self.backward)
+        start = (self.forward, self.backward)
+        for at, *ways in self.schedule:
+            from_then = f"from {units.format_time(at)} on "
+            for before, way in zip(start, ways, strict=True):
+                if before.rate is not way.rate and isinstance(before.rate, TracedRate):
+                    yield f"{from_then}has another rate, but follows a trace, which says how it is"
+                elif before.rate is None and way.rate is not None:
+                    yield f"{from_then}has a rate: give it one from the start"
+                    break
+            else:
+                yield from (from_then + text for text in _problems(*ways))
 
 
-def _given(part: Direction) -> dict[str, Any]:
+def _problems(forward: Direction, backward: Direction) -> Iterator[str]:
+    yield from dict.fromkeys(filter(None, map(_problem, (forward, backward))))
+    if (forward.rate is None) != (backward.rate is None):
+        yield "has a rate in one direction alone: give the other one too"
+
+
+def _given(part: Part) -> dict[str, Any]:
     names = part.model_fields_set & Direction.model_fields.keys()
     return {name: getattr(part, name) for name in Direction.model_fields if name in names}
 

@@ -19,7 +19,7 @@ from sandglass.agent import pyfile
 from sandglass.agent.names import has_loops, named_links
 from sandglass.errors import UsageError, nearest
 from sandglass.experiment import units
-from sandglass.experiment.link import Link, LinkSettings, of_mininet
+from sandglass.experiment.link import ALL_LINKS, Link, LinkSettings, of_mininet
 from sandglass.experiment.problems import EMPTY
 from sandglass.install.builds import ROOT, ROOT_FILES, chosen_root
 
@@ -236,6 +236,8 @@ class Topology:
 def shaped(facts: TopologyFacts, given: Mapping[str, LinkSettings | None]) -> dict[str, Link]:
     """All links with what an experiment gives them, as far as there are links of the names."""
     links = dict(facts.links)
+    if common := given.get(ALL_LINKS):
+        links = {name: link.changed(common, turned=False) for name, link in links.items()}
     for name, settings in given.items():
         if settings is not None and (found := facts.link(name)):
             link, turned = found

@@ -21,6 +21,8 @@ CONGESTION_CONTROLS = frozenset(
     ]
 )
 RECORDS = ("packets", "acks", "queues", "goodput")
+AT_LINKS = ("packets", "queues")
+"""Of them those that are recorded at links."""
 SLOWEST_LINK = 8  # bit/s; tc's shapers count whole bytes
 LONGEST_TITLE = 200
 NO_TEXT = ("Cc", "Cs", "Zl", "Zp")
@@ -222,7 +224,7 @@ Record = Annotated[
     WithJsonSchema(
         {
             "type": "array",
-            "items": {"anyOf": [{"enum": list(RECORDS)}, {"type": "string", "pattern": "-"}]},
+            "items": {"anyOf": [{"enum": list(RECORDS)}, {"type": "string"}]},
             "uniqueItems": True,
         }
     ),

@@ -1,16 +1,17 @@
 """From an experiment to the plan that the guest carries out: plain numbers, nothing left open."""
 
+import itertools
 from collections.abc import Collection
 
 from sandglass.agent import paths, plan
 from sandglass.agent.plan import Plan
 from sandglass.errors import UsageError
 from sandglass.experiment import qdiscs
-from sandglass.experiment.bottleneck import Bottleneck, Reverse
+from sandglass.experiment.bottleneck import Bottleneck, Change, Reverse, ReverseChange
 from sandglass.experiment.experiment import Experiment
 from sandglass.experiment.flow import Flow
 from sandglass.experiment.host_settings import HostSettings
-from sandglass.experiment.link import NOTHING, Bursts, Direction, Link
+from sandglass.experiment.link import NOTHING, Bursts, Direction, Link, Step
 from sandglass.experiment.noise import Noise
 from sandglass.experiment.queue import Queue
 from sandglass.experiment.sizes import RandomSize, planned
@@ -145,7 +146,7 @@ def _bottlenecks(
                 rate=there.rate,
                 queue=there.queue or DEFAULT_QUEUE,
                 reverse=Reverse.model_construct(rate=back.rate, queue=back.queue or DEFAULT_QUEUE),
-                schedule=[],
+                schedule=_rate_changes(link),
             )
     return found
 
@@ -180,19 +181,51 @@ def _wires(
         name: {
             "forward": _way(NOTHING, bottleneck.rate),
             "reverse": _way(NOTHING, reverse_rate(bottleneck)),
+            "schedule": [],
         }
         for name, bottleneck in bottlenecks.items()
     }
     if experiment.noise:
         for name, link in facts.links.items():
             if not set(link.ends).isdisjoint(facts.hosts):
-                wires[name] = {"forward": _way(NOTHING, None), "reverse": _way(NOTHING, None)}
+                still = _way(NOTHING, None)
+                wires[name] = {"forward": still, "reverse": {**still}, "schedule": []}
     for name, link in shaped.items():
         wires[name] = {
             "forward": _way(link.forward, link.forward.rate),
             "reverse": _way(link.backward, link.backward.rate),
+            "schedule": [
+                {
+                    "at_ns": step.at,
+                    "forward": _way(step.forward, step.forward.rate),
+                    "reverse": _way(step.backward, step.backward.rate),
+                }
+                for before, step in itertools.pairwise(_states(link))
+                if _but_rates(before) != _but_rates(step)
+            ],
         }
     return wires
+
+
+def _states(link: Link) -> list[Step]:
+    """What a link is from the start on, and from each change on."""
+    return [Step(0, link.forward, link.backward), *link.schedule]
+
+
+def _but_rates(step: Step) -> list[Direction]:
+    return [way.model_copy(update={"rate": None}) for way in (step.forward, step.backward)]
+
+
+def _rate_changes(link: Link) -> list[Change]:
+    return [
+        Change.model_construct(
+            at=step.at,
+            rate=step.forward.rate,
+            reverse=ReverseChange.model_construct(rate=step.backward.rate),
+        )
+        for before, step in itertools.pairwise(_states(link))
+        if (before.forward.rate, before.backward.rate) != (step.forward.rate, step.backward.rate)
+    ]
 
 
 def _way(direction: Direction, rate_bps: int | None) -> plan.Way:
@@ -423,7 +456,9 @@ def _path_bytes(
 def _longest_wires_ns(experiment: Experiment, shaped: dict[str, Link]) -> int:
     """The most that the delays of links add to a flow's round trip, there and back."""
     delays = {
-        link.ends: (link.forward.delay or 0) + (link.backward.delay or 0)
+        link.ends: max(
+            (step.forward.delay or 0) + (step.backward.delay or 0) for step in _states(link)
+        )
         for link in shaped.values()
     }
     if not any(delays.values()):
