@@ -8,7 +8,8 @@
           / \\      / \\
          h1  h2   h3  h4       ...                   h16
 
-Flows are spread over all shortest paths (ECMP). Hosts are numbered pod by pod.
+Flows are spread over all shortest paths (ECMP). Hosts are numbered pod by pod. With more than k/2
+hosts at an edge, their links together carry more than those above it.
 Source: Al-Fares, Loukissas, Vahdat, A Scalable, Commodity Data Center Network Architecture, 2008.
 """
 
@@ -28,13 +29,17 @@ class FatTree(Routed):
 
     def build(
         self,
-        k: Annotated[int, "ports of a router: 2, 4, 6, 8 or 10; k^3/4 hosts"] = 4,
+        k: Annotated[int, "ports of a router: 2, 4, 6, 8 or 10"] = 4,
+        per_edge: Annotated[int | None, "hosts at each edge, 1 to 250; default: k/2"] = None,
         bw: Annotated[float | None, "rate of all links in Mb/s; unlimited without"] = None,
         delay: Annotated[str | None, "one-way delay of all links, such as 5us"] = None,
     ) -> None:
         if k not in (2, 4, 6, 8, 10):
             raise ValueError(f"k is {k}: write 2, 4, 6, 8 or 10")
         half, like = k // 2, {"bw": bw, "delay": delay}
+        hosts = half if per_edge is None else per_edge
+        if not 1 <= hosts <= 250:
+            raise ValueError(f"per_edge is {hosts}: write 1 to 250")
         cores = [self.addRouter(f"core{number}") for number in range(1, half * half + 1)]
         for pod in range(1, k + 1):
             aggregations = [self.addRouter(f"agg{pod}_{i}") for i in range(1, half + 1)]
@@ -45,8 +50,8 @@ class FatTree(Routed):
                 edge = self.addRouter(f"edge{pod}_{i + 1}")
                 for aggregation in aggregations:
                     self.addLink(edge, aggregation, **like)
-                for port in range(1, half + 1):
-                    host = ((pod - 1) * half + i) * half + port
+                for port in range(1, hosts + 1):
+                    host = ((pod - 1) * half + i) * hosts + port
                     self.addLink(self.addHost(f"h{host}"), edge, **like)
 
 

@@ -26,15 +26,20 @@ TCP_ECN = "net.ipv4.tcp_ecn"
 TCP_ECN_ASKS = ("1", "3", "4")  # values that request ECN: ip-sysctl.rst
 
 
-def disagreements(parts: Mapping[str, Any], facts: TopologyFacts | None) -> Iterable[Problem]:
-    """What is wrong between parts, as far as they could be read."""
+def disagreements(
+    parts: Mapping[str, Any], facts: TopologyFacts | None, entries: list[int]
+) -> Iterable[Problem]:
+    """What is wrong between parts, as far as they could be read.
+
+    `entries` are the places in the file of the flows, of which one entry may stand for several.
+    """
     flows: list[Flow | None] = parts["flows"] or []
     hosts: dict[str, HostSettings | None] = parts["hosts"] or {}
     yield from _check_count(flows)
     yield from _check_times(flows, parts["duration"])
     yield from _check_repeat(flows, parts)
     yield from _check_spread(parts["rtt"], parts["rtt_spread"], hosts)
-    yield from _check_ecn(flows, hosts)
+    yield from _check_ecn(flows, hosts, entries)
     yield from _check_dctcp(flows, hosts)
     yield from _check_bottlenecks(parts, facts)
     yield from _check_record(parts, facts)
@@ -115,7 +120,7 @@ def _check_spread(
 
 
 def _check_ecn(
-    flows: list[Flow | None], hosts: Mapping[str, HostSettings | None]
+    flows: list[Flow | None], hosts: Mapping[str, HostSettings | None], entries: list[int]
 ) -> Iterable[Problem]:
     first: dict[str, tuple[int, bool]] = {}
     for index, flow in enumerate(flows):
@@ -125,8 +130,8 @@ def _check_ecn(
         if flow.ecn != ecn:
             yield (
                 ("flows", index, "ecn"),
-                f"is {units.shown(flow.ecn)}, but flows[{before}], opened by the same host "
-                f"{flow.opener}, has {units.shown(ecn)}; Linux keeps it per host ({TCP_ECN}): "
+                f"is {units.shown(flow.ecn)}, but flows[{entries[before]}], opened by the same "
+                f"host {flow.opener}, has {units.shown(ecn)}; Linux keeps it per host ({TCP_ECN}): "
                 "give both the same, or use two hosts",
             )
     for name, settings in hosts.items():
@@ -136,7 +141,7 @@ def _check_ecn(
             if ecn != (value in TCP_ECN_ASKS):
                 yield (
                     ("hosts", name, "sysctls", TCP_ECN),
-                    f"{value} contradicts ecn: {units.shown(ecn)} of flows[{index}]: "
+                    f"{value} contradicts ecn: {units.shown(ecn)} of flows[{entries[index]}]: "
                     "make them agree, or leave the sysctl out",
                 )
 

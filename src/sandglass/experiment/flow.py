@@ -47,8 +47,11 @@ class Flow(Part):
     kind: ClassVar[Workload]
 
     workload: str
-    src: Host = Field(
-        alias="from", description="The host that opens the connection.", examples=["s1"]
+    src: values.Sender = Field(
+        alias="from",
+        description="The host that opens the connection. A list of hosts stands for such a flow "
+        "from each.",
+        examples=["s1", ["s1", "s2"]],
     )
     dst: Host = Field(alias="to", description="The host at the other end.", examples=["d1"])
     start: Time = Field(

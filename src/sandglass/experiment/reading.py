@@ -4,6 +4,7 @@
 each with the file, its line and the path of the key. `schema` is the JSON Schema of the file.
 """
 
+import itertools
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -63,11 +64,17 @@ def parse(
     Raises UsageError.
     """
     data = {"title": source.stem} | data
+    written = data.get("flows")
+    senders = [_by_sender(flow) for flow in written] if isinstance(written, list) else []
+    entries = [index for index, flows in enumerate(senders) for _ in flows]
+    if senders:
+        data["flows"] = list(itertools.chain(*senders))
     problems: list[Problem] = []
     parts = {key: _read_part(key, data, source, problems) for key in Experiment.model_fields}
     facts = _topology(parts["topology"], data, source, problems)
     problems += _about_bottlenecks(data, facts)
-    problems += disagreements(parts, facts)
+    problems += disagreements(parts, facts, entries)
+    problems = list(dict.fromkeys((_in_file(at, entries), text) for at, text in problems))
     if problems or facts is None:
         said = said or (lambda problem: f"{source}: {where(problem[0])}: {problem[1]}")
         lines = [*map(said, problems[:MOST_TOLD])]
@@ -79,6 +86,21 @@ def parse(
     )
     experiment._facts = facts
     return experiment
+
+
+def _by_sender(flow: Any) -> list[Any]:
+    """A flow for each host in a list of those that it is from."""
+    senders = flow.get("from") if isinstance(flow, dict) else None
+    if not senders or not isinstance(senders, list):
+        return [flow]
+    return [flow | {"from": each} for each in senders]
+
+
+def _in_file(at: KeyPath, entries: list[int]) -> KeyPath:
+    """Where the file has what is wrong with one of the flows, which are from `entries` of it."""
+    if at[:1] == ("flows",) and len(at) > 1:
+        return ("flows", entries[int(at[1])], *at[2:])
+    return at
 
 
 def _about_bottlenecks(data: Mapping[str, Any], facts: TopologyFacts | None) -> Iterable[Problem]:

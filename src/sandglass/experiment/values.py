@@ -203,10 +203,16 @@ Length = Annotated[
         }
     ),
 ]
-NAME = WithJsonSchema({"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9_-]*$"})
+NAMED = {"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9_-]*$"}
+NAME = WithJsonSchema(NAMED)
 Kind = Annotated[str, BeforeValidator(_qdisc), NAME]
 CongestionControl = Annotated[str, BeforeValidator(_congestion_control), NAME]
 Host = Annotated[str, BeforeValidator(lambda text: _name(text, "host")), NAME]
+Sender = Annotated[
+    Host,
+    WithJsonSchema({"anyOf": [NAMED, {"type": "array", "items": NAMED, "minItems": 1}]}),
+]
+"""In a file it may be a list, of which reading.py has made flows of their own."""
 Sysctls = Annotated[
     dict[str, str],
     BeforeValidator(_sysctls),
