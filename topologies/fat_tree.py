@@ -19,7 +19,7 @@ import sys
 from typing import Annotated
 
 sys.path.append(".")  # for `mn --custom`, in the checkout: it tells a file nothing of its place
-from topologies.routed import Routed
+from topologies.routed import CommonDelay, CommonRate, Routed
 
 
 class FatTree(Routed):
@@ -31,8 +31,8 @@ class FatTree(Routed):
         self,
         k: Annotated[int, "ports of a router: 2, 4, 6, 8 or 10"] = 4,
         per_edge: Annotated[int | None, "hosts at each edge, 1 to 250; default: k/2"] = None,
-        bw: Annotated[float | None, "rate of all links in Mb/s; unlimited without"] = None,
-        delay: Annotated[str | None, "one-way delay of all links, such as 5us"] = None,
+        bw: CommonRate = None,
+        delay: CommonDelay = None,
     ) -> None:
         if k not in (2, 4, 6, 8, 10):
             raise ValueError(f"k is {k}: write 2, 4, 6, 8 or 10")

@@ -16,7 +16,7 @@ import sys
 from typing import Annotated
 
 sys.path.append(".")  # for `mn --custom`, in the checkout: it tells a file nothing of its place
-from topologies.routed import Routed
+from topologies.routed import CommonDelay, CommonRate, Routed
 
 
 class LeafSpine(Routed):
@@ -29,8 +29,8 @@ class LeafSpine(Routed):
         leaves: Annotated[int, "leaves, 2 to 64"] = 4,
         spines: Annotated[int, "spines, 1 to 64"] = 2,
         per_leaf: Annotated[int, "hosts at each leaf, 1 to 250"] = 4,
-        bw: Annotated[float | None, "rate of all links in Mb/s; unlimited without"] = None,
-        delay: Annotated[str | None, "one-way delay of all links, such as 5us"] = None,
+        bw: CommonRate = None,
+        delay: CommonDelay = None,
     ) -> None:
         bounds = {
             "leaves": (leaves, 2, 64),

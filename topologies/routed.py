@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import heapq
 import sys
-from typing import Any
+from typing import Annotated, Any
 
 from mininet.topo import Topo
 
@@ -20,6 +20,9 @@ from topologies.router import Router
 MOST_ROUTERS = 255
 MOST_HOSTS = 254  # at one router
 MOST_LINKS = 1 << 14  # between routers
+
+CommonRate = Annotated[float | None, "rate of all links in Mb/s; unlimited without"]
+CommonDelay = Annotated[str | None, "one-way delay of all links, such as 5us"]
 
 
 class Routed(Topo):

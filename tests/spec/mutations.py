@@ -98,6 +98,10 @@ KEYS = [
         "rtt_spread",
         "bottleneck",
         "bottlenecks",
+        "links",
+        "all",
+        "delay",
+        "loss",
     ],
     *[
         "rate",

@@ -262,6 +262,34 @@ def test_several_bottlenecks() -> None:
     assert [len(link["schedule"]) for link in links.values()] == [2, 1, 1]
 
 
+@pytest.mark.parametrize("name", ["r1-s1", "s1-r1"])
+def test_a_link_changes_in_the_direction_in_which_it_is_written(name: str) -> None:
+    """The rate by its queue, delay and loss by its wire, as a whole."""
+    settings = (
+        "{rate: 10mbit, delay: 1ms, reverse: {delay: 2ms}, schedule: "
+        "[{at: 1s, rate: 5mbit}, {at: 2s, delay: 3ms, loss: 1%}, {at: 3s, reverse: {delay: 9ms}}]}"
+    )
+    found = planned(links=f"{{{name}: {settings}}}")
+    ways = ("forward", "reverse") if name == "s1-r1" else ("reverse", "forward")
+    assert found["bottlenecks"]["s1-r1"]["schedule"] == [
+        {"at_ns": 10**9, "forward_rate_bps": 5_000_000, "reverse_rate_bps": 5_000_000}
+    ]
+    steps = found["wires"]["s1-r1"]["schedule"]
+    assert [step["at_ns"] for step in steps] == [2 * 10**9, 3 * 10**9]
+    delays = [[step[way]["delay_ns"] for way in ways] for step in steps]
+    assert delays == [[3_000_000, 2_000_000], [3_000_000, 9_000_000]]
+    for step in steps:
+        assert all(step[way]["rate_bps"] == 5_000_000 for way in ways)
+        assert all(step[way]["impairments"][:2] == ["loss", "random"] for way in ways)
+
+
+def test_time_zero_comes_after_the_echoes() -> None:
+    """Two pairs of 10 s, twice; the usual ones fit before 30 s."""
+    flows = "[{workload: bulk, from: s1, to: d1}, {workload: ping, from: s2, to: d2}]"
+    assert planned(flows=flows)["zero_ns"] == 30 * 10**9
+    assert planned(flows=flows, rtt="10s")["zero_ns"] == (30 + 2 * 2 * 10) * 10**9
+
+
 # --- Flows and hosts ------------------------------------------------------------------------------
 
 

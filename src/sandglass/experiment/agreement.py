@@ -200,10 +200,7 @@ def _check_links(parts: Mapping[str, Any], facts: TopologyFacts) -> Iterable[Pro
         yield from _check_link_changes(settings, ("links", name), parts["duration"])
         found = facts.link(name)
         if name == ALL_LINKS:
-            for key in ("reverse", "schedule"):
-                if settings and key in settings.model_fields_set:
-                    text = "is of single links: write it for each, by its name"
-                    yield ("links", name, key), text
+            yield from _check_all_links(settings)
         elif found is None and name in ends:
             yield ("links", name), f"is the bottleneck {ends[name]}: write it there"
         elif found is None:
@@ -219,6 +216,15 @@ def _check_links(parts: Mapping[str, Any], facts: TopologyFacts) -> Iterable[Pro
                 text = "the BDP is 0 because rtt is 0: give packets, a size or a time"
                 problems[(*at, "queue"), text] = None
     yield from problems
+
+
+def _check_all_links(settings: LinkSettings | None) -> Iterable[Problem]:
+    """They have no direction in common, and whose values would change, single ones may replace."""
+    text = "is of single links: write it for each, by its name"
+    if settings and settings.reverse.model_fields_set:
+        yield ("links", ALL_LINKS, "reverse"), text
+    if settings and settings.schedule:
+        yield ("links", ALL_LINKS, "schedule"), text
 
 
 def _check_link_changes(
