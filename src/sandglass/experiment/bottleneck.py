@@ -130,6 +130,16 @@ class Bottleneck(Part):
         check_schedule(self.schedule)
         return self
 
+    @property
+    def reverse_rate(self) -> int:
+        """In bit/s: as forward unless the file says otherwise."""
+        return self.rate if self.reverse.rate is None else self.reverse.rate
+
+    @property
+    def rates(self) -> list[int]:
+        """Of both directions at the start, in bit/s."""
+        return [self.rate, self.reverse_rate]
+
     def overridden(self, override: BottleneckOverride | None) -> "Bottleneck":
         """This bottleneck with the keys that `override` gives in place of its own."""
         if override is None:

@@ -185,6 +185,11 @@ class Link:
     """In order of time."""
 
     @property
+    def states(self) -> list[Step]:
+        """What it is from the start on, and from each change on."""
+        return [Step(0, self.forward, self.backward), *self.schedule]
+
+    @property
     def turned_name(self) -> str:
         """What it is called from the other end."""
         _, colon, number = self.name.partition(":")

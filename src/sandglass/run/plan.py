@@ -3,7 +3,7 @@
 import itertools
 from collections.abc import Collection
 
-from sandglass.agent import paths, plan
+from sandglass.agent import plan
 from sandglass.agent.plan import Plan
 from sandglass.errors import UsageError
 from sandglass.experiment import qdiscs
@@ -11,14 +11,15 @@ from sandglass.experiment.bottleneck import Bottleneck, Change, Reverse, Reverse
 from sandglass.experiment.experiment import Experiment
 from sandglass.experiment.flow import Flow
 from sandglass.experiment.host_settings import HostSettings
-from sandglass.experiment.link import NOTHING, Bursts, Direction, Link, Step
+from sandglass.experiment.link import Link
 from sandglass.experiment.noise import Noise
 from sandglass.experiment.queue import Queue
 from sandglass.experiment.sizes import RandomSize, planned
 from sandglass.experiment.topology import TopologyFacts
 from sandglass.experiment.trace import TracedRate
-from sandglass.experiment.values import DEFAULT_RECORDS, RECORDS, percent
+from sandglass.experiment.values import DEFAULT_RECORDS, RECORDS
 from sandglass.install import builds
+from sandglass.run import wires
 
 ETHERNET_HEADER = 14  # the shaper counts it, but neither preamble nor checksum
 RECORD_BYTES = 64  # the recorder's entry for a packet or an ACK
@@ -56,7 +57,7 @@ def resolve(experiment: Experiment, facts: TopologyFacts) -> Plan:
         if _is_recorded(experiment, shaped.get(name))
     }
     flows = _flows(experiment)
-    wires_ns = _longest_wires_ns(experiment, shaped)
+    wires_ns = wires.longest_ns(experiment, shaped)
     path_bytes = _path_bytes(experiment, bottlenecks, wires_ns, packet_bytes)
     hosts = _hosts(experiment, facts, path_bytes)
     whole: Plan = {
@@ -76,7 +77,7 @@ def resolve(experiment: Experiment, facts: TopologyFacts) -> Plan:
                 "recorded": name in recorded,
                 "forward": _link(bottleneck.rate, bottleneck.queue, experiment.rtt, packet_bytes),
                 "reverse": _link(
-                    reverse_rate(bottleneck),
+                    bottleneck.reverse_rate,
                     bottleneck.reverse.queue or bottleneck.queue,
                     experiment.rtt,
                     packet_bytes,
@@ -89,7 +90,7 @@ def resolve(experiment: Experiment, facts: TopologyFacts) -> Plan:
             }
             for name, bottleneck in bottlenecks.items()
         },
-        "wires": _wires(experiment, bottlenecks, shaped),
+        "wires": wires.of(experiment, bottlenecks, shaped),
         "workloads": _workloads(experiment),
         "flows": flows,
         "record": [stream for stream in streams(experiment.record) if stream == "acks" or recorded],
@@ -105,9 +106,7 @@ def resolve(experiment: Experiment, facts: TopologyFacts) -> Plan:
 def _noise(noise: Noise, bottlenecks: dict[str, Bottleneck], packet_bytes: int) -> plan.Noise:
     phase = noise.phase or 0
     if not isinstance(phase, int):
-        slowest = min(
-            min(bottleneck.rate, reverse_rate(bottleneck)) for bottleneck in bottlenecks.values()
-        )
+        slowest = min(min(bottleneck.rates) for bottleneck in bottlenecks.values())
         phase = PHASE_PACKETS * 8 * packet_bytes * 10**9 // slowest
     return {
         "phase_ns": phase,
@@ -162,60 +161,6 @@ def _is_recorded(experiment: Experiment, link: Link | None) -> bool:
     )
 
 
-def _wires(
-    experiment: Experiment, bottlenecks: dict[str, Bottleneck], shaped: dict[str, Link]
-) -> dict[str, plan.Wire]:
-    """Needed as soon as there is more than one bottleneck between two routers.
-
-    Noise is added on wires, which all hosts' links are then.
-    """
-    facts = experiment.facts
-    ends = {end for pair in facts.bottleneck_ends.values() for end in pair}
-    traced = any(
-        isinstance(rate, TracedRate) for each in bottlenecks.values() for rate in _rates(each)
-    )
-    needed = shaped or len(bottlenecks) > 1 or not ends.isdisjoint(facts.hosts)
-    if not (needed or traced or experiment.noise):
-        return {}
-    wires: dict[str, plan.Wire] = {
-        name: {
-            "forward": _way(NOTHING, bottleneck.rate),
-            "reverse": _way(NOTHING, reverse_rate(bottleneck)),
-            "schedule": [],
-        }
-        for name, bottleneck in bottlenecks.items()
-    }
-    if experiment.noise:
-        for name, link in facts.links.items():
-            if not set(link.ends).isdisjoint(facts.hosts):
-                still = _way(NOTHING, None)
-                wires[name] = {"forward": still, "reverse": {**still}, "schedule": []}
-    for name, link in shaped.items():
-        wires[name] = {
-            "forward": _way(link.forward, link.forward.rate),
-            "reverse": _way(link.backward, link.backward.rate),
-            "schedule": [
-                {
-                    "at_ns": step.at,
-                    "forward": _way(step.forward, step.forward.rate),
-                    "reverse": _way(step.backward, step.backward.rate),
-                }
-                for before, step in itertools.pairwise(_states(link))
-                if _but_rates(before) != _but_rates(step)
-            ],
-        }
-    return wires
-
-
-def _states(link: Link) -> list[Step]:
-    """What a link is from the start on, and from each change on."""
-    return [Step(0, link.forward, link.backward), *link.schedule]
-
-
-def _but_rates(step: Step) -> list[Direction]:
-    return [way.model_copy(update={"rate": None}) for way in (step.forward, step.backward)]
-
-
 def _rate_changes(link: Link) -> list[Change]:
     return [
         Change.model_construct(
@@ -223,35 +168,9 @@ def _rate_changes(link: Link) -> list[Change]:
             rate=step.forward.rate,
             reverse=ReverseChange.model_construct(rate=step.backward.rate),
         )
-        for before, step in itertools.pairwise(_states(link))
+        for before, step in itertools.pairwise(link.states)
         if (before.forward.rate, before.backward.rate) != (step.forward.rate, step.backward.rate)
     ]
-
-
-def _way(direction: Direction, rate_bps: int | None) -> plan.Way:
-    impairments = []
-    if isinstance(direction.loss, Bursts):
-        lost = direction.loss
-        shares = (lost.to_bad, lost.to_good, lost.in_bad, lost.in_good)
-        impairments += ["loss", "gemodel", *map(percent, shares)]
-    elif direction.loss:
-        impairments += ["loss", "random", percent(direction.loss)]
-    if direction.duplicate:
-        impairments += ["duplicate", percent(direction.duplicate)]
-    if direction.reorder:
-        impairments += ["reorder", percent(direction.reorder)]
-    return {
-        # A trace sends whole packets: their transmission is over when they leave the queue.
-        "rate_bps": None if isinstance(rate_bps, TracedRate) else rate_bps,
-        "delay_ns": direction.delay or 0,
-        "jitter_ns": direction.jitter or 0,
-        "impairments": impairments,
-    }
-
-
-def reverse_rate(bottleneck: Bottleneck) -> int:
-    """In bit/s: as forward unless the file says otherwise."""
-    return bottleneck.rate if bottleneck.reverse.rate is None else bottleneck.reverse.rate
 
 
 def half_rtts(
@@ -344,7 +263,7 @@ def _link(rate_bps: int, queue: Queue, rtt_ns: int, packet_bytes: int) -> plan.L
 
 def _schedule(bottleneck: Bottleneck, halves: list[plan.Step]) -> list[plan.Step]:
     """Changes of the rates, each with both rates as they then are, and of the round trip."""
-    forward, reverse = bottleneck.rate, reverse_rate(bottleneck)
+    forward, reverse = bottleneck.rate, bottleneck.reverse_rate
     changes: list[plan.Step] = []
     for change in bottleneck.schedule:
         if change.rate is None and change.reverse is None:
@@ -417,16 +336,11 @@ def _workloads(experiment: Experiment) -> dict[str, str]:
     return {called: kind.file for called, kind in kinds.items()}
 
 
-def _rates(bottleneck: Bottleneck) -> list[int]:
-    """Of both directions at the start, in bit/s."""
-    return [bottleneck.rate, reverse_rate(bottleneck)]
-
-
 def _fastest(bottleneck: Bottleneck) -> int:
     """The highest rate of either direction at any time, in bit/s; of a trace, in any second."""
     rates = [
         max(rate, *rate.replay.trace.rates(1000), 0) if isinstance(rate, TracedRate) else rate
-        for rate in _rates(bottleneck)
+        for rate in bottleneck.rates
     ]
     for change in bottleneck.schedule:
         rates += [change.rate or 0, change.reverse.rate if change.reverse else 0]
@@ -451,26 +365,6 @@ def _path_bytes(
         longest = max(_queue_bytes(queue, rate, experiment.rtt, packet_bytes) for queue in queues)
         most = max(most, -(-rate * longest_rtt // (8 * 10**9)) + longest)
     return most
-
-
-def _longest_wires_ns(experiment: Experiment, shaped: dict[str, Link]) -> int:
-    """The most that the delays of links add to a flow's round trip, there and back."""
-    delays = {
-        link.ends: max(
-            (step.forward.delay or 0) + (step.backward.delay or 0) for step in _states(link)
-        )
-        for link in shaped.values()
-    }
-    if not any(delays.values()):
-        return 0
-    ends = [link.ends for link in experiment.facts.links.values()]
-    ends += experiment.facts.bottleneck_ends.values()
-    graph = paths.neighbours(ends)
-    found = (paths.shortest(graph, flow.src, flow.dst) for flow in experiment.flows)
-    return max(
-        sum(delays.get((one, two), 0) + delays.get((two, one), 0) for one, two in path)
-        for path in found
-    )
 
 
 def _zero_ns(flows: list[plan.PlannedFlow], hosts: dict[str, plan.Host], wires_ns: int) -> int:
