@@ -14,8 +14,8 @@
  *	cut at 20 times its mean, which is T at the most, so that it never falls
  *	faster than time goes.
  * nic:	interrupts of a network card, no sooner than a time after the one before.
- *	What comes in between is handed up together, at most 64 packets at once
- *	(NAPI's weight).
+ *	What comes in between is handed up together. NAPI's weight of 64 packets
+ *	is none of it: the kernel polls again at once.
  *
  * All draws are functions of seed, kind and number of the packet, wake-up or
  * step, so that no kind takes numbers from another.
@@ -30,7 +30,6 @@
 #include "../log2.h"
 #include "uapi.h"
 
-#define NOISE_BATCH	64
 /* The natural logarithm of 2, in 1/2^32. */
 #define NOISE_LN2	2977044472ULL
 
@@ -69,7 +68,6 @@ struct noise_params {
  * @wakeup:	what that one took
  * @sent:	when the last packet was sent
  * @interrupt:	the last one, or the one to come
- * @held:	packets that it hands up
  * @interrupts:	so far
  */
 struct noise_vars {
@@ -79,7 +77,6 @@ struct noise_vars {
 	u32	wakeup;
 	s64	sent;
 	s64	interrupt;
-	u32	held;
 	u64	interrupts;
 };
 
@@ -191,13 +188,10 @@ static inline s64 noise_handed_up(const struct noise_params *params, struct nois
 {
 	if (!params->nic)
 		return arrival;
-	if (vars->interrupts && arrival <= vars->interrupt && vars->held < NOISE_BATCH) {
-		vars->held++;
+	if (vars->interrupts && arrival <= vars->interrupt)
 		return vars->interrupt;
-	}
 	vars->interrupt = max_t(s64, arrival, vars->interrupt + params->nic);
 	vars->interrupts++;
-	vars->held = 1;
 	return vars->interrupt;
 }
 

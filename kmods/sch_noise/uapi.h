@@ -24,7 +24,7 @@ enum {
 #define NOISE_MOST_PHASE	1000000000
 #define NOISE_MOST_QUANTILES	4097
 #define NOISE_MOST_WAN		50000000
-#define NOISE_MOST_WAN_STEP	4000000000U
+#define NOISE_MOST_WAN_STEP	2000000000
 #define NOISE_MOST_NIC		1000000000
 /* The delay of a long path is cut at so many times its mean, and takes at least that long to go. */
 #define NOISE_WAN_CUT		20

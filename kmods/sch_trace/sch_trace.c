@@ -42,7 +42,7 @@ struct trace_sched {
 	struct qdisc_watchdog	watchdog;
 };
 
-static int trace_enqueue(struct sk_buff *skb, struct Qdisc *sch, struct sk_buff **to_free)
+static int trace_qdisc_enqueue(struct sk_buff *skb, struct Qdisc *sch, struct sk_buff **to_free)
 {
 	struct trace_sched *q = qdisc_priv(sch);
 	const unsigned int size = qdisc_pkt_len(skb);
@@ -59,13 +59,13 @@ static int trace_enqueue(struct sk_buff *skb, struct Qdisc *sch, struct sk_buff 
 }
 
 /* What the packet counts on the link: not the Ethernet header, but that of Mahimahi's tunnel. */
-static u32 trace_size(const struct sk_buff *skb)
+static u32 trace_qdisc_size(const struct sk_buff *skb)
 {
 	return max_t(int, qdisc_pkt_len(skb) - ETH_HLEN, 0) + TRACE_TUNNEL_HEADER;
 }
 
 /* Wait for the next opportunity, or begin to use it; false while it is not there. */
-static bool trace_begin(struct trace_sched *q, s64 now)
+static bool trace_qdisc_begin(struct trace_sched *q, s64 now)
 {
 	s64 at;
 
@@ -83,7 +83,7 @@ static bool trace_begin(struct trace_sched *q, s64 now)
 	return true;
 }
 
-static struct sk_buff *trace_dequeue(struct Qdisc *sch)
+static struct sk_buff *trace_qdisc_dequeue(struct Qdisc *sch)
 {
 	struct trace_sched *q = qdisc_priv(sch);
 	const s64 now = ktime_get_ns();
@@ -92,13 +92,13 @@ static struct sk_buff *trace_dequeue(struct Qdisc *sch)
 	do {
 		if (!q->transit && !q->queue->q.qlen)
 			goto idle;
-		if (!q->meter.credit && !trace_begin(q, now))
+		if (!q->meter.credit && !trace_qdisc_begin(q, now))
 			return NULL;
 		if (!q->transit) {
 			q->transit = q->queue->dequeue(q->queue);
 			if (!q->transit)
 				goto idle;
-			q->meter.unsent = trace_size(q->transit);
+			q->meter.unsent = trace_qdisc_size(q->transit);
 		}
 	} while (!trace_send(&q->meter));
 
@@ -115,7 +115,7 @@ idle:	/* What the opportunity has left is lost. */
 	return NULL;
 }
 
-static void trace_reset(struct Qdisc *sch)
+static void trace_qdisc_reset(struct Qdisc *sch)
 {
 	struct trace_sched *q = qdisc_priv(sch);
 
@@ -129,15 +129,15 @@ static void trace_reset(struct Qdisc *sch)
 	qdisc_watchdog_cancel(&q->watchdog);
 }
 
-static const struct nla_policy trace_policy[TCA_TRACE_MAX + 1] = {
+static const struct nla_policy trace_qdisc_policy[TCA_TRACE_MAX + 1] = {
 	[TCA_TRACE_START]		= { .type = NLA_U64 },
 	[TCA_TRACE_OPPORTUNITIES]	= NLA_POLICY_MIN_LEN(sizeof(u32)),
 	[TCA_TRACE_FURTHER]		= NLA_POLICY_MIN_LEN(sizeof(u32)),
 };
 
 /* The trace with what an attribute has behind its first @kept numbers, or an error. */
-static u32 *trace_joined(const struct trace *trace, u32 kept, const struct nlattr *given,
-			 struct netlink_ext_ack *extack)
+static u32 *trace_qdisc_joined(const struct trace *trace, u32 kept, const struct nlattr *given,
+			       struct netlink_ext_ack *extack)
 {
 	const u32 more = nla_len(given) / sizeof(u32);
 	u32 *at;
@@ -162,7 +162,7 @@ static u32 *trace_joined(const struct trace *trace, u32 kept, const struct nlatt
 	return at;
 }
 
-static int trace_change(struct Qdisc *sch, struct nlattr *opt, struct netlink_ext_ack *extack)
+static int trace_qdisc_change(struct Qdisc *sch, struct nlattr *opt, struct netlink_ext_ack *extack)
 {
 	struct nlattr *tb[TCA_TRACE_MAX + 1], *given;
 	struct trace_sched *q = qdisc_priv(sch);
@@ -171,7 +171,7 @@ static int trace_change(struct Qdisc *sch, struct nlattr *opt, struct netlink_ex
 	u32 *at;
 	int err;
 
-	err = nla_parse_nested(tb, TCA_TRACE_MAX, opt, trace_policy, extack);
+	err = nla_parse_nested(tb, TCA_TRACE_MAX, opt, trace_qdisc_policy, extack);
 	if (err < 0)
 		return err;
 	given = tb[TCA_TRACE_OPPORTUNITIES];
@@ -184,7 +184,7 @@ static int trace_change(struct Qdisc *sch, struct nlattr *opt, struct netlink_ex
 		return -EINVAL;
 	}
 	if (given) {
-		at = trace_joined(&q->trace, kept, given, extack);
+		at = trace_qdisc_joined(&q->trace, kept, given, extack);
 		if (IS_ERR(at))
 			return PTR_ERR(at);
 	}
@@ -202,7 +202,7 @@ static int trace_change(struct Qdisc *sch, struct nlattr *opt, struct netlink_ex
 	return 0;
 }
 
-static int trace_init(struct Qdisc *sch, struct nlattr *opt, struct netlink_ext_ack *extack)
+static int trace_qdisc_init(struct Qdisc *sch, struct nlattr *opt, struct netlink_ext_ack *extack)
 {
 	struct trace_sched *q = qdisc_priv(sch);
 
@@ -221,10 +221,10 @@ static int trace_init(struct Qdisc *sch, struct nlattr *opt, struct netlink_ext_
 		return -ENOMEM;
 	}
 	qdisc_hash_add(q->queue, true);
-	return trace_change(sch, opt, extack);
+	return trace_qdisc_change(sch, opt, extack);
 }
 
-static void trace_destroy(struct Qdisc *sch)
+static void trace_qdisc_destroy(struct Qdisc *sch)
 {
 	struct trace_sched *q = qdisc_priv(sch);
 
@@ -233,7 +233,7 @@ static void trace_destroy(struct Qdisc *sch)
 	kvfree(q->trace.at);
 }
 
-static int trace_dump(struct Qdisc *sch, struct sk_buff *skb)
+static int trace_qdisc_dump(struct Qdisc *sch, struct sk_buff *skb)
 {
 	const struct trace_sched *q = qdisc_priv(sch);
 	struct nlattr *opts = nla_nest_start(skb, TCA_OPTIONS);
@@ -247,7 +247,7 @@ static int trace_dump(struct Qdisc *sch, struct sk_buff *skb)
 	return nla_nest_end(skb, opts);
 }
 
-static int trace_dump_stats(struct Qdisc *sch, struct gnet_dump *d)
+static int trace_qdisc_dump_stats(struct Qdisc *sch, struct gnet_dump *d)
 {
 	const struct trace_sched *q = qdisc_priv(sch);
 	struct tc_trace_xstats stats = {
@@ -260,8 +260,8 @@ static int trace_dump_stats(struct Qdisc *sch, struct gnet_dump *d)
 	return gnet_stats_copy_app(d, &stats, sizeof(stats));
 }
 
-static int trace_dump_class(struct Qdisc *sch, unsigned long cl, struct sk_buff *skb,
-			    struct tcmsg *tcm)
+static int trace_qdisc_dump_class(struct Qdisc *sch, unsigned long cl, struct sk_buff *skb,
+				  struct tcmsg *tcm)
 {
 	const struct trace_sched *q = qdisc_priv(sch);
 
@@ -270,8 +270,8 @@ static int trace_dump_class(struct Qdisc *sch, unsigned long cl, struct sk_buff 
 	return 0;
 }
 
-static int trace_graft(struct Qdisc *sch, unsigned long arg, struct Qdisc *new,
-		       struct Qdisc **old, struct netlink_ext_ack *extack)
+static int trace_qdisc_graft(struct Qdisc *sch, unsigned long arg, struct Qdisc *new,
+			     struct Qdisc **old, struct netlink_ext_ack *extack)
 {
 	struct trace_sched *q = qdisc_priv(sch);
 
@@ -279,60 +279,60 @@ static int trace_graft(struct Qdisc *sch, unsigned long arg, struct Qdisc *new,
 	return 0;
 }
 
-static struct Qdisc *trace_leaf(struct Qdisc *sch, unsigned long arg)
+static struct Qdisc *trace_qdisc_leaf(struct Qdisc *sch, unsigned long arg)
 {
 	const struct trace_sched *q = qdisc_priv(sch);
 
 	return q->queue;
 }
 
-static unsigned long trace_find(struct Qdisc *sch, u32 class)
+static unsigned long trace_qdisc_find(struct Qdisc *sch, u32 class)
 {
 	return TC_H_MIN(class) == 1;
 }
 
-static void trace_walk(struct Qdisc *sch, struct qdisc_walker *walker)
+static void trace_qdisc_walk(struct Qdisc *sch, struct qdisc_walker *walker)
 {
 	if (!walker->stop)
 		tc_qdisc_stats_dump(sch, 1, walker);
 }
 
-static const struct Qdisc_class_ops trace_class_ops = {
-	.graft	= trace_graft,
-	.leaf	= trace_leaf,
-	.find	= trace_find,
-	.walk	= trace_walk,
-	.dump	= trace_dump_class,
+static const struct Qdisc_class_ops trace_qdisc_class_ops = {
+	.graft	= trace_qdisc_graft,
+	.leaf	= trace_qdisc_leaf,
+	.find	= trace_qdisc_find,
+	.walk	= trace_qdisc_walk,
+	.dump	= trace_qdisc_dump_class,
 };
 
-static struct Qdisc_ops trace_ops __read_mostly = {
+static struct Qdisc_ops trace_qdisc_ops __read_mostly = {
 	.id		= "trace",
-	.cl_ops		= &trace_class_ops,
+	.cl_ops		= &trace_qdisc_class_ops,
 	.priv_size	= sizeof(struct trace_sched),
-	.enqueue	= trace_enqueue,
-	.dequeue	= trace_dequeue,
+	.enqueue	= trace_qdisc_enqueue,
+	.dequeue	= trace_qdisc_dequeue,
 	.peek		= qdisc_peek_dequeued,
-	.init		= trace_init,
-	.reset		= trace_reset,
-	.destroy	= trace_destroy,
-	.change		= trace_change,
-	.dump		= trace_dump,
-	.dump_stats	= trace_dump_stats,
+	.init		= trace_qdisc_init,
+	.reset		= trace_qdisc_reset,
+	.destroy	= trace_qdisc_destroy,
+	.change		= trace_qdisc_change,
+	.dump		= trace_qdisc_dump,
+	.dump_stats	= trace_qdisc_dump_stats,
 	.owner		= THIS_MODULE,
 };
 
-static int __init trace_module_init(void)
+static int __init trace_qdisc_module_init(void)
 {
-	return register_qdisc(&trace_ops);
+	return register_qdisc(&trace_qdisc_ops);
 }
 
-static void __exit trace_module_exit(void)
+static void __exit trace_qdisc_module_exit(void)
 {
-	unregister_qdisc(&trace_ops);
+	unregister_qdisc(&trace_qdisc_ops);
 }
 
-module_init(trace_module_init);
-module_exit(trace_module_exit);
+module_init(trace_qdisc_module_init);
+module_exit(trace_qdisc_module_exit);
 
 MODULE_DESCRIPTION("A link that sends when a trace says so, as Mahimahi's");
 MODULE_AUTHOR("Sandglass");

@@ -75,7 +75,7 @@ def test_a_filled_experiment_means_the_same(tmp_path: Path) -> None:
     filled = loaded.filled()
     assert filled["bottleneck"]["rate"] == {"trace": "wifi", "start": "10s"}
     assert filled["noise"] == {
-        "phase": "packet", "host": "tail", "wan": "100us", "wan_step": "10ms",
+        "phase": "packet", "host": "tail", "nic": "0s", "wan": "100us", "wan_step": "10ms",
     }  # fmt: skip
     again = reading.load(written(filled, tmp_path / "two.yaml"))
     assert again.filled() == filled

@@ -367,6 +367,9 @@ class Network:
             settings["half_rtt_ns"] = step.get("half_rtt_ns", {}).get(host, settings["half_rtt_ns"])
             if not access.own.link.wired and (lines := self._delay(access, "change")):
                 self.tc[access.to_host.node.namespace].write(lines)
+        if "half_rtt_ns" in step:
+            for wire in self.wires.keys() - {name}:
+                self.tc[wires.NAMESPACE].write(self._wire_lines(wire, "change"))
 
     def change_wire(self, name: str, step: WireStep) -> None:
         """Apply one step of a wire's schedule."""
@@ -417,24 +420,29 @@ class Network:
         return lines
 
     def _noise_lines(self, seed: int, zero_ns: int) -> list[str]:
-        """tc lines for what all hosts send and receive."""
+        """tc lines for what all hosts send and receive.
+
+        At an end of a wire between two hosts it is what the one sends and the other receives.
+        """
+        words: dict[tuple[int, int], list[str]] = {}
+        for access in self.access.values():
+            link, card = access.own.link, self.plan["hosts"][access.host]["access_rate_bps"]
+            if not link.wired:
+                continue
+            name, side = (
+                self.net.link_names[self.net.links.index(link)],
+                int(access.own is link.intf2),
+            )
+            rate = self.plan["wires"][name]["reverse" if side else "forward"]["rate_bps"] or card
+            sent = wires.sent(self.plan["noise"], rate)
+            words.setdefault((link.number, 1 - side), []).extend(sent)
+            words.setdefault((link.number, side), []).extend(wires.received(self.plan["noise"]))
         lines = []
-        for name, link in self.wires.items():
-            planned = self.plan["wires"][name]
-            for access in self.access.values():
-                if access.own.link is not link:
-                    continue
-                side = 0 if access.own is link.intf1 else 1
-                rate = planned["forward" if side == 0 else "reverse"]["rate_bps"]
-                sent = wires.sent(self.plan["noise"], rate)
-                for at, what, words in (
-                    (1 - side, "sent", sent),
-                    (side, "received", wires.received(self.plan["noise"])),
-                ):
-                    if words:
-                        drawn = draws.uniform(seed, f"noise of {access.host}, {what}", MOST_SEED)
-                        words += [f"seed {drawn}", f"start {zero_ns}"]
-                        lines += wires.noise(link.number, at, words, again=self._noisy)
+        for (number, side), of_end in words.items():
+            if of_end:
+                drawn = draws.uniform(seed, f"noise at {wires.end(number, side)}", MOST_SEED)
+                of_end += [f"seed {drawn}", f"start {zero_ns}"]
+                lines += wires.noise(number, side, of_end, again=self._noisy)
         self._noisy = True
         return lines
 

@@ -9,6 +9,7 @@ from sandglass.experiment.bottleneck import Bottleneck, BottleneckOverride, Time
 from sandglass.experiment.flow import Flow, TcpFlow
 from sandglass.experiment.host_settings import HostSettings
 from sandglass.experiment.link import ALL_LINKS, LinkSettings
+from sandglass.experiment.noise import PACKET
 from sandglass.experiment.problems import KeyPath, Problem, where
 from sandglass.experiment.queue import Queue
 from sandglass.experiment.topology import TopologyFacts, shaped
@@ -46,8 +47,21 @@ def disagreements(
     if facts is not None:
         yield from _check_links(parts, facts)
         yield from _check_cards(parts, facts)
+        yield from _check_noise(parts, facts)
         yield from _check_hosts(flows, hosts, facts)
         yield from _check_halves(parts, facts)
+
+
+def _check_noise(parts: Mapping[str, Any], facts: TopologyFacts) -> Iterable[Problem]:
+    """A packet's time is that on a link with a rate."""
+    noise = parts["noise"]
+    if noise is None or noise.phase != PACKET or parts["bottleneck"] is not None:
+        return
+    given = {name: each for name, each in (parts["links"] or {}).items() if each is not None}
+    links = shaped(facts, given).values()
+    if all(link.forward.rate is None and link.backward.rate is None for link in links):
+        text = "no link has a rate, so that a packet takes no time: write one, such as 1ms"
+        yield ("noise", "phase"), text
 
 
 def _check_count(flows: list[Flow | None]) -> Iterable[Problem]:

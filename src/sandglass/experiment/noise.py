@@ -1,6 +1,7 @@
 """Noise of the experiment file: what a testbed adds to the times of packets."""
 
 import bisect
+import contextlib
 import math
 import re
 from collections.abc import Callable
@@ -15,7 +16,7 @@ from sandglass.experiment import units
 from sandglass.experiment.part import Part
 from sandglass.experiment.problems import PartError
 from sandglass.experiment.trace import BESIDE, copy_of
-from sandglass.experiment.values import Duration
+from sandglass.experiment.values import Duration, Time
 
 QUANTILES = 1024
 """Between 0 and 1, at equal distances."""
@@ -24,8 +25,8 @@ PACKET = "packet"
 TAIL = "tail"
 WAN_STEPS = 20
 """Times the mean that a step of the long path takes at least; see kmods/sch_noise/noise.h."""
-MOST_WAN_NS = 50_000_000
-MOST_NS = 10**9
+MOST_NS = {"phase": 10**9, "host": 10**9, "nic": 10**9, "wan": 50_000_000, "wan_step": 2 * 10**9}
+"""What the qdisc takes: kmods/sch_noise/uapi.h."""
 BUSY_SHARE = 0.001
 
 
@@ -53,18 +54,22 @@ def wake_up(value: object, beside: Path) -> WakeUp:
     """
     if value == TAIL:
         return WakeUp(TAIL, inverted(tailed, 0, 100_000))
-    if isinstance(value, str) and (beside / value).is_file():
-        text = (beside / value).read_text()
-        return WakeUp(value, of_histogram(text, value), text)
+    with contextlib.suppress(OSError):  # such as a name that is too long for one
+        if isinstance(value, str) and (beside / value).is_file():
+            try:
+                text = (beside / value).read_text()
+            except UnicodeDecodeError:
+                raise ValueError(f"{value} is no text") from None
+            return WakeUp(value, of_histogram(text, value), text)
     try:
         most = units.parse_time(value)
     except ValueError as error:
         if isinstance(value, str) and re.search(r"[./]", value) and not value[:1].isdigit():
             raise ValueError(f"there is no file {units.shown(value)}") from None
         raise ValueError(f"{error}; or tail, or the file of a histogram") from None
-    if not 0 < most <= MOST_NS:
-        raise ValueError(f"{units.shown(value)} is out of range: write more than 0, at most 1s")
-    return WakeUp(units.format_time(most), [0, most])
+    if most > MOST_NS["host"]:
+        raise ValueError(f"{units.shown(value)} is too long: write at most 1s")
+    return WakeUp(units.format_time(most), [0, most] if most else [])
 
 
 def tailed(ns: float) -> float:
@@ -113,7 +118,7 @@ def of_histogram(text: str, name: str) -> list[int]:
             f"{name} has no times: write a time in us and how often it was, a line each"
         )
     times = sorted(us for us, count in counts.items() if count)
-    if times[-1] * 1000 > MOST_NS:
+    if (times[-1] + 1) * 1000 > MOST_NS["host"]:
         raise ValueError(f"{name} has a time of {times[-1]} us: at most 1 s is possible")
     reached, sums = 0, []
     for us in times:
@@ -135,63 +140,84 @@ def _wake_up(value: object, info: ValidationInfo) -> WakeUp:
     return wake_up(value, (info.context or {}).get(BESIDE, Path()))
 
 
+def _phase(value: object) -> int | str:
+    if value == PACKET:
+        return PACKET
+    try:
+        return units.parse_time(value)
+    except ValueError as error:
+        raise ValueError(f"{error}; or {PACKET}") from None
+
+
 AnyWakeUp = Annotated[
     WakeUp,
     PlainValidator(_wake_up, json_schema_input_type=str),
     PlainSerializer(lambda given: given.written, return_type=str),
 ]
+Phase = Annotated[
+    int | str,
+    PlainValidator(_phase, json_schema_input_type=Literal["packet"] | Time),
+    PlainSerializer(lambda phase: phase if phase == PACKET else units.format_time(phase)),
+]
+NOTHING = WakeUp("0s", [])
+OFF: Any = {"default": "0s"}
 
 
 class Noise(Part):
     """What a testbed adds to the times of packets. It never changes their order."""
 
-    phase: Duration | Literal["packet"] | None = Field(
-        default=None,
+    phase: Phase = Field(
+        default=0,
         description="Before each packet its sender waits a random time, uniform up to this; "
-        "packet: up to 8 times what a full packet takes on the slowest link. It takes away phase "
+        "packet: up to what a full packet takes on the slowest link, forward. It takes away phase "
         "effects.",
         examples=[PACKET, "1.2ms"],
+        json_schema_extra=OFF,
     )
-    host: AnyWakeUp | None = Field(
-        default=None,
+    host: AnyWakeUp = Field(
+        default=NOTHING,
         description="The time that a host takes to wake up and send, uniform up to this; or tail, "
         "with some that take 100 us; or the file of a histogram, as of cyclictest.",
         examples=["10us", TAIL],
+        json_schema_extra=OFF,
     )
-    nic: Duration | None = Field(
-        default=None,
+    nic: Time = Field(
+        default=0,
         description="Hosts' network cards hand packets up in one interrupt after so long a time "
         "at the earliest.",
         examples=["50us"],
+        json_schema_extra=OFF,
     )
-    wan: Duration | None = Field(
-        default=None,
+    wan: Time = Field(
+        default=0,
         description="Mean of the delay that a long path adds each way, exponential.",
         examples=["200us"],
+        json_schema_extra=OFF,
     )
     wan_step: Duration = Field(
         default=10_000_000,
         description="From one draw of that delay to the next; between them it is linear. At least "
-        "20 times `wan`.",
+        "20 times `wan`, at most 2 s.",
         examples=["10ms"],
         json_schema_extra={"default": "10ms"},
     )
 
+    @property
+    def is_silent(self) -> bool:
+        """Whether it adds nothing."""
+        return not (self.phase or self.host.quantiles or self.nic or self.wan)
+
     @model_validator(mode="after")
     def _keeps_the_order(self) -> "Noise":
-        for name in ("phase", "nic", "wan"):
-            value, most = getattr(self, name), MOST_WAN_NS if name == "wan" else MOST_NS
+        for name, most in MOST_NS.items():
+            value = getattr(self, name)
             if isinstance(value, int) and value > most:
                 text = f"{units.format_time(value)} is too long: write at most"
                 raise PartError([((name,), f"{text} {units.format_time(most)}")])
-        if self.wan and self.wan_step < WAN_STEPS * self.wan:
+        if self.wan_step < WAN_STEPS * self.wan:
             least = units.format_time(WAN_STEPS * self.wan)
             text = f"{units.format_time(self.wan_step)} is too short for that wan: packets would"
             raise PartError([(("wan_step",), f"{text} overtake each other; write {least} or more")])
-        if not (self.phase or self.host or self.nic or self.wan):
-            raise ValueError(
-                "has no kind of noise: write testbed, or some of phase, host, nic, wan"
-            )
         return self
 
 

@@ -18,11 +18,13 @@ from pydantic import Field, PlainSerializer, PlainValidator, ValidationInfo
 from sandglass.errors import nearest
 from sandglass.experiment import synthetic, units
 from sandglass.experiment.part import Part, read
-from sandglass.experiment.values import LinkRate, Time
+from sandglass.experiment.problems import PartError
+from sandglass.experiment.values import SLOWEST_LINK, LinkRate, Time
 
 OPPORTUNITY_BITS = 12_000
 LONGEST_MS = 2**32 - 1
 """What the qdisc counts in."""
+RANDOM = "random"
 BESIDE = "beside"
 """The key of the validation's context: the directory that paths are relative to."""
 
@@ -135,6 +137,22 @@ AnyTrace = Annotated[
 ]
 
 
+def _start(value: object) -> int | str:
+    if value == RANDOM:
+        return RANDOM
+    try:
+        return units.parse_time(value)
+    except ValueError as error:
+        raise ValueError(f"{error}; or {RANDOM}") from None
+
+
+Start = Annotated[
+    int | str,
+    PlainValidator(_start, json_schema_input_type=Literal["random"] | Time),
+    PlainSerializer(lambda start: start if start == RANDOM else units.format_time(start)),
+]
+
+
 class Replay(Part):
     """A rate that follows a trace."""
 
@@ -143,7 +161,7 @@ class Replay(Part):
         "file in Mahimahi's format, relative to the experiment's.",
         examples=["cellular"],
     )
-    start: Time | Literal["random"] = Field(
+    start: Start = Field(
         default=0,
         description="Where in the trace the experiment begins; random: the seed decides.",
         examples=["10s", "random"],
@@ -157,6 +175,9 @@ class TracedRate(int):
     replay: Replay
 
     def __new__(cls, replay: Replay) -> "TracedRate":
+        if replay.trace.mean_bps < SLOWEST_LINK:
+            text = f"{replay.trace.name} sends less than {SLOWEST_LINK} bit/s, too slow for a link"
+            raise PartError([(("trace",), text)])
         rate = super().__new__(cls, replay.trace.mean_bps)
         rate.replay = replay
         return rate

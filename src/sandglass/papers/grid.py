@@ -22,6 +22,8 @@ from sandglass.papers.shelf import Figure, Overrides
 PROFILES = ("smoke", "quick", "paper")
 UNCHANGED = "as-is"
 PYTHON_FILE = re.compile(r"[^\s'\"=:,\[\]{}]+\.py\b")
+TIMES_FILE = re.compile(r"\b(?:trace|host)['\"]?\s*[:=]\s*['\"]?([^\s'\",\[\]{}]+)")
+"""What follows the keys of an experiment that may name a file of times."""
 
 Values = Annotated[list[Value], Field(min_length=1)]
 Profile = dict[str, Annotated[list[dict[str, Values]], Field(min_length=1)]]
@@ -60,13 +62,14 @@ class Point:
         ]
 
     def files(self, home: Path) -> list[Path]:
-        """The experiment file in the paper's folder, then the Python files that it names by path.
+        """The experiment file in the paper's folder, then the files that it names by path.
 
-        These are topologies and workloads that are not of the checkout.
+        These are topologies and workloads that are not of the checkout, traces and histograms.
         """
         file = shelf.experiment_file(home, self.experiment)
         text = " ".join([file.read_text(), *self.arguments()])
-        named = {(home / "experiments" / name).resolve() for name in PYTHON_FILE.findall(text)}
+        words = [*PYTHON_FILE.findall(text), *TIMES_FILE.findall(text)]
+        named = {(home / "experiments" / name).resolve() for name in words}
         return [file, *sorted(path for path in named if path.is_file())]
 
 

@@ -12,7 +12,7 @@ from sandglass.experiment.experiment import Experiment
 from sandglass.experiment.flow import Flow
 from sandglass.experiment.host_settings import HostSettings
 from sandglass.experiment.link import Link
-from sandglass.experiment.noise import Noise
+from sandglass.experiment.noise import MOST_NS, Noise
 from sandglass.experiment.queue import Queue
 from sandglass.experiment.sizes import RandomSize, planned
 from sandglass.experiment.topology import TopologyFacts
@@ -33,12 +33,6 @@ SHORT_CHECK_NS = 6 * 10**9
 """Of the time before ZERO_NS: for the echoes that check the round trips, one after the other."""
 DEFAULT_QUEUE = Queue.model_validate({"kind": "pfifo", "limit": "1000p"})
 """Before a link with a rate and no queue of its own: as before one of Mininet's."""
-PHASE_PACKETS = 8
-"""The transmission times of full packets up to which `noise: {phase: packet}` is uniform.
-
-
-Floyd and Jacobson, On Traffic Phase Effects in Packet-Switched Gateways, 1992, take one or more.
-"""
 STREAMS = ("packets", "acks", "queues")
 """What the recorder knows."""
 
@@ -98,21 +92,22 @@ def resolve(experiment: Experiment, facts: TopologyFacts) -> Plan:
         "zero_ns": _zero_ns(flows, hosts, wires_ns),
         "memory_mb": _memory_mb(experiment, facts, recorded.values(), path_bytes, packet_bytes),
     }
-    if experiment.noise is not None:
+    if experiment.noise is not None and not experiment.noise.is_silent:
         whole["noise"] = _noise(experiment.noise, bottlenecks, packet_bytes)
     return whole
 
 
 def _noise(noise: Noise, bottlenecks: dict[str, Bottleneck], packet_bytes: int) -> plan.Noise:
-    phase = noise.phase or 0
+    phase = noise.phase
     if not isinstance(phase, int):
-        slowest = min(min(bottleneck.rates) for bottleneck in bottlenecks.values())
-        phase = PHASE_PACKETS * 8 * packet_bytes * 10**9 // slowest
+        # What a packet takes on the slowest link; the way of acknowledgements does not count.
+        slowest = min(bottleneck.rate for bottleneck in bottlenecks.values())
+        phase = min(8 * packet_bytes * 10**9 // slowest, MOST_NS["phase"])
     return {
         "phase_ns": phase,
-        "host_ns": noise.host.quantiles if noise.host else [],
-        "nic_ns": noise.nic or 0,
-        "wan_ns": noise.wan or 0,
+        "host_ns": noise.host.quantiles,
+        "nic_ns": noise.nic,
+        "wan_ns": noise.wan,
         "wan_step_ns": noise.wan_step,
     }
 

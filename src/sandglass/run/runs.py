@@ -148,7 +148,7 @@ def _example(target: str, settings: Iterable[str]) -> Experiment:
     known = topology.load(target).parameters
     facts = topology.facts(target, {key: given[key] for key in given.keys() & known.keys()})
     first, second = facts.hosts[0], facts.partner.get(facts.hosts[0], facts.hosts[1])
-    text = {
+    text: dict[str, Any] = {
         "title": facts.name,
         "topology": str(topology.find(target)),
         "flows": [{"workload": "ping", "from": first, "to": second}],

@@ -23,7 +23,8 @@ def of(
         isinstance(rate, TracedRate) for each in bottlenecks.values() for rate in each.rates
     )
     needed = shaped or len(bottlenecks) > 1 or not ends.isdisjoint(facts.hosts)
-    if not (needed or traced or experiment.noise):
+    noisy = experiment.noise is not None and not experiment.noise.is_silent
+    if not (needed or traced or noisy):
         return {}
     wires: dict[str, plan.Wire] = {
         name: {
@@ -33,11 +34,19 @@ def of(
         }
         for name, bottleneck in bottlenecks.items()
     }
-    if experiment.noise:
+    if noisy:
         for name, link in facts.links.items():
             if not set(link.ends).isdisjoint(facts.hosts):
-                still = _way(NOTHING, None)
-                wires[name] = {"forward": still, "reverse": {**still}, "schedule": []}
+                # A host's card transmits at its rate what comes to it; on the way out it shapes.
+                cards = [
+                    experiment.hosts[end].access_rate if end in experiment.hosts else None
+                    for end in link.ends
+                ]
+                wires[name] = {
+                    "forward": _way(NOTHING, cards[1]),
+                    "reverse": _way(NOTHING, cards[0]),
+                    "schedule": [],
+                }
     for name, link in shaped.items():
         wires[name] = {
             "forward": _way(link.forward, link.forward.rate),

@@ -121,7 +121,8 @@ def _own_code(experiment: dict[str, Any], directory: Path) -> dict[str, Path]:
         for holder in _with_key(experiment, key):
             copy = directory / trace.copy_of(str(holder[key]))
             if copy.is_file():
-                holder[key] = Path(holder[key]).name
+                # By the copy's name: a user's own may be called as a synthetic one.
+                holder[key] = copy.name
                 found[holder[key]] = copy
     return found
 
