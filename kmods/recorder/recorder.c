@@ -44,8 +44,10 @@
 #include <linux/tracepoint.h>
 #include <linux/udp.h>
 #include <linux/vmalloc.h>
+#include <net/dsfield.h>
 #include <net/gen_stats.h>
 #include <net/inet_ecn.h>
+#include <net/ipv6.h>
 #include <net/net_namespace.h>
 #include <net/pkt_sched.h>
 #include <net/sch_generic.h>
@@ -74,11 +76,11 @@
 struct packet_record {
 	s64	enqueue_ns;
 	s64	leave_ns;	/* of the dequeue or of the drop */
-	__be32	saddr;
+	__be32	saddr;		/* of IPv6 the last 32 bits, which tell hosts apart */
 	__be32	daddr;
 	__be16	sport;
 	__be16	dport;
-	u32	seq;		/* TCP sequence number, else IP identification */
+	u32	seq;		/* TCP sequence number, else IPv4 identification */
 	u32	size;		/* bytes as the shaper counts them */
 	u32	payload;	/* bytes of TCP or UDP data */
 	u32	queue_packets;
@@ -328,37 +330,27 @@ static struct queued *recorder_queued_of(const struct sk_buff *skb)
 
 static u8 recorder_ecn_of(const struct sk_buff *skb)
 {
-	if (skb->protocol != htons(ETH_P_IP))
-		return INET_ECN_NOT_ECT;
-	return ip_hdr(skb)->tos & INET_ECN_MASK;
+	switch (skb->protocol) {
+	case htons(ETH_P_IP):
+		return ipv4_get_dsfield(ip_hdr(skb)) & INET_ECN_MASK;
+	case htons(ETH_P_IPV6):
+		return ipv6_get_dsfield(ipv6_hdr(skb)) & INET_ECN_MASK;
+	}
+	return INET_ECN_NOT_ECT;
 }
 
-static void recorder_describe(struct packet_record *p, const struct sk_buff *skb)
+/* @length: bytes that IP carries, with the header of TCP or UDP */
+static void recorder_describe_data(struct packet_record *p, const void *l4, unsigned int length)
 {
-	const struct iphdr *ip;
-	const void *l4;
-	unsigned int headers;
-
-	p->size = qdisc_pkt_len(skb);
-	if (skb->protocol != htons(ETH_P_IP))
-		return;
-	ip = ip_hdr(skb);
-	headers = ip->ihl * 4;
-	l4 = (const void *)ip + headers;
-	p->saddr = ip->saddr;
-	p->daddr = ip->daddr;
-	p->protocol = ip->protocol;
-	p->seq = ntohs(ip->id);
-	if (ip->frag_off & htons(IP_OFFSET))
-		return;
-	switch (ip->protocol) {
+	p->payload = length;
+	switch (p->protocol) {
 	case IPPROTO_TCP: {
 		const struct tcphdr *tcp = l4;
 
 		p->sport = tcp->source;
 		p->dport = tcp->dest;
 		p->seq = ntohl(tcp->seq);
-		headers += tcp->doff * 4;
+		p->payload -= tcp->doff * 4;
 		break;
 	}
 	case IPPROTO_UDP: {
@@ -366,11 +358,53 @@ static void recorder_describe(struct packet_record *p, const struct sk_buff *skb
 
 		p->sport = udp->source;
 		p->dport = udp->dest;
-		headers += sizeof(*udp);
+		p->payload -= sizeof(*udp);
 		break;
 	}
 	}
-	p->payload = ntohs(ip->tot_len) - headers;
+}
+
+static void recorder_describe_ipv4(struct packet_record *p, const struct sk_buff *skb)
+{
+	const struct iphdr *ip = ip_hdr(skb);
+	unsigned int header = ip->ihl * 4;
+
+	p->saddr = ip->saddr;
+	p->daddr = ip->daddr;
+	p->protocol = ip->protocol;
+	p->seq = ntohs(ip->id);
+	if (!(ip->frag_off & htons(IP_OFFSET)))
+		recorder_describe_data(p, (const void *)ip + header, ntohs(ip->tot_len) - header);
+}
+
+static void recorder_describe_ipv6(struct packet_record *p, const struct sk_buff *skb)
+{
+	const struct ipv6hdr *ip = ipv6_hdr(skb);
+	int begin = skb_network_offset(skb) + sizeof(*ip);
+	u8 protocol = ip->nexthdr;
+	__be16 fragment;
+	int l4;
+
+	l4 = ipv6_skip_exthdr(skb, begin, &protocol, &fragment);
+	p->saddr = ip->saddr.s6_addr32[3];
+	p->daddr = ip->daddr.s6_addr32[3];
+	p->protocol = protocol;
+	/* A later fragment has no ports, and counts as one. */
+	if (l4 >= 0 && protocol != NEXTHDR_FRAGMENT)
+		recorder_describe_data(p, skb->data + l4, ntohs(ip->payload_len) - (l4 - begin));
+}
+
+static void recorder_describe(struct packet_record *p, const struct sk_buff *skb)
+{
+	p->size = qdisc_pkt_len(skb);
+	switch (skb->protocol) {
+	case htons(ETH_P_IP):
+		recorder_describe_ipv4(p, skb);
+		break;
+	case htons(ETH_P_IPV6):
+		recorder_describe_ipv6(p, skb);
+		break;
+	}
 }
 
 static void recorder_finish(struct queued *q, s64 time, u8 outcome, u8 ecn, u16 reason)
@@ -555,7 +589,7 @@ static void recorder_on_tcp_probe(void *unused, struct sock *sk, const struct sk
 	struct ack_record *a;
 	unsigned long flags;
 
-	if (!acks.enabled || !tp->packets_out || sk->sk_family != AF_INET)
+	if (!acks.enabled || !tp->packets_out)
 		return;
 	spin_lock_irqsave(&recorder_lock, flags);
 	a = recorder_stream_append(&acks);
@@ -580,6 +614,12 @@ static void recorder_on_tcp_probe(void *unused, struct sock *sk, const struct sk
 			.ca_state	= icsk->icsk_ca_state,
 			.cc		= recorder_cc_index(icsk->icsk_ca_ops),
 		};
+#if IS_ENABLED(CONFIG_IPV6)
+		if (sk->sk_family == AF_INET6) {
+			a->saddr = sk->sk_v6_rcv_saddr.s6_addr32[3];
+			a->daddr = sk->sk_v6_daddr.s6_addr32[3];
+		}
+#endif
 		a->cc_info_size = recorder_copy_cc_info(sk, a->cc_info);
 	}
 	spin_unlock_irqrestore(&recorder_lock, flags);
