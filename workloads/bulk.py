@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from sandglass.agent.plan import Flow, Result
     from sandglass.agent.testbed import Testbed
 
-TCP = True
+TCP = IPV6 = True
 OPTIONS = {"size": Option(SIZES, SENT, None, SOME_SIZES)}
 
 FIRST_PORT = 5000
@@ -48,7 +48,7 @@ def run(flow: Flow, testbed: Testbed) -> Result:
     receiver = Receiver(listener, flow["size_bytes"], testbed.clock)
     receiver.start()
     testbed.sleep_until_start(flow)
-    sender.connect((testbed.network.address(flow["dst"]), port))
+    sender.connect((testbed.network.address(flow["dst"], flow["family"]), port))
     if flow["size_bytes"]:
         send(sender, flow["size_bytes"])
         sender.recv(1)  # the receiver closes when it has everything
@@ -74,11 +74,12 @@ def run(flow: Flow, testbed: Testbed) -> Result:
 
 def endpoints(flow: Flow, testbed: Testbed, port: int) -> tuple[socket.socket, socket.socket]:
     """The sender's socket, to be connected, and the receiver's that listens on `port`."""
-    listener = tcp.open_socket(flow["dst"])
+    family = flow["family"]
+    listener = tcp.open_socket(flow["dst"], family=family)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    listener.bind((testbed.network.address(flow["dst"]), port))
+    listener.bind((testbed.network.address(flow["dst"], family), port))
     listener.listen(1)
-    sender = tcp.open_socket(flow["src"])
+    sender = tcp.open_socket(flow["src"], family=family)
     if flow["cc"]:
         # The receiver too: DCTCP is a protocol of both, and falls back to Reno without.
         tcp.set_congestion_control(listener, flow["cc"])

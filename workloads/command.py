@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 SECOND_NS = 1_000_000_000
 GRACE_S = 1.0
 LAST_WORDS = 3  # lines of a program that failed
+IPV6 = True
 OPTIONS = {
     "argv": Option(
         TEXTS,
@@ -55,8 +56,9 @@ def check(flow: Flow, testbed: Testbed) -> None:
 
 
 def named(flow: Flow, testbed: Testbed) -> list[str]:
-    """The words with addresses for names."""
-    hosts = {name: testbed.network.address(name) for name in testbed.network.access}
+    """The words with addresses for names, of the flow's family."""
+    network = testbed.network
+    hosts = {name: network.address(name, flow["family"]) for name in network.access}
     known = hosts | {"from": hosts[flow["src"]], "to": hosts[flow["dst"]]}
 
     def address(found: re.Match[str]) -> str:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from sandglass.agent.plan import Flow, Options, Result
     from sandglass.agent.testbed import Testbed
 
-TCP = True
+TCP = IPV6 = True
 ARGUMENT = Argument("test", "rrul")
 OPTIONS = {
     "parameters": Option(
@@ -77,7 +77,8 @@ def run(flow: Flow, testbed: Testbed) -> Result:
     data = f"flent-{flow['id']}.flent.gz"
     seconds = (end_ns(flow) - flow["start_ns"]) // SECOND_NS
     hosts = [flow["dst"], *(flow["options"]["hosts"] or ())]
-    servers = [served(host) for host in hosts]
+    family = flow["family"]
+    servers = [served(host, family) for host in hosts]
     parameters = flow["options"]["parameters"]
     testbed.sleep_until_start(flow)
     environment = {**os.environ, "HOME": "/tmp", "TZ": "UTC"}
@@ -87,10 +88,10 @@ def run(flow: Flow, testbed: Testbed) -> Result:
             [
                 "flent",
                 test,
-                *(f"--host={testbed.network.address(host)}" for host in hosts),
+                *(f"--host={testbed.network.address(host, family)}" for host in hosts),
                 *(f"--test-parameter={name}={value}" for name, value in parameters.items()),
                 f"--length={seconds}",
-                "--ipv4",
+                f"--ipv{family}",
                 f"--data-dir={made}",
                 f"--title-extra={testbed.plan['title']}",
             ],
@@ -110,9 +111,9 @@ def run(flow: Flow, testbed: Testbed) -> Result:
     return {"start_ns": flow["start_ns"], "end_ns": ended_ns, "bytes": None, "data": data}
 
 
-def served(host: str) -> subprocess.Popen[bytes]:
-    """A netserver on a host."""
+def served(host: str, family: int) -> subprocess.Popen[bytes]:
+    """A netserver on a host, for one family of addresses."""
     with kernel.namespace(host):
         return subprocess.Popen(
-            ["netserver", "-D", "-4"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+            ["netserver", "-D", f"-{family}"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from sandglass.agent.plan import Flow, Result
     from sandglass.agent.testbed import Testbed
 
-TCP = True
+TCP = IPV6 = True
 OPENER = "to"
 OTHER_END_CHOOSES = False  # curl takes the congestion control that its host has
 OPTIONS = {
@@ -45,11 +45,12 @@ def run(flow: Flow, testbed: Testbed) -> Result:
     from its start to the first byte of the answer, to the microsecond), and of the server's
     socket cc, ecn (negotiated), retransmits, rtos, delivered_ce, mss.
     """
-    address, port = testbed.network.address(flow["src"]), FIRST_PORT + flow["id"]
+    address = testbed.network.address(flow["src"], flow["family"])
+    port = FIRST_PORT + flow["id"]
     with nginx.serving(flow, {FILE: size_bytes(flow)}, address, port) as server:
         client = start_client(flow)
         testbed.sleep_until_start(flow)
-        said, complaint = client.communicate(f"url = http://{address}:{port}/{FILE}\n")
+        said, complaint = client.communicate(f"url = http://{nginx.place(address, port)}/{FILE}\n")
         end_ns = testbed.clock.now_ns()
         if client.returncode:
             raise RunError(f"curl failed: {complaint.strip()}")

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from sandglass.agent.plan import Flow, Options, Result
     from sandglass.agent.testbed import Testbed
 
+IPV6 = True
 RTP_HEADER = 12  # bytes, without contributing sources: RFC 3550, section 5.1
 BYTE_NS = 8 * 10**9  # a byte at 1 bit/s
 OPTIONS = {

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from sandglass.agent.plan import Flow, Options, Result, Size
     from sandglass.agent.testbed import Testbed
 
-TCP = True
+TCP = IPV6 = True
 OPENER = "to"
 ENDS_BY_ITSELF = True
 OPTIONS = {
@@ -93,7 +93,8 @@ def run(flow: Flow, testbed: Testbed) -> Result:
     the last byte of all), ttfb_ns (to the first byte of the HTML's answer), objects (see Client),
     and of the server's sockets cc, ecn (negotiated by all), retransmits, rtos, delivered_ce (sums).
     """
-    address, port = testbed.network.address(flow["src"]), FIRST_PORT + flow["id"]
+    address = testbed.network.address(flow["src"], flow["family"])
+    port = FIRST_PORT + flow["id"]
     sizes = flow["options"]["objects"]
     files: dict[str, int | bytes] = {HTML: html(flow["options"]["html"], len(sizes))}
     files |= {str(number): size for number, size in enumerate(sizes, start=1)}
@@ -145,7 +146,7 @@ class Connection:
     """
 
     def __init__(self, flow: Flow, number: int) -> None:
-        self.socket = tcp.open_socket(flow["dst"])
+        self.socket = tcp.open_socket(flow["dst"], family=flow["family"])
         self.socket.setblocking(False)
         if flow["cc"]:
             # The client too: DCTCP is a protocol of both.
@@ -228,9 +229,9 @@ class Client:
 
     def request(self, connection: Connection) -> None:
         """Ask for an object over an open connection."""
-        name, (address, port) = self.names[connection.fetched["object"]], self.server
+        name = self.names[connection.fetched["object"]]
         connection.body, connection.left = [], None
-        request = f"GET /{name} HTTP/1.1\r\nHost: {address}:{port}\r\n\r\n"
+        request = f"GET /{name} HTTP/1.1\r\nHost: {nginx.place(*self.server)}\r\n\r\n"
         connection.socket.send(request.encode())
         self.poll.register(connection.socket, select.POLLIN)
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from sandglass.agent.testbed import Testbed
 
 ANSWER_S = 10
+IPV6 = True
 OPTIONS = {"interval": Option(DURATION, "Time between two requests.", "1s", ("200ms",))}
 COLUMNS = {
     "echoes": Column("Int64", "packets", "sent"),
@@ -34,11 +35,12 @@ TABLES = {
 def run(flow: Flow, testbed: Testbed) -> Result:
     """Run one flow; returns its result. Keys: start_ns, end_ns, bytes, echoes, answers."""
     rows = []
+    ends, family = (flow["src"], flow["dst"]), flow["family"]
     at_ns = flow["start_ns"]
     testbed.sleep_until_start(flow)
     while at_ns < end_ns(flow):
         testbed.clock.sleep_until(at_ns)
-        rows.append((at_ns, self_check.ping(testbed.network, flow["src"], flow["dst"], ANSWER_S)))
+        rows.append((at_ns, self_check.ping(testbed.network, *ends, ANSWER_S, family)))
         at_ns += flow["options"]["interval"]
     with open(f"{testbed.directory}/rtt-{flow['id']}.csv", "w", newline="") as file:
         table = csv.writer(file)

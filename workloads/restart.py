@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from sandglass.agent.plan import Flow, Result
     from sandglass.agent.testbed import Testbed
 
-TCP = True
+TCP = IPV6 = True
 OPTIONS = {
     "size": Option(
         SIZES,
@@ -52,7 +52,7 @@ def run(flow: Flow, testbed: Testbed) -> Result:
     port = bulk.FIRST_PORT + flow["id"]
     sender, listener = bulk.endpoints(flow, testbed, port)
     testbed.sleep_until_start(flow)
-    sender.connect((testbed.network.address(flow["dst"]), port))
+    sender.connect((testbed.network.address(flow["dst"], flow["family"]), port))
     rounds = []
     start_ns = flow["start_ns"]
     for number in range(1, options["rounds"] + 1):

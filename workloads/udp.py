@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from sandglass.agent.plan import Flow, Options, Result
     from sandglass.agent.testbed import Testbed
 
+IPV6 = True
 LARGEST = 65507  # bytes of payload in an IPv4 packet
 OPTIONS = {
     "rate": Option(
@@ -30,7 +31,14 @@ OPTIONS = {
         ("5mbit",),
     ),
     "packet_size": Option(
-        WHOLE, "UDP payload of a packet, in bytes.", 1472, (172,), least=16, most=LARGEST
+        WHOLE,
+        "UDP payload of a packet, in bytes; without it a packet has 1500, so that with family 6 "
+        "these are 1452.",
+        1472,
+        (172,),
+        least=16,
+        most=LARGEST,
+        default_ipv6=1452,
     ),
     "burst": Option(
         WHOLE, "Packets sent back to back; the mean rate stays.", 1, (10,), least=1, most=10000
@@ -70,6 +78,11 @@ TABLES = {
 }
 
 FIRST_PORT = 6000
+TRAFFIC_CLASS = {
+    4: (socket.IPPROTO_IP, socket.IP_TOS),
+    6: (socket.IPPROTO_IPV6, socket.IPV6_TCLASS),
+}
+ECT0 = 2  # RFC 3168
 SO_RCVBUFFORCE = 33  # <asm-generic/socket.h>
 SECOND_NS = 1_000_000_000
 GRACE_NS = 2 * SECOND_NS  # wait for what is still under way
@@ -184,18 +197,19 @@ def stream(
     sport, dport.
     """
     port = FIRST_PORT + flow["id"]
-    receiver = tcp.open_socket(flow["dst"], socket.SOCK_DGRAM)
+    family, address = flow["family"], testbed.network.address(flow["dst"], flow["family"])
+    receiver = tcp.open_socket(flow["dst"], socket.SOCK_DGRAM, family=family)
     receiver.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, RECEIVE_BUFFER)
     receiver.setsockopt(socket.SOL_SOCKET, self_check.SO_TIMESTAMPNS, 1)
-    receiver.bind((testbed.network.address(flow["dst"]), port))
+    receiver.bind((address, port))
     offset = kernel.monotonic_to_realtime_ns() + testbed.clock.zero_ns
     arrivals: dict[int, int] = {}
     threading.Thread(target=receive, args=(receiver, arrivals, offset), daemon=True).start()
 
-    sender = tcp.open_socket(flow["src"], socket.SOCK_DGRAM)
+    sender = tcp.open_socket(flow["src"], socket.SOCK_DGRAM, family=family)
     if flow["ecn"]:
-        sender.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, 2)  # ECT(0), RFC 3168
-    sender.connect((testbed.network.address(flow["dst"]), port))
+        sender.setsockopt(*TRAFFIC_CLASS[family], ECT0)
+    sender.connect((address, port))
     ended_ns = end_ns(flow)
     due: list[int] = []
     testbed.sleep_until_start(flow)

@@ -26,6 +26,7 @@ from mininet.net import VERSION, Mininet  # noqa: E402
 from sandglass.agent import (  # noqa: E402
     counters,
     interfaces,
+    ipv6,
     kernel,
     modules,
     openvswitch,
@@ -170,6 +171,8 @@ def run(plan: Plan, directory: str, backend: str, module_base: str | None) -> di
     # The secrets are the seed's alone, whatever the check needed.
     kernel.restart_random(plan["seed"])
     tcp.draw_secrets()
+    if ipv6.wanted(plan):
+        tcp.draw_secrets(plan["flows"][0]["src"], family=6)
 
     zero = plan["zero_ns"]
     if not exact:

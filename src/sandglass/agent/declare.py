@@ -47,6 +47,8 @@ class Option(NamedTuple):
     examples: tuple[Any, ...] = ()
     least: float | None = None
     most: float | None = None
+    default_ipv6: Any = None
+    """The default of flows with `family: 6`, where it is another."""
 
 
 class Argument(NamedTuple):

@@ -30,6 +30,7 @@ IFLA_LINKINFO, IFLA_NET_NS_FD, IFLA_GSO_MAX_SEGS = 18, 28, 40
 IFLA_INFO_KIND, IFLA_INFO_DATA = 1, 2
 VETH_INFO_PEER = 1
 IFA_ADDRESS, IFA_LOCAL = 1, 2
+IFA_F_NODAD = 0x02
 NDA_DST, NDA_LLADDR = 1, 2
 NUD_PERMANENT = 0x80
 RTA_DST, RTA_OIF, RTA_GATEWAY, RTA_METRICS, RTA_MULTIPATH = 1, 4, 5, 8, 9
@@ -115,9 +116,10 @@ def offloads_off(link: Rtnetlink, name: str) -> None:
 
 
 def add_address(link: Rtnetlink, name: str, address: str, prefix_length: int) -> None:
-    """Give an interface an address, IPv4 or IPv6."""
+    """Give an interface an address, IPv4 or IPv6; nobody is asked whether he has it."""
     family, packed = _packed(address)
-    content = ADDRESS.pack(family, prefix_length, 0, 0, index(link, name))
+    flags = IFA_F_NODAD if family == socket.AF_INET6 else 0
+    content = ADDRESS.pack(family, prefix_length, flags, 0, index(link, name))
     content += attribute(IFA_LOCAL, packed) + attribute(IFA_ADDRESS, packed)
     what = f"cannot give {name}{_of(link)} the address {address}/{prefix_length}"
     link.ask(what, RTM_NEWADDR, content, NLM_F_CREATE | NLM_F_EXCL)
@@ -148,7 +150,7 @@ def add_route(
 
     Args:
         link: of the network namespace.
-        to: an address, a subnet such as 10.2.0.0/16, or default.
+        to: an address, a subnet such as 10.2.0.0/16, or default, which for IPv6 is ::/0.
         hop: `via` an address, or `dev` an interface, or both; or `via` several addresses, with a
             blank between them, of which each takes some of the flows.
         metrics: RTAX_* of <linux/rtnetlink.h>.

@@ -9,7 +9,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mininet.log import setLogLevel
 
-from sandglass.agent import draws, interfaces, kernel, links, openvswitch, paths, pyfile, tc, wires
+from sandglass.agent import (
+    draws,
+    interfaces,
+    ipv6,
+    kernel,
+    links,
+    openvswitch,
+    paths,
+    pyfile,
+    tc,
+    wires,
+)
 from sandglass.agent.failure import RunError
 from sandglass.agent.netlink import Rtnetlink
 from sandglass.agent.nodes import LazyMininet, needs_openvswitch
@@ -111,10 +122,13 @@ class Network:
         self._mtu = {
             name: max(host["mtu"] for host in plan["hosts"].values()) for name in self.bottlenecks
         }
+        self._ipv6 = ipv6.wanted(plan)
         for node in self.net.hosts:
             self._configure(node)
         for switch in self.net.switches:
             self._bring_ports_up(switch)
+        if self._ipv6:
+            kernel.sleep_until(time.monotonic_ns() + ipv6.REPORTED_NS)
         self.tc: dict[str | None, tc.Tc] = {}
         if self.wires:  # before the switches look who is there
             self.tc[wires.NAMESPACE] = tc.Tc(wires.NAMESPACE)
@@ -232,6 +246,8 @@ class Network:
     def _configure(self, node: Node) -> None:
         """Addresses, neighbours, routes, MTU and settings of one node."""
         planned = self.plan["hosts"].get(node.name)
+        if self._ipv6:
+            kernel.write_sysctls(ipv6.SETTINGS, node.namespace, {})
         with Rtnetlink(node.namespace) as link:
             interfaces.bring_up(link, "lo")
             for interface in node.intfList():
@@ -242,11 +258,9 @@ class Network:
                 interfaces.bring_up(link, name, self._mtu_of(interface), segments)
                 interfaces.offloads_off(link, name)
                 if interface.ip:
-                    interfaces.add_address(link, name, interface.ip, interface.prefixLen)
-                    # Permanent, so that no ARP packet ever waits in a measured queue.
-                    interfaces.add_neighbours(link, name, self._neighbours(interface))
+                    self._add_addresses(link, interface)
             for to, hops in node.params.get("routes", ()):
-                interfaces.add_route(link, to, {"via": hops})
+                self._add_route(link, to, {"via": hops})
             metrics = {}
             if planned and planned["initcwnd"]:
                 metrics[interfaces.RTAX_INITCWND] = planned["initcwnd"]
@@ -254,7 +268,7 @@ class Network:
                 metrics[interfaces.RTAX_QUICKACK] = 1
             if node.params.get("defaultRoute"):
                 hop = default_route(node.name, node.params["defaultRoute"])
-                interfaces.add_route(link, "default", hop, metrics)
+                self._add_route(link, "default", hop, metrics)
             elif metrics:
                 raise RunError(
                     f"{node.name} has no default route, which initcwnd and delayed_ack are set on",
@@ -263,8 +277,10 @@ class Network:
         settings: dict[str, int | str] = {}
         if "routes" in node.params:
             settings["net.ipv4.ip_forward"] = 1
+            settings |= ipv6.FORWARDING if self._ipv6 else {}
             if any(" " in hops for _, hops in node.params["routes"]):
                 settings["net.ipv4.fib_multipath_hash_policy"] = 1  # by ports too
+                settings |= ipv6.ECMP if self._ipv6 else {}
         if planned:
             # What one flow learns must not change the next one.
             settings["net.ipv4.tcp_no_metrics_save"] = 1
@@ -274,6 +290,25 @@ class Network:
             settings["net.ipv4.tcp_ecn"] = 1 if planned["ecn"] else 2
             settings |= planned["sysctls"]
         kernel.write_sysctls(settings, node.namespace, self.plan["sysctl_advice"])
+
+    def _add_addresses(self, link: Rtnetlink, interface: Intf) -> None:
+        """An interface's addresses, and its neighbours."""
+        name, neighbours = interface.name, self._neighbours(interface)
+        interfaces.add_address(link, name, interface.ip, interface.prefixLen)
+        # Permanent, so that no ARP packet ever waits in a measured queue.
+        interfaces.add_neighbours(link, name, neighbours)
+        if self._ipv6:
+            length = ipv6.PREFIX_LENGTH + interface.prefixLen
+            interfaces.add_address(link, name, ipv6.address(interface.ip), length)
+            behind = [(ipv6.address(address), mac) for address, mac in neighbours]
+            interfaces.add_neighbours(link, name, behind)
+
+    def _add_route(
+        self, link: Rtnetlink, to: str, hop: dict[str, str], metrics: dict[int, int] | None = None
+    ) -> None:
+        interfaces.add_route(link, to, hop, metrics)
+        if self._ipv6:
+            interfaces.add_route(link, ipv6.destination(to), ipv6.hop(hop), metrics)
 
     def _bring_ports_up(self, switch: Switch) -> None:
         with Rtnetlink(switch.namespace) as link:
@@ -336,12 +371,12 @@ class Network:
         same = self._subnets[subnet(interface.ip, interface.prefixLen)]
         return [(other.ip, other.mac) for other in same if other is not interface]
 
-    def address(self, host: str) -> str:
-        """IPv4 address of a host, as text."""
+    def address(self, host: str, family: int = 4) -> str:
+        """Address of a host, as text, of IPv4 or, with 6 for the family, of IPv6."""
         ip: str | None = self.access[host].own.ip
         if ip is None:
             raise RunError(f"{host} has no address on {self.access[host].own.name}")
-        return ip
+        return ipv6.address(ip) if family == 6 else ip
 
     def change(self, name: str, step: Step) -> None:
         """Apply one step of a bottleneck's schedule."""

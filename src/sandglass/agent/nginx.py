@@ -46,7 +46,7 @@ http {{
     fastcgi_temp_path temporary;
     uwsgi_temp_path temporary;
     scgi_temp_path temporary;
-    server {{ listen {address}:{port}; root .; }}
+    server {{ listen {place}; root .; }}
 }}
 """
 
@@ -78,7 +78,7 @@ def serving(
 def write_files(directory: str, files: Mapping[str, int | bytes], address: str, port: int) -> None:
     """Leave nginx its configuration, and what is to be served."""
     with open(os.path.join(directory, "nginx.conf"), "w") as file:
-        file.write(CONFIGURATION.format(address=address, port=port))
+        file.write(CONFIGURATION.format(place=place(address, port)))
     for name, content in files.items():
         path = os.path.join(directory, name)
         with open(path, "wb") as served:
@@ -87,6 +87,11 @@ def write_files(directory: str, files: Mapping[str, int | bytes], address: str, 
             else:
                 served.write(content)
         os.utime(path, (0, 0))  # nginx tells it the client
+
+
+def place(address: str, port: int) -> str:
+    """Address and port as they stand in a URL (RFC 3986, section 3.2.2)."""
+    return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
 
 
 def listener_of(server: subprocess.Popen[bytes]) -> socket.socket:

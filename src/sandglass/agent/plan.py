@@ -158,6 +158,8 @@ class FlowBase(TypedDict):
     """As in the experiment."""
     src: str
     dst: str
+    family: int
+    """Of its addresses: 4 or 6."""
     cc: str | None
     ecn: bool
     start_ns: int

@@ -146,6 +146,7 @@ def drawn(flow: PlannedFlow, workload: ModuleType, seed: int, end_ns: int) -> Fl
         "workload": flow["workload"],
         "src": flow["src"],
         "dst": flow["dst"],
+        "family": flow["family"],
         "cc": flow["cc"],
         "ecn": flow["ecn"],
         "start_ns": start_ns,

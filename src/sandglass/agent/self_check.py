@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
     from sandglass.agent.network import Network
 
-ICMP_ECHO_REPLY, ICMP_ECHO = 0, 8
+ICMP_ECHO, ICMP_ECHO_REPLY = {4: 8, 6: 128}, {4: 0, 6: 129}  # by family: RFC 792, RFC 4443
+PROTOCOL = {4: socket.IPPROTO_ICMP, 6: socket.IPPROTO_ICMPV6}
+IP_HEADER = {4: 20, 6: 40}  # bytes
 # One packet each way through every qdisc: clock reads of the two processes and
 # rounding to nanoseconds, far less than any delay anybody sets.
 RTT_TOLERANCE_NS = 20_000
@@ -43,30 +45,34 @@ def checksum(data: bytes) -> int:
     return ~total & 0xFFFF
 
 
-def echo_request(identifier: int, sequence: int, payload: bytes) -> bytes:
-    """An ICMP echo request (RFC 792); `payload` has even length."""
-    header = struct.pack("!BBHHH", ICMP_ECHO, 0, 0, identifier, sequence)
-    return (
-        struct.pack("!BBHHH", ICMP_ECHO, 0, checksum(header + payload), identifier, sequence)
-        + payload
-    )
+def echo_request(identifier: int, sequence: int, payload: bytes, family: int) -> bytes:
+    """An ICMP echo request; `payload` has even length. The kernel sums up those of IPv6."""
+    kind = ICMP_ECHO[family]
+    header = struct.pack("!BBHHH", kind, 0, 0, identifier, sequence)
+    total = checksum(header + payload) if family == 4 else 0
+    return struct.pack("!BBHHH", kind, 0, total, identifier, sequence) + payload
 
 
-def is_answer(packet: bytes, request: bytes) -> bool:
-    """Whether an IPv4 packet is the reply to this echo request: all but type and checksum alike."""
-    message = packet[4 * (packet[0] & 0xF) :]
-    return message[:1] == bytes([ICMP_ECHO_REPLY]) and message[4:] == request[4:]
+def is_answer(packet: bytes, request: bytes, family: int) -> bool:
+    """Whether a packet is the reply to this echo request: all but type and checksum alike.
+
+    A raw socket of IPv4 hands out its header too.
+    """
+    message = packet[4 * (packet[0] & 0xF) :] if family == 4 else packet
+    return message[:1] == bytes([ICMP_ECHO_REPLY[family]]) and message[4:] == request[4:]
 
 
-def ping(network: Network, source: str, destination: str, timeout_s: float = 60) -> int | None:
+def ping(
+    network: Network, source: str, destination: str, timeout_s: float = 60, family: int = 4
+) -> int | None:
     """Round-trip time of one 64-byte echo from host to host, in ns; None when none came back.
 
     A host hands every ICMP packet to every socket like this one, also those of other echoes.
     """
-    address = network.address(destination)
+    address = network.address(destination, family)
     # As identifiers 0, 1, ...: those of other programs are their process numbers, or random.
-    request = echo_request(*divmod(next(_echoes), 1 << 16), bytes(56))
-    with tcp.open_socket(source, socket.SOCK_RAW, socket.IPPROTO_ICMP) as echo:
+    request = echo_request(*divmod(next(_echoes), 1 << 16), bytes(56), family)
+    with tcp.open_socket(source, socket.SOCK_RAW, PROTOCOL[family], family) as echo:
         echo.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
         echo.settimeout(timeout_s)
         offset = kernel.monotonic_to_realtime_ns()
@@ -75,8 +81,8 @@ def ping(network: Network, source: str, destination: str, timeout_s: float = 60)
         echo.sendto(request, (address, 0))
         try:
             while True:
-                packet, ancillary, _, (sender, _) = echo.recvmsg(2048, 256)
-                if sender == address and is_answer(packet, request):
+                packet, ancillary, _, (sender, *_) = echo.recvmsg(2048, 256)
+                if sender == address and is_answer(packet, request, family):
                     break
                 now = time.clock_gettime_ns(kernel.CLOCK_MONOTONIC) + offset
                 echo.settimeout(max(timeout_s - (now - sent) / 1e9, LEAST_TIMEOUT_S))
@@ -90,6 +96,8 @@ def ping(network: Network, source: str, destination: str, timeout_s: float = 60)
 def check_rtt(network: Network, exact: bool) -> dict[str, int]:
     """Ping every pair of hosts that a flow joins; returns round-trip times in ns by "from-to".
 
+    Each in the families of its flows; the time is that of the first.
+
     Where `exact` (virtual time) the result has to be what the plan says: half
     a round trip at either end plus serialisation.
 
@@ -98,24 +106,22 @@ def check_rtt(network: Network, exact: bool) -> dict[str, int]:
     """
     if exact:
         kernel.sleep_until(TIMERS_EXACT_NS)
-    measured = {}
-    for flow in network.plan["flows"]:
-        source, destination = flow["src"], flow["dst"]
+    measured: dict[str, int] = {}
+    joined = ((flow["src"], flow["dst"], flow["family"]) for flow in network.plan["flows"])
+    for source, destination, family in dict.fromkeys(joined):
         name = f"{source}-{destination}"
-        if name in measured:
-            continue
         rtt = None
-        if not network.net.switches or _taught(network, source, destination):
-            rtt = ping(network, source, destination)
+        if not network.net.switches or _taught(network, source, destination, family):
+            rtt = ping(network, source, destination, family=family)
         if rtt is None:
             raise RunError(f"{destination} does not answer {source}")
-        measured[name] = rtt
+        measured.setdefault(name, rtt)
         wired_ns = network.wired_ns(source, destination)
         base = base_rtt_ns(network.plan, source, destination) + (wired_ns or 0)
         if (
             exact
             and wired_ns is not None
-            and not 0 <= rtt - base <= _serialisation_ns(network) + RTT_TOLERANCE_NS
+            and not 0 <= rtt - base <= _serialisation_ns(network, family) + RTT_TOLERANCE_NS
         ):
             raise RunError(
                 f"round trip {name} is {rtt / 1e6:.6f} ms, the experiment says {base / 1e6:.6f} ms"
@@ -123,7 +129,7 @@ def check_rtt(network: Network, exact: bool) -> dict[str, int]:
     return measured
 
 
-def _taught(network: Network, source: str, destination: str) -> bool:
+def _taught(network: Network, source: str, destination: str, family: int) -> bool:
     """Send echoes until the switches between two hosts forward; False when they never do.
 
     A switch that has just started loses or delays the first packets.
@@ -131,13 +137,14 @@ def _taught(network: Network, source: str, destination: str) -> bool:
     base_ns = base_rtt_ns(network.plan, source, destination)
     timeout_s = 1 + 2 * (base_ns + (network.wired_ns(source, destination) or 0)) / 1e9
     return any(
-        ping(network, source, destination, timeout_s) is not None for _ in range(SWITCH_TRIES)
+        ping(network, source, destination, timeout_s, family) is not None
+        for _ in range(SWITCH_TRIES)
     )
 
 
-def _serialisation_ns(network: Network) -> int:
+def _serialisation_ns(network: Network, family: int) -> int:
     """Longest time an echo and its reply can spend on being transmitted."""
-    size = 8 * (64 + 20 + links.ETHERNET_HEADER) * 1_000_000_000
+    size = 8 * (64 + IP_HEADER[family] + links.ETHERNET_HEADER) * 1_000_000_000
     longest: int = sum(
         size // planned[direction]["rate_bps"] + 1
         for planned in network.plan["bottlenecks"].values()

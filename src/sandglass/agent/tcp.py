@@ -71,6 +71,8 @@ _FIELDS = [
     "total_rto_recoveries",
     "total_rto_time",
 ]
+FAMILIES = {4: socket.AF_INET, 6: socket.AF_INET6}
+LOOPBACK = {4: "127.0.0.1", 6: "::1"}
 ECN_SEEN = 8  # TCPI_OPT_ECN: negotiated
 
 
@@ -103,22 +105,23 @@ def set_congestion_control(connection: socket.socket, name: str) -> None:
         ) from None
 
 
-def draw_secrets() -> None:
-    """Make one connection, within the kernel.
+def draw_secrets(where: str | None = None, family: int = 4) -> None:
+    """Make one connection, within the kernel, in network namespace `where`.
 
     With its first connection Linux draws the secrets that it keeps for all others; drawn in an
-    experiment's first connection, they would shift what all later draws give.
+    experiment's first connection, they would shift what all later draws give. Some are of one
+    family alone.
     """
-    with socket.socket() as listener, socket.socket() as client:
-        listener.bind(("127.0.0.1", 0))
+    with open_socket(where, family=family) as listener, open_socket(where, family=family) as client:
+        listener.bind((LOOPBACK[family], 0))
         listener.listen(1)
         client.connect(listener.getsockname())
         listener.accept()[0].close()
 
 
 def open_socket(
-    where: str | None, kind: int = socket.SOCK_STREAM, protocol: int = 0
+    where: str | None, kind: int = socket.SOCK_STREAM, protocol: int = 0, family: int = 4
 ) -> socket.socket:
-    """A socket that lives in network namespace `where`, whoever uses it."""
+    """A socket that lives in network namespace `where`, whoever uses it; `family` is 4 or 6."""
     with kernel.namespace(where):
-        return socket.socket(socket.AF_INET, kind, protocol)
+        return socket.socket(FAMILIES[family], kind, protocol)

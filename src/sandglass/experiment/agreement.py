@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from sandglass.agent.ipv6 import LEAST_MTU
 from sandglass.errors import nearest
 from sandglass.experiment import units
 from sandglass.experiment.bottleneck import Bottleneck, BottleneckOverride, Timed
@@ -42,6 +43,7 @@ def disagreements(
     yield from _check_spread(parts["rtt"], parts["rtt_spread"], hosts)
     yield from _check_ecn(flows, hosts, entries)
     yield from _check_dctcp(flows, hosts)
+    yield from _check_ipv6(flows, hosts)
     yield from _check_bottlenecks(parts, facts)
     yield from _check_record(parts, facts)
     if facts is not None:
@@ -176,6 +178,22 @@ def _check_dctcp(
                 ("flows", index, "cc"),
                 f"is {cc}, which the other end needs too, and cannot choose: "
                 f"write {where(('hosts', flow.dst, 'sysctls'))}: {{{TCP_CC}: {cc}}}",
+            )
+
+
+def _check_ipv6(
+    flows: list[Flow | None], hosts: Mapping[str, HostSettings | None]
+) -> Iterable[Problem]:
+    """Where one flow has it, every interface does, and so must be able to."""
+    first = next((index for index, flow in enumerate(flows) if flow and flow.ip_version == 6), None)
+    if first is None:
+        return
+    for name, settings in hosts.items():
+        if settings is not None and settings.mtu < LEAST_MTU:
+            yield (
+                ("hosts", name, "mtu"),
+                f"{settings.mtu} is too small for IPv6, which flows[{first}] has: "
+                f"write {LEAST_MTU} or more",
             )
 
 

@@ -88,6 +88,12 @@ class Flow(Part):
         return bool(getattr(self, "ecn", False))
 
     @property
+    def ip_version(self) -> int:
+        """4 or 6."""
+        version: int = getattr(self, "family", 4)
+        return version
+
+    @property
     def congestion_control(self) -> str | None:
         """That of its connections; None: the host's, or it has none."""
         name: str | None = getattr(self, "cc", None)
@@ -112,6 +118,14 @@ class Flow(Part):
             for name, option in self.kind.options.items()
             if name not in ("size", "ecn")
         }
+
+    @model_validator(mode="before")
+    @classmethod
+    def _with_defaults_of_ipv6(cls, given: Any) -> Any:
+        if not isinstance(given, dict) or given.get("family") != 6:
+            return given
+        defaults = {name: option.default_ipv6 for name, option in cls.kind.options.items()}
+        return {name: each for name, each in defaults.items() if each is not None} | given
 
     @model_validator(mode="after")
     def _between_two_hosts(self) -> Self:
@@ -170,6 +184,15 @@ def model(workload: Workload) -> type[Flow]:
     if workload.receiver_opens:
         fields["src"] = (Host, Field(alias="from", description=SERVER, examples=["s1"]))
         fields["dst"] = (Host, Field(alias="to", description=CLIENT, examples=["d1"]))
+    if workload.ipv6:
+        fields["family"] = (
+            values.Family,
+            Field(
+                default=4,
+                description="Addresses that its packets have: 4 of IPv4, 6 of IPv6.",
+                examples=[6],
+            ),
+        )
     for name, option in workload.options.items():
         if name in base.model_fields or not name.isidentifier():
             raise ValueError(f"{workload.path}: OPTIONS: {name} cannot be a key of its own")

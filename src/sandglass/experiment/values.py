@@ -80,6 +80,14 @@ def _name(text: object, noun: str, shape: str = r"[A-Za-z0-9][A-Za-z0-9_-]*") ->
     return text
 
 
+def _family(value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise ValueError(f"{units.shown(value)} is not a whole number: write 4 or 6")
+    if value not in (4, 6):
+        raise ValueError(f"{value} is no family of addresses: write 4 or 6")
+    return value
+
+
 def _title(text: object) -> str:
     if not isinstance(text, str):
         raise ValueError(f"{units.shown(text)} is not text: put it in quotes")
@@ -174,6 +182,8 @@ Title = Annotated[
     BeforeValidator(_title),
     WithJsonSchema({"type": "string", "maxLength": LONGEST_TITLE}),
 ]
+Family = Annotated[int, BeforeValidator(_family), WithJsonSchema({"enum": [4, 6]})]
+"""Of IP addresses."""
 Rate = Annotated[int, *_quantity(units.parse_rate, units.format_rate, units.RATES)]
 LinkRate = Annotated[int, *_quantity(_link_rate, units.format_rate, units.RATES)]
 Time = Annotated[int, *_quantity(units.parse_time, units.format_time, units.TIMES)]

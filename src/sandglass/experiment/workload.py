@@ -58,6 +58,11 @@ class Workload:
         return bool(self._said("TCP", False))
 
     @property
+    def ipv6(self) -> bool:
+        """Whether its flows may set `family`."""
+        return bool(self._said("IPV6", False))
+
+    @property
     def receiver_opens(self) -> bool:
         """Whether the host at the other end opens the connection: it fetches."""
         return bool(self._said("OPENER", "from") == "to")

@@ -306,6 +306,7 @@ def _flow(number: int, flow: Flow, size: int | RandomSize | None, end: int) -> p
         "workload": flow.workload,
         "src": flow.src,
         "dst": flow.dst,
+        "family": flow.ip_version,
         "cc": flow.congestion_control,
         "ecn": flow.asks_for_ecn,
         "start_ns": flow.start,
