@@ -82,6 +82,7 @@ def test_the_whole_plan() -> None:
                 "workload": "bulk",
                 "src": "s1",
                 "dst": "d1",
+                "family": 4,
                 "cc": "cubic",
                 "ecn": True,
                 "start_ns": 0,
@@ -321,6 +322,20 @@ def test_flows_are_numbered_from_1_and_repeated() -> None:
         "off_time": None,
         "trace": None,
     }
+
+
+@pytest.mark.parametrize(
+    ("keys", "size"),
+    [
+        ("", 1472),
+        (", family: 4", 1472),
+        (", family: 6", 1452),
+        (", family: 6, packet_size: 900", 900),
+    ],
+)
+def test_a_datagram_fills_a_packet_of_either_family(keys: str, size: int) -> None:
+    found = planned(flows=f"[{{workload: udp, from: s1, to: d1, rate: 1mbit{keys}}}]")["flows"][0]
+    assert found["options"]["packet_size"] == size
 
 
 def test_a_media_packet_holds_an_interval_of_audio_and_a_header() -> None:
