@@ -178,6 +178,28 @@ def add_route(
     link.ask(what, RTM_NEWROUTE, content, NLM_F_CREATE | NLM_F_EXCL)
 
 
+def default_route(host: str, words: str) -> dict[str, str]:
+    """Where a host's parameter `defaultRoute` leads, by `via` and `dev`.
+
+    Raises:
+        RunError: it is not said by these two.
+    """
+    hop = dict(zip(words.split()[::2], words.split()[1::2], strict=False))
+    if len(words.split()) % 2 or not hop or not hop.keys() <= {"via", "dev"}:
+        raise RunError(
+            f"{host} has the default route {words!r}",
+            "Write via and an address, or dev and an interface.",
+        )
+    return hop
+
+
+def subnet(address: str, prefix_length: int) -> tuple[int, int, int]:
+    """What the addresses of one subnet have in common: family, prefix length and prefix."""
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    packed = socket.inet_pton(family, address)
+    return family, prefix_length, int.from_bytes(packed, "big") >> 8 * len(packed) - prefix_length
+
+
 def _packed(address: str) -> tuple[int, bytes]:
     """The family of an address, and its bytes.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import socket
 import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -71,28 +70,6 @@ def load_topology(path: str, params: dict[str, Any]) -> Topo:
             "End it with: topos = {'name': TheTopoClass}",
         )
     return next(iter(topos.values()))(**params)
-
-
-def default_route(host: str, words: str) -> dict[str, str]:
-    """Where a host's parameter `defaultRoute` leads, by `via` and `dev`.
-
-    Raises:
-        RunError: it is not said by these two.
-    """
-    hop = dict(zip(words.split()[::2], words.split()[1::2], strict=False))
-    if len(words.split()) % 2 or not hop or not hop.keys() <= {"via", "dev"}:
-        raise RunError(
-            f"{host} has the default route {words!r}",
-            "Write via and an address, or dev and an interface.",
-        )
-    return hop
-
-
-def subnet(address: str, prefix_length: int) -> tuple[int, int, int]:
-    """What the addresses of one subnet have in common: family, prefix length and prefix."""
-    family = socket.AF_INET6 if ":" in address else socket.AF_INET
-    packed = socket.inet_pton(family, address)
-    return family, prefix_length, int.from_bytes(packed, "big") >> 8 * len(packed) - prefix_length
 
 
 class Network:
@@ -267,7 +244,7 @@ class Network:
             if planned and not planned["delayed_ack"]:
                 metrics[interfaces.RTAX_QUICKACK] = 1
             if node.params.get("defaultRoute"):
-                hop = default_route(node.name, node.params["defaultRoute"])
+                hop = interfaces.default_route(node.name, node.params["defaultRoute"])
                 self._add_route(link, "default", hop, metrics)
             elif metrics:
                 raise RunError(
@@ -367,8 +344,10 @@ class Network:
             for node in self.net.hosts:
                 for one in node.intfList():
                     if one.ip:
-                        self._subnets.setdefault(subnet(one.ip, one.prefixLen), []).append(one)
-        same = self._subnets[subnet(interface.ip, interface.prefixLen)]
+                        self._subnets.setdefault(
+                            interfaces.subnet(one.ip, one.prefixLen), []
+                        ).append(one)
+        same = self._subnets[interfaces.subnet(interface.ip, interface.prefixLen)]
         return [(other.ip, other.mac) for other in same if other is not interface]
 
     def address(self, host: str, family: int = 4) -> str:
