@@ -19,6 +19,11 @@ def uniform(seed: int, what: str, largest: int) -> int:
     return int.from_bytes(digest[:16], "big") * (largest + 1) >> 128
 
 
+def whole(seed: int, what: str) -> int:
+    """A number of 64 bits."""
+    return uniform(seed, what, 2**64 - 1)
+
+
 def size(seed: int, what: str, planned: int | Mapping[str, Any]) -> int:
     """A size in bytes: the one planned, or one of the distribution planned."""
     return planned if isinstance(planned, int) else lognormal(seed, what, **planned["lognormal"])

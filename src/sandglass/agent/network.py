@@ -14,6 +14,7 @@ from sandglass.agent import (
     ipv6,
     kernel,
     links,
+    noise,
     openvswitch,
     paths,
     pyfile,
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
     from sandglass.agent.plan import Direction, Plan, Step, Way, WireStep
 
 MS = 1_000_000
-MOST_SEED = 2**64 - 1
 SPANNED_NS = 14_000_000_000
 """After which bridges with a spanning tree forward."""
 
@@ -430,34 +430,9 @@ class Network:
             if own:
                 lines.setdefault(wires.NAMESPACE, []).extend(own)
         if "noise" in self.plan:
-            lines.setdefault(wires.NAMESPACE, []).extend(self._noise_lines(seed, zero_ns))
-        return lines
-
-    def _noise_lines(self, seed: int, zero_ns: int) -> list[str]:
-        """tc lines for what all hosts send and receive.
-
-        At an end of a wire between two hosts it is what the one sends and the other receives.
-        """
-        words: dict[tuple[int, int], list[str]] = {}
-        for access in self.access.values():
-            link, card = access.own.link, self.plan["hosts"][access.host]["access_rate_bps"]
-            if not link.wired:
-                continue
-            name, side = (
-                self.net.link_names[self.net.links.index(link)],
-                int(access.own is link.intf2),
-            )
-            rate = self.plan["wires"][name]["reverse" if side else "forward"]["rate_bps"] or card
-            sent = wires.sent(self.plan["noise"], rate)
-            words.setdefault((link.number, 1 - side), []).extend(sent)
-            words.setdefault((link.number, side), []).extend(wires.received(self.plan["noise"]))
-        lines = []
-        for (number, side), of_end in words.items():
-            if of_end:
-                drawn = draws.uniform(seed, f"noise at {wires.end(number, side)}", MOST_SEED)
-                of_end += [f"seed {drawn}", f"start {zero_ns}"]
-                lines += wires.noise(number, side, of_end, again=self._noisy)
-        self._noisy = True
+            added = noise.lines(self, seed, zero_ns, again=self._noisy)
+            lines.setdefault(wires.NAMESPACE, []).extend(added)
+            self._noisy = True
         return lines
 
     def wired_ns(self, source: str, destination: str) -> int | None:

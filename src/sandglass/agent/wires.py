@@ -17,15 +17,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sandglass.agent import interfaces
-from sandglass.agent.links import NETEM_LIMIT, SHAPED_CLASS, SHAPER, microseconds
+from sandglass.agent.links import NETEM_LIMIT, SHAPER, microseconds
 from sandglass.agent.netlink import Rtnetlink
 
 if TYPE_CHECKING:
-    from sandglass.agent.plan import Noise, Way
+    from sandglass.agent.plan import Way
 
 NAMESPACE = "sandglass-wires"
 LARGEST_MTU = 65535
-NOISE = "2:"
 
 
 def end(number: int, side: int) -> str:
@@ -73,31 +72,6 @@ def element(number: int, side: int, way: Way, further_ns: int, verb: str) -> str
         f"qdisc {verb} dev {end(number, side)} root handle {SHAPER} netem "
         f"limit {NETEM_LIMIT} {' '.join(words)}"
     )
-
-
-def noise(number: int, side: int, words: list[str], *, again: bool) -> list[str]:
-    """tc lines that add noise to what leaves a wire at a side; `again`: in place of that before."""
-    place = f"dev {end(number, side)} parent {SHAPED_CLASS} handle {NOISE}"
-    old = [f"qdisc del {place}"] if again else []
-    return [*old, f"qdisc add {place} noise {' '.join(words)}"]
-
-
-def sent(planned: Noise, rate_bps: int | None) -> list[str]:
-    """What tc is told of the noise of a host that sends on a link of this rate."""
-    words = [f"phase {planned['phase_ns']}"] if planned["phase_ns"] else []
-    if planned["host_ns"]:
-        words.append(f"host {','.join(map(str, planned['host_ns']))}")
-    if words and rate_bps:
-        words.append(f"rate {rate_bps}bit")
-    return words
-
-
-def received(planned: Noise) -> list[str]:
-    """What tc is told of the noise of a host that receives, and of the path that leads there."""
-    words = [f"nic {planned['nic_ns']}"] if planned["nic_ns"] else []
-    if planned["wan_ns"]:
-        words.append(f"wan {planned['wan_ns']} wan_step {planned['wan_step_ns']}")
-    return words
 
 
 def is_random(way: Way) -> bool:
