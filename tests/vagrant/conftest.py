@@ -111,9 +111,11 @@ def answers() -> bool:
 def no_new_volumes() -> Iterator[None]:
     """Of the boxes' images that libvirt is given meanwhile, none stays."""
     before = volumes()
-    yield
-    for name in volumes() - before:
-        subprocess.run(["virsh", "vol-delete", "--pool", "default", name], check=True)
+    try:
+        yield
+    finally:
+        for name in volumes() - before:
+            subprocess.run(["virsh", "vol-delete", "--pool", "default", name], check=True)
 
 
 def volumes() -> set[str]:

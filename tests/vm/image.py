@@ -4,6 +4,7 @@ It is kept in the cache, below vm/, by this file and the kernel's version: a dis
 initrd that are in it, and the ssh key of its user, who has sudo as in a box of Vagrant's.
 """
 
+import os
 import shutil
 import subprocess
 import tempfile
@@ -88,6 +89,9 @@ def make_root(root: Path, packages: Iterable[str], key: str, network: str) -> No
         path = root / name
         path.parent.mkdir(exist_ok=True)
         path.write_text(text)
+    own = (root / f"home/{USER}").stat()
+    for path in (root / f"home/{USER}").rglob("*"):
+        os.chown(path, own.st_uid, own.st_gid)
     command("systemctl", f"--root={root}", "enable", "systemd-networkd.service")
 
 
