@@ -11,7 +11,7 @@ import pytest
 from sandglass.install import builds
 
 SHELL = re.compile(rb"#(!.*\b(ba)?sh| shellcheck shell=sh)\n")
-PLACES = (".", "setup", "container", "profiles/*", ".ci")
+PLACES = (".", "setup", "container", "profiles/*", "src/sandglass/agent/bin", ".ci")
 
 
 def scripts() -> list[str]:

@@ -75,13 +75,13 @@ def monotonic_to_realtime_ns() -> int:
     return min(tried() for _ in range(CLOCK_TRIES))[1]
 
 
-def mount(kind: str, place: str, options: str) -> None:
+def mount(kind: str, place: str, options: str, source: str = "none") -> None:
     """Mount a file system at `place`; of hostfs the options are the host's directory.
 
     Raises:
         RunError: it cannot be.
     """
-    done = _libc.mount(b"none", place.encode(), kind.encode(), 0, os.fsencode(options))
+    done = _libc.mount(source.encode(), place.encode(), kind.encode(), 0, os.fsencode(options))
     _check(done, f"cannot mount {kind} ({options}) on {place}")
 
 

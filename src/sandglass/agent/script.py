@@ -21,24 +21,14 @@ from sandglass.agent.failure import RunError  # noqa: E402
 from sandglass.agent.netlink import Rtnetlink  # noqa: E402
 
 HERE = "/run/sandglass/here"
-PROGRAMS = "/run/sandglass/bin"
+PROGRAMS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "bin")
 HOME = "/root"
 ETC = "/run/sandglass/etc"
-# Scripts and manuals of Mininet call it; whoever runs in the lab is root.
-SUDO = """#!/bin/sh
-while case "$1" in -*|*=*) true ;; *) false ;; esac; do shift; done
-exec "$@"
-"""
-# In the place of OpenFlow's reference controller, which Mininet's Controller is. It speaks 1.0, so
-# that switches ask it when they have no rule, even after all were deleted, and has its own port.
-CONTROLLER = """#!/bin/sh
-for word; do
-    shift
-    [ "$word" = ptcp: ] && word=ptcp:6633
-    set -- "$@" "$word"
-done
-exec ovs-testcontroller -O OpenFlow10 "$@"
-"""
+CGROUPS = "/sys/fs/cgroup"
+# The rest of the world, for what looks for it by way of NAT: RFC 5737's addresses for examples.
+OUTSIDE = "outside"
+OWN_ADDRESS, GATEWAY, GATEWAY_BITS = "203.0.113.2", "203.0.113.1", 24
+OWN_MAC, GATEWAY_MAC = "02:00:00:00:00:02", "02:00:00:00:00:01"
 SSHD = "UsePAM no\nSubsystem sftp /usr/lib/openssh/sftp-server\n"
 SSH_KEY = "/etc/ssh/ssh_host_ed25519_key"
 BEAT_S = 1.0
@@ -61,11 +51,11 @@ def prepare(here: str) -> dict[str, str]:
     with open("/etc/ssh/sshd_config", "w") as settings:
         settings.write(SSHD)
     kernel.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", SSH_KEY])
-    os.makedirs(PROGRAMS)
-    for name, text in (("sudo", SUDO), ("controller", CONTROLLER)):
-        with open(f"{PROGRAMS}/{name}", "w") as program:
-            program.write(text)
-        os.chmod(f"{PROGRAMS}/{name}", 0o755)
+    outside()
+    # Mininet's CPULimitedHost looks for it. No process takes any time of a processor.
+    kernel.mount("tmpfs", "/sys/fs", "mode=755")
+    os.makedirs(CGROUPS)
+    kernel.mount("tmpfs", CGROUPS, "mode=755", source="cgroup")
     openvswitch.start()
     os.chdir(HERE)
     return {
@@ -75,6 +65,21 @@ def prepare(here: str) -> dict[str, str]:
         "PWD": HERE,
         "PYTHONUNBUFFERED": "1",
     }
+
+
+def outside() -> None:
+    """Connect the lab by eth0 with a machine that has all addresses, and serves nothing."""
+    kernel.create_namespace(OUTSIDE)
+    interfaces.add_veth(("eth0", OWN_MAC, None), ("eth0", GATEWAY_MAC, OUTSIDE))
+    for where, address in ((None, OWN_ADDRESS), (OUTSIDE, GATEWAY)):
+        with Rtnetlink(where) as link:
+            interfaces.bring_up(link, "eth0")
+            interfaces.add_address(link, "eth0", address, GATEWAY_BITS)
+    with Rtnetlink(None) as link:
+        interfaces.add_route(link, "default", {"via": GATEWAY})
+    with Rtnetlink(OUTSIDE) as link:
+        interfaces.bring_up(link, "lo")
+    kernel.run(["ip", "route", "add", "local", "default", "dev", "lo"], OUTSIDE)
 
 
 def plain(terminal: int) -> None:
