@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import sys
 import termios
 import time
@@ -32,6 +33,9 @@ OWN_MAC, GATEWAY_MAC = "02:00:00:00:00:02", "02:00:00:00:00:01"
 SSHD = "UsePAM no\nSubsystem sftp /usr/lib/openssh/sftp-server\n"
 SSH_KEY = "/etc/ssh/ssh_host_ed25519_key"
 BEAT_S = 1.0
+# Open files, as in a session of Debian's. For each host mnexec closes as many as there may be, one by
+# one; Mininet itself asks for 16384.
+FILES = 1024
 MESSAGES_SHOWN = 1  # of the kernel's, among what the program says: a panic's
 MESSAGES_HIDDEN = 0  # such as that the power goes down
 STATUS_NOT_FOUND = 127  # as of a shell
@@ -95,6 +99,8 @@ def run(command: list[str], environment: dict[str, str], directory: str, prompt:
     if child == 0:
         if not prompt:
             os.dup2(os.open(f"{directory}/typed", os.O_RDONLY), 0)
+        _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (FILES, most))
         try:
             os.execvpe(command[0], command, environment)
         except OSError as error:
