@@ -7,6 +7,7 @@ stays; all else goes with the lab.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import resource
@@ -33,8 +34,8 @@ OWN_MAC, GATEWAY_MAC = "02:00:00:00:00:02", "02:00:00:00:00:01"
 SSHD = "UsePAM no\nSubsystem sftp /usr/lib/openssh/sftp-server\n"
 SSH_KEY = "/etc/ssh/ssh_host_ed25519_key"
 BEAT_S = 1.0
-# Open files, as in a session of Debian's. For each host mnexec closes as many as there may be, one by
-# one; Mininet itself asks for 16384.
+# Open files, as in a session of Debian's. For each host mnexec closes as many as there may be, one
+# by one; Mininet itself asks for 16384.
 FILES = 1024
 MESSAGES_SHOWN = 1  # of the kernel's, among what the program says: a panic's
 MESSAGES_HIDDEN = 0  # such as that the power goes down
@@ -104,7 +105,9 @@ def run(command: list[str], environment: dict[str, str], directory: str, prompt:
         try:
             os.execvpe(command[0], command, environment)
         except OSError as error:
-            print(f"{command[0]}: {error.strerror}", file=sys.stderr, flush=True)
+            own = os.path.exists(command[0]) and error.errno == errno.ENOENT
+            why = "the lab does not have what its first line names" if own else error.strerror
+            print(f"{command[0]}: {why}", file=sys.stderr, flush=True)
             os._exit(STATUS_NOT_FOUND)
     if not prompt and os.fork() == 0:
         beat(f"{directory}/beat")

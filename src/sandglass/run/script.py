@@ -1,6 +1,7 @@
 """Programs of somebody's in the lab: Mininet's own command, and scripts that use Mininet."""
 
 import json
+import os
 import select
 import sys
 import tempfile
@@ -58,13 +59,17 @@ def found(command: list[str], here: Path) -> list[str]:
     A file of the working directory by its name below that, one in Python by Python, which its first
     line need not say; all else is a program of the lab's.
 
-    Raises UsageError for a path that leads to neither.
+    Raises UsageError for a path that leads to neither, or to what cannot be run.
     """
     name, *arguments = command
     path = here / name
+    if not name or (path.is_dir() and ("/" in name or name == ".")):
+        raise UsageError(f"{name or repr(name)} is no program")
     if path.is_file() and ("/" in name or path.suffix == ".py"):
         if path.resolve().is_relative_to(here.resolve()):
             own = f"./{path.resolve().relative_to(here.resolve())}"
+            if path.suffix != ".py" and not os.access(path, os.X_OK):
+                raise UsageError(f"{name} is not executable", f"Make it so: chmod +x '{path}'")
             return [*(["python3"] if path.suffix == ".py" else []), own, *arguments]
         if not _in_lab(name):
             raise UsageError(
