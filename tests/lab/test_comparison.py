@@ -1,5 +1,6 @@
 """Runs beside each other: the numbers are those of their run.json, the picture repeats."""
 
+import shutil
 from pathlib import Path
 
 import polars as pl
@@ -30,7 +31,7 @@ def test_numbers_are_the_runs_own(runs: list[Run], tmp_path: Path) -> None:
     ]
     waits = [run.content["bottleneck"]["queue_delay_ms"]["p99"] for run in runs]
     assert rows["delay_p99_ms"].to_list() == waits
-    assert rows["run"].n_unique() == 2
+    assert rows["run"].to_list() == [str(run.path) for run in runs]
 
 
 def test_without_a_place_it_goes_to_the_checkout(
@@ -44,6 +45,14 @@ def test_without_a_place_it_goes_to_the_checkout(
     comparison.compare([runs[0].path], None)
     assert (tmp_path / "checkout" / "comparison.svg").is_file()
     assert list((tmp_path / "elsewhere").iterdir()) == []
+
+
+def test_runs_are_called_after_their_directories(runs: list[Run], tmp_path: Path) -> None:
+    """By their paths where two have the same name."""
+    named = tmp_path / "codel"
+    shutil.copytree(runs[1].path, named)
+    assert list(comparison.load([runs[0].path, named])) == ["run", "codel"]
+    assert list(comparison.load([run.path for run in runs])) == [str(run.path) for run in runs]
 
 
 def test_what_is_drawn_is_what_left_the_queue(runs: list[Run]) -> None:

@@ -31,21 +31,18 @@ WAIT = "Share of packets against queueing delay (ms)"
 
 
 def load(directories: Sequence[Path]) -> dict[str, series.Run]:
-    """Runs by the names that they have in the figure: backend, kernel, and seeds that differ.
+    """Runs by the names of their directories, or by their paths where two have the same name.
 
-    Raises UsageError where there is no run, or two have the same name.
+    Raises UsageError where there is no run, or one is given twice.
     """
+    names = [directory.resolve().name for directory in directories]
     runs: dict[str, series.Run] = {}
-    for directory in directories:
-        document = show.read(directory)
-        name = f"{document['backend']}: Linux {document['kernel']['release']}"
-        if document["seed"] != 1:
-            name += f", seed {document['seed']}"
-        if name in runs:  # the same machine: their directories tell them apart
-            name += f", {directory.name}"
-        if name in runs:
+    for directory, name in zip(directories, names, strict=True):
+        show.read(directory)
+        called = str(directory) if names.count(name) > 1 else name
+        if called in runs:
             raise UsageError(f"{directory} is given twice")
-        runs[name] = series.load(directory, {})
+        runs[called] = series.load(directory, {})
     return runs
 
 
@@ -124,9 +121,11 @@ def draw(runs: dict[str, series.Run]) -> ggplot:
 
 def origin(name: str, run: series.Run) -> str:
     """Where a run's numbers come from, in a line."""
-    digest = run.document["digest"]
+    document = run.document
+    where = f"{document['backend']}, Linux {document['kernel']['release']}"
+    digest = document["digest"]
     kept = f"digest {digest[:16]}" if digest else "in real time, so without a digest"
-    return f"{name}: seed {run.document['seed']}, {kept}."
+    return f"{name}: {where}, seed {document['seed']}, {kept}."
 
 
 def compare(directories: Sequence[Path], out: Path | None) -> None:
