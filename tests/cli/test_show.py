@@ -3,6 +3,8 @@
 import json
 from pathlib import Path
 
+import polars as pl
+
 from tests.cli.conftest import Cli
 
 RUN = {
@@ -94,3 +96,15 @@ def test_it_shows_what_became_of_media_flows(sandglass: Cli, tmp_path: Path) -> 
     done = sandglass("show", str(tmp_path))
     rows = [line.split() for line in done.stdout.splitlines()]
     assert ["2", "60.50", "51.25", "180.00", "210.12", "3.00", "4", "7.50"] in rows
+
+
+def test_it_shows_round_trips_of_pings(sandglass: Cli, tmp_path: Path) -> None:
+    """Of the answers that came; links that were not recorded have no tables."""
+    (tmp_path / "run.json").write_text(json.dumps(RUN | {"bottlenecks": {}}))
+    rtts = pl.DataFrame({"flow": [2, 2, 2, 3], "rtt_ns": [20_000_000, None, 40_000_000, None]})
+    rtts.write_parquet(tmp_path / "rtt.parquet")
+    done = sandglass("show", str(tmp_path))
+    rows = [line.split() for line in done.stdout.splitlines()]
+    assert ["2", "20.00", "30.00", "30.00", "38.00", "39.00", "39.80", "40.00"] in rows
+    assert ["3", *["-"] * 7] in rows
+    assert "bottleneck" not in done.stdout

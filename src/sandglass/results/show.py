@@ -34,12 +34,17 @@ def read(run: Path) -> dict[str, Any]:
 
 def show(run: Path) -> None:
     """Print what a run found."""
-    Console().print(render(read(run)))
+    console = Console()
+    console.print(render(read(run)))
+    if (answers := run / "rtt.parquet").is_file():
+        console.print(pings(answers))
 
 
 def render(result: Mapping[str, Any]) -> RenderableType:
     """Heading, flows, bottlenecks and their queueing delays, and what only some of them tell."""
-    parts = [heading(result), flows(result), bottlenecks(result), delays(result)]
+    parts = [heading(result), flows(result)]
+    if result["bottlenecks"]:
+        parts += [bottlenecks(result), delays(result)]
     if counting := counters(result):
         parts.append(counting)
     if any(map(own, result["flows"])):
@@ -161,6 +166,26 @@ def delays(result: Mapping[str, Any]) -> Table:
     for name, link in result["bottlenecks"].items():
         delay = link.get("queue_delay_ms") or {}
         table.add_row(name, *(number(delay.get(quantile), ".2f") for quantile in QUANTILES))
+    return table
+
+
+def pings(answers: Path) -> Table:
+    """A row for each ping flow of an rtt.parquet: its round-trip times in milliseconds."""
+    import polars as pl  # noqa: PLC0415 as most runs have none
+
+    from sandglass.run.summary import quantiles_ms  # noqa: PLC0415 likewise
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("round trips, ms", justify="right")
+    for name in ("min", *QUANTILES):
+        table.add_column(name, justify="right")
+    found = pl.read_parquet(answers, glob=False)
+    for (flow,), rows in found.group_by("flow", maintain_order=True):
+        times = rows["rtt_ns"].drop_nulls().to_numpy()
+        least = float(times.min()) / 1e6 if len(times) else None
+        delay = quantiles_ms(times)
+        values = (least, *(delay[quantile] for quantile in QUANTILES))
+        table.add_row(str(flow), *(number(value, ".2f") for value in values))
     return table
 
 
