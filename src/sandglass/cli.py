@@ -402,6 +402,25 @@ def show(
 
 
 @app.command()
+def plot(
+    run_directory: Annotated[Path, typer.Argument(metavar="RUN_DIR", show_default=False)],
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Instead of results/plot; no .svg, .png."),
+    ] = None,
+) -> None:
+    """Draw a finished run over time.
+
+    Each flow's throughput and queueing delay at recorded links, congestion window and pings.
+
+    Example: ./sandglass plot results/runs/experiment-1a2b3c4d
+    """
+    from sandglass.results import plot as drawing
+
+    drawing.plot(run_directory, out)
+
+
+@app.command()
 def compare(
     run_directories: Annotated[
         list[Path], typer.Argument(metavar="RUN_DIR...", show_default=False)

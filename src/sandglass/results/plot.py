@@ -1,0 +1,123 @@
+"""A run drawn over time: what its flows got of each recorded link, waited there, and their windows.
+
+Of links in forward direction, of flows that sent data over them.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+from plotnine import (
+    aes,
+    expand_limits,
+    facet_wrap,
+    geom_line,
+    ggplot,
+    labs,
+    scale_color_manual,
+    theme,
+)
+
+from sandglass.errors import UsageError
+from sandglass.install import builds
+from sandglass.results import series, show, style
+
+PLOT = builds.ROOT / "results" / "plot"
+STEPS = 100
+"""Into so many a run's duration is divided; each is drawn as a mean, at its middle."""
+PANEL_IN = 1.5
+AROUND_IN = 1.2  # title, legend and caption
+ALL = "all flows"
+
+
+def panels(run: series.Run, step_ns: int) -> Iterator[tuple[str, pl.DataFrame]]:
+    """Each panel's title, and its means by flow and step: columns flow, step, y."""
+    recorded = {path.stem for path in run.directory.glob("*.parquet")}
+    for link in run.document["bottlenecks"] if "packets" in recorded else ():
+        data = series.forward(run, link).filter(pl.col("payload_bytes") > 0)
+        rate = pl.col("size_bytes").sum() * (8e3 / step_ns)
+        carried = means(data, "dequeue_ns", rate, step_ns)
+        flows = carried.select("flow").unique(maintain_order=True)
+        steps = pl.DataFrame({"step": pl.int_range(STEPS, eager=True)})
+        every = flows.join(steps, how="cross").join(carried, ["flow", "step"], "left")
+        yield f"Throughput, {link} (Mb/s)", every.with_columns(pl.col("y").fill_null(0))
+        waited = means(data, "dequeue_ns", pl.col("sojourn_ns").mean() / 1e6, step_ns)
+        yield f"Queueing delay, {link} (ms)", waited
+    if "acks" in recorded:
+        window = means(run.records("acks"), "time_ns", pl.col("cwnd_packets").mean(), step_ns)
+        yield "Congestion window (packets)", window
+    if "rtt" in recorded:
+        answered = means(run.records("rtt"), "sent_ns", pl.col("rtt_ns").mean() / 1e6, step_ns)
+        yield "Round-trip time of pings (ms)", answered.drop_nulls()
+
+
+def means(rows: pl.LazyFrame, time: str, value: pl.Expr, step_ns: int) -> pl.DataFrame:
+    """What `value` makes of each flow's rows in each step of the run, in order."""
+    return (
+        rows.with_columns(step=pl.col(time) // step_ns, flow=pl.col("flow").cast(pl.Int64))
+        .filter(pl.col("step").is_between(0, STEPS - 1), pl.col("flow") > 0)
+        .group_by("flow", "step")
+        .agg(y=value.cast(pl.Float64))
+        .sort("flow", "step")
+        .collect()
+    )
+
+
+def named(flow: dict[str, Any]) -> str:
+    """How a flow is called in the legend."""
+    how = flow.get("cc") or flow["workload"]
+    return f"{flow['id']}: {flow['from']} to {flow['to']}, {how}"
+
+
+def draw(run: series.Run) -> ggplot:
+    """A line per flow in each panel, in one colour where there are more flows than colours.
+
+    Raises UsageError when the run recorded nothing of this.
+    """
+    duration_s = run.document["virtual_s"]
+    found = [
+        table.with_columns(panel=pl.lit(title))
+        for title, table in panels(run, round(duration_s * 1e9 / STEPS))
+        if table.height
+    ]
+    if not found:
+        raise UsageError(
+            f"{run.directory} recorded nothing to draw", "See `record` in docs/experiment.md."
+        )
+    titles = [table["panel"][0] for table in found]
+    names = {flow["id"]: named(flow) for flow in run.document["flows"]}
+    drawn = pl.concat(found)
+    label = pl.col("flow").replace_strict(names, return_dtype=pl.String)
+    if drawn["flow"].n_unique() > len(style.PALETTE):
+        label = pl.lit(ALL)
+    shown = drawn.with_columns(
+        pl.col("panel").cast(pl.Enum(titles)),
+        label=label,
+        time_s=(pl.col("step") + 0.5) * (duration_s / STEPS),
+    )
+    order = shown.sort("flow")["label"].unique(maintain_order=True)
+    plot: ggplot = (
+        ggplot(
+            shown.with_columns(pl.col("label").cast(pl.Enum(order))),
+            aes("time_s", "y", color="label", group="flow"),
+        )
+        + facet_wrap("panel", scales="free_y", ncol=1)
+        + geom_line()
+        + expand_limits(y=0)
+        + scale_color_manual(style.PALETTE)
+        + labs(x="Time (s)", y="", color="")
+    )
+    origin = f"Seed {run.document['seed']}, digest {(run.document['digest'] or 'none')[:16]}."
+    size = theme(figure_size=(style.WIDTH_IN, AROUND_IN + PANEL_IN * len(titles)))
+    return style.finish(plot, run.document["title"], origin) + size
+
+
+def plot(directory: Path, out: Path | None) -> None:
+    """Write `out`.svg and .png, by default in the checkout."""
+    stem = out or PLOT
+    show.read(directory)
+    drawn = draw(series.load(directory, {}))
+    stem.parent.mkdir(parents=True, exist_ok=True)
+    style.save(drawn, stem)
+    print(f"see {stem}.svg")
