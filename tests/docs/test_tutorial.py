@@ -1,0 +1,116 @@
+"""The lessons, gone through in the order of the text: what commands say is what stands there."""
+
+import os
+import re
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sandglass.install.builds import ROOT
+
+HOME = "/home/me/sandglass"
+TUTORIAL = ROOT / "docs" / "tutorial"
+LESSONS = sorted(TUTORIAL.glob("[1-9]-*.md"))
+FENCED = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+# What another machine or another kernel release changes.
+VARIES = re.compile(r"\d+ times as fast|digest( +)[0-9a-f]{64}|completed in \S+ seconds")
+LEFT_OUT = "…"
+LARGEST_PICTURE = 100_000
+
+
+def edited(source: str, difference: str) -> str:
+    """A source after the edit that a block shows."""
+    lines = difference.splitlines(keepends=True)
+    old = "".join(line[1:] for line in lines if line[0] in " -")
+    new = "".join(line[1:] for line in lines if line[0] in " +")
+    assert source.count(old) == 1, old
+    return source.replace(old, new)
+
+
+def shown(block: str) -> Iterator[tuple[str, list[str]]]:
+    """Each command in a block with the lines below it."""
+    for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+        command, *lines = part.splitlines()
+        while command.endswith("\\"):
+            command = command[:-1] + lines.pop(0).removeprefix("> ")
+        yield command, lines
+
+
+def common(text: str) -> list[str]:
+    """Lines without what varies, and without blanks at the end of each and of all."""
+    return [VARIES.sub(LEFT_OUT, line).rstrip() for line in text.rstrip().splitlines()]
+
+
+def found(expected: list[str], said: list[str]) -> bool:
+    """Whether that is what was said, with more only where lines are left out."""
+    parts = "".join(f"{line}\n" for line in expected).split(f"{LEFT_OUT}\n")
+    pattern = r"(?:.*\n)*".join(map(re.escape, parts))
+    return re.fullmatch(pattern, "".join(f"{line}\n" for line in said)) is not None
+
+
+class Student:
+    """Who types the commands of a lesson, in the checkout."""
+
+    def __init__(self, checkout: Path) -> None:
+        self.checkout = checkout
+        self.environment = os.environ | {"COLUMNS": "80", "PWD": str(checkout)}
+
+    def types(self, command: str) -> list[str]:
+        """What a command says; it must succeed."""
+        if command.startswith("export "):
+            name, value = command.removeprefix("export ").split("=")
+            self.environment[name] = value.replace("$PWD", str(self.checkout))
+            return []
+        done = subprocess.run(
+            command,
+            shell=True,
+            cwd=self.checkout,
+            env=self.environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stdout
+        return common(done.stdout.replace(str(self.checkout), HOME))
+
+    def edits(self, difference: str) -> None:
+        """Change the one module of the tutorial as a block shows."""
+        source = self.checkout.parent / "aqm" / "kmods" / "sch_mine" / "sch_mine.c"
+        source.write_text(edited(source.read_text(), difference))
+
+
+@pytest.mark.lab
+@pytest.mark.parametrize("lesson", LESSONS, ids=[path.stem for path in LESSONS])
+def test_a_lesson_is_as_shown(lesson: Path, clone: Path) -> None:
+    student = Student(clone)
+    for kind, block in FENCED.findall(lesson.read_text()):
+        if kind == "diff":
+            student.edits(block)
+        elif kind == "console":
+            for command, expected in shown(block):
+                said = student.types(command)
+                assert found(common("\n".join(expected)), said), (command, said)
+    assert (clone / "results" / "tutorial" / f"{lesson.stem}.svg").is_file()
+
+
+@pytest.mark.parametrize("lesson", LESSONS, ids=[path.stem for path in LESSONS])
+def test_a_lesson_shows_its_picture_and_its_files(lesson: Path) -> None:
+    text = lesson.read_text()
+    picture = lesson.with_suffix(".svg")
+    assert f"]({picture.name})" in text
+    assert picture.stat().st_size < LARGEST_PICTURE
+    for target in re.findall(r"\]\(([^):#]+)\)", text):
+        assert (TUTORIAL / target).exists(), target
+    for kind, block in FENCED.findall(text):
+        if kind in ("yaml", "python", "c"):
+            files = [path for path in TUTORIAL.rglob("*") if path.suffix in (".yaml", ".py", ".c")]
+            assert any(block in path.read_text() for path in files), block
+
+
+def test_the_index_names_all_lessons() -> None:
+    index = (TUTORIAL / "README.md").read_text()
+    assert len(LESSONS) == 8
+    assert re.findall(r"\]\((\d-.*?\.md)\)", index) == [path.name for path in LESSONS]
