@@ -4,13 +4,13 @@ The table follows the usage texts of iproute2 (tc/q_*.c). A kind from kmods/ tak
 its own tc plugin judges them.
 """
 
-import difflib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from sandglass.errors import nearest
 from sandglass.experiment import units
 from sandglass.experiment.units import QueueLength
 from sandglass.install.builds import aliases, module_directories
@@ -231,10 +231,8 @@ def check_kind(kind: str) -> None:
             f"{kind} is no queue by itself: it needs classes, filters or further commands, "
             f"which an experiment cannot give; use one of {', '.join(sorted(known))}"
         )
-    near = difflib.get_close_matches(kind, sorted(known), 1)
-    meant = f", did you mean '{near[0]}'?" if near else ""
     raise ValueError(
-        f"unknown qdisc '{kind}'{meant} Use one of {', '.join(sorted(known))}, "
+        f"unknown qdisc '{kind}'{nearest(kind, known)} Use one of {', '.join(sorted(known))}, "
         "or add a module kmods/sch_<name>"
     )
 
@@ -307,10 +305,8 @@ def _type(kind: str, option: str) -> str:
     options = KINDS[kind]
     if option in options:
         return options[option]
-    near = difflib.get_close_matches(option, options, 1)
-    meant = f", did you mean '{near[0]}'?" if near else "."
     known = f"Its options: {', '.join(sorted(options))}" if options else "It takes no options"
-    raise ValueError(f"{kind} has no option '{option}'{meant} {known}")
+    raise ValueError(f"{kind} has no option '{option}'{nearest(option, options)} {known}")
 
 
 def _length(value: object) -> QueueLength:
