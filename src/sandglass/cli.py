@@ -406,7 +406,7 @@ def plot(
     run_directory: Annotated[Path, typer.Argument(metavar="RUN_DIR", show_default=False)],
     out: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Instead of results/plot; no .svg, .png."),
+        typer.Option(metavar="FILE", help="Instead of results/plot.svg, .png."),
     ] = None,
 ) -> None:
     """Draw a finished run over time.
@@ -427,7 +427,7 @@ def compare(
     ],
     out: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Instead of results/comparison; no .svg, .png, .csv."),
+        typer.Option(metavar="FILE", help="Instead of results/comparison.svg, .png, .csv."),
     ] = None,
 ) -> None:
     """Draw runs beside each other.

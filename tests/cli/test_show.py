@@ -108,3 +108,11 @@ def test_it_shows_round_trips_of_pings(sandglass: Cli, tmp_path: Path) -> None:
     assert ["2", "20.00", "30.00", "30.00", "38.00", "39.00", "39.80", "40.00"] in rows
     assert ["3", *["-"] * 7] in rows
     assert "bottleneck" not in done.stdout
+
+
+def test_what_is_no_run_is_said_to_be_none(sandglass: Cli, tmp_path: Path) -> None:
+    (tmp_path / "experiment.yaml").touch()
+    for name in ("experiment.yaml", "absent"):
+        done = sandglass("show", str(tmp_path / name))
+        assert done.returncode != 0
+        assert f"{name} is no finished run: it has no run.json" in done.stderr

@@ -130,7 +130,7 @@ def origin(name: str, run: series.Run) -> str:
 
 def compare(directories: Sequence[Path], out: Path | None) -> None:
     """Print runs as a table, and write `out`.csv, .svg and .png, by default in the checkout."""
-    stem = out or COMPARISON
+    stem = style.stem(out or COMPARISON)
     runs = load(directories)
     numbers = table(runs)
     plot = draw(runs)

@@ -115,7 +115,7 @@ def draw(run: series.Run) -> ggplot:
 
 def plot(directory: Path, out: Path | None) -> None:
     """Write `out`.svg and .png, by default in the checkout."""
-    stem = out or PLOT
+    stem = style.stem(out or PLOT)
     show.read(directory)
     drawn = draw(series.load(directory, {}))
     stem.parent.mkdir(parents=True, exist_ok=True)

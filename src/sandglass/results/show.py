@@ -25,7 +25,7 @@ def read(run: Path) -> dict[str, Any]:
     path = run / "run.json"
     try:
         content: dict[str, Any] = json.loads(path.read_text())
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         raise UsageError(f"{run} is no finished run: it has no run.json") from None
     except (OSError, ValueError) as error:
         raise UsageError(f"{path} cannot be read: {error}") from error

@@ -54,6 +54,11 @@ def finish(plot: ggplot, title: str, text: str) -> ggplot:
     return plot + labs(title=title, caption=text) + house()
 
 
+def stem(out: Path) -> Path:
+    """Where a figure goes, without the ending of the picture that the user may have named."""
+    return out.with_suffix("") if out.suffix in (".svg", ".png", ".csv") else out
+
+
 def save(plot: ggplot, stem: Path) -> None:
     """Write `stem`.svg and `stem`.png: no dates and no random ids, so equal input, equal bytes.
 
