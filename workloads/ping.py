@@ -1,4 +1,4 @@
-"""Round-trip times: one ICMP echo per interval.
+"""Round-trip times: one ICMP echo per interval, sent whether or not those before are answered.
 
 An echo that got no answer within 10 s has no round-trip time.
 """
@@ -6,6 +6,7 @@ An echo that got no answer within 10 s has no round-trip time.
 from __future__ import annotations
 
 import csv
+import threading
 from typing import TYPE_CHECKING
 
 from sandglass.agent import self_check
@@ -34,22 +35,28 @@ TABLES = {
 
 def run(flow: Flow, testbed: Testbed) -> Result:
     """Run one flow; returns its result. Keys: start_ns, end_ns, bytes, echoes, answers."""
-    rows = []
     ends, family = (flow["src"], flow["dst"]), flow["family"]
-    at_ns = flow["start_ns"]
+    due = range(flow["start_ns"], end_ns(flow), flow["options"]["interval"])
+    rtts: dict[int, int | None] = {}
+
+    def echo(at_ns: int) -> None:
+        rtts[at_ns] = self_check.ping(testbed.network, *ends, ANSWER_S, family)
+
+    echoes = [threading.Thread(target=echo, args=(at_ns,)) for at_ns in due]
     testbed.sleep_until_start(flow)
-    while at_ns < end_ns(flow):
+    for at_ns, thread in zip(due, echoes, strict=True):
         testbed.clock.sleep_until(at_ns)
-        rows.append((at_ns, self_check.ping(testbed.network, *ends, ANSWER_S, family)))
-        at_ns += flow["options"]["interval"]
+        thread.start()
+    for thread in echoes:
+        thread.join()
     with open(f"{testbed.directory}/rtt-{flow['id']}.csv", "w", newline="") as file:
         table = csv.writer(file)
         table.writerow(["sent_ns", "rtt_ns"])
-        table.writerows((at_ns, "" if rtt is None else rtt) for at_ns, rtt in rows)
+        table.writerows((at_ns, "" if rtts[at_ns] is None else rtts[at_ns]) for at_ns in due)
     return {
         "start_ns": flow["start_ns"],
         "end_ns": end_ns(flow),
         "bytes": None,
-        "echoes": len(rows),
-        "answers": sum(rtt is not None for _, rtt in rows),
+        "echoes": len(due),
+        "answers": sum(rtt is not None for rtt in rtts.values()),
     }

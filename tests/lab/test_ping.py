@@ -5,6 +5,7 @@ import pytest
 from tests.lab.experiments import Lab, Run, dumbbell, flow
 
 BEYOND_RTT_NS = 500_000  # four echoes of 98 bytes at 10 Mb/s may wait for each other
+LATEST_NS = 20_000  # clock reads before it is sent, and 10 us between flows that start together
 CODEL = {"kind": "codel"}
 
 
@@ -53,3 +54,21 @@ def test_another_programs_echoes_are_not_ours(lab: Lab) -> None:
         )
     )
     assert all(0 <= rtt - 20_000_000 <= BEYOND_RTT_NS for rtt in rtts(run, 1))
+
+
+@pytest.mark.lab
+def test_echoes_are_sent_when_they_are_due(lab: Lab) -> None:
+    """Also where the answers to those before are late, or lost."""
+    run = lab(
+        dumbbell(
+            flow("bulk", cc="cubic"),
+            flow("ping", interval="50ms"),
+            queue={"kind": "pfifo", "limit": 200},
+            duration="5s",
+        )
+    )
+    echoes = run.packets(flow=2).sort("enqueue_ns")
+    late = (echoes["enqueue_ns"] - run.table("rtt")["sent_ns"]).to_list()
+    assert len(late) == 100
+    assert all(0 <= ns < LATEST_NS for ns in late)
+    assert max(ns for ns in rtts(run, 2) if ns is not None) > 200_000_000
