@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from sandglass import lab_cli
+from sandglass import lab_cli, trace_cli
 from sandglass.errors import UsageError, nearest
 from sandglass.terminal import guarded, progress
 
@@ -326,23 +326,7 @@ def shell(
     raise typer.Exit(runs.shell(target, settings or []))
 
 
-@app.command()
-def trace(
-    name: Annotated[str, typer.Argument(metavar="cellular|wifi|satellite", show_default=False)],
-    out: Annotated[Path, typer.Option(help="The file that it goes to.")],
-    seed: Annotated[int, typer.Option(min=0, help="Another one of the same kind.")] = 1,
-    seconds: Annotated[int, typer.Option(min=1, max=3600, help="How long it is.")] = 60,
-) -> None:
-    """Write a synthetic trace of a link, in Mahimahi's format."""
-    from sandglass.experiment import synthetic
-    from sandglass.experiment.trace import Trace
-
-    if name not in synthetic.TRACES:
-        known = ", ".join(synthetic.TRACES)
-        raise UsageError(f"no trace {name}{nearest(name, synthetic.TRACES)}", f"There are {known}.")
-    made = Trace(name, synthetic.opportunities(name, seed, seconds))
-    out.write_text(made.text)
-    print(f"{out}: {len(made.ms)} opportunities in {seconds} s, {made.mean_bps / 1e6:.2f} Mb/s")
+app.command()(trace_cli.trace)
 
 
 @app.command(name="exec", context_settings=PASSED_ON)
