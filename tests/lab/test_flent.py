@@ -5,6 +5,7 @@ import json
 
 import pytest
 
+from sandglass.errors import SandglassError
 from tests.lab.experiments import Lab, Run, dumbbell, flow
 
 pytestmark = pytest.mark.lab
@@ -51,3 +52,46 @@ def test_a_tests_parameters_and_further_hosts(lab: Lab) -> None:
         file = found.path / found.content["flows"][number]["data"]
         results = json.loads(gzip.decompress(file.read_bytes()))["results"]
         assert any(name.startswith(series) for name in results), list(results)
+
+
+@pytest.mark.parametrize("irtt", [True, False])
+def test_voip_has_the_one_way_delay(lab: Lab, irtt: bool) -> None:
+    """By irtt, whose datagrams hold 172 bytes; and by D-ITG."""
+    call = flow("flent:voip", duration="5s", irtt=irtt)
+    found = lab(dumbbell(call, queue={"kind": "fq_codel"}, duration="8s", record=[]))
+    data = json.loads(gzip.decompress((found.path / "flent-1.flent.gz").read_bytes()))
+    delays = [value for value in data["results"]["VoIP::delay"] if value is not None]
+    assert len(delays) >= 20
+    sent = 172 + 8 + 20 + 14 if irtt else 92 + 8 + 20 + 14
+    assert min(delays) == pytest.approx(20 + sent * 8 / 10e3, abs=0.05)
+
+
+@pytest.mark.parametrize(
+    ("test", "parameters", "said"),
+    [
+        ("http", {}, "http-getter is not installed, flent:http needs it"),
+        ("bursts", {}, "traffic-gen is not installed"),
+        ("cubic_ledbat", {}, "the kernel has no congestion control ledbat"),
+        ("tcp_nup", {}, "Missing required test parameter: upload_streams"),
+        ("tcp_upload", {"tcp_cong_control": "fast"}, "the kernel has no congestion control fast"),
+    ],
+)
+def test_what_a_test_lacks_is_said_before_it_starts(
+    lab: Lab, test: str, parameters: dict[str, str], said: str
+) -> None:
+    lacking = flow(f"flent:{test}", duration="10s", parameters=parameters)
+    with pytest.raises(SandglassError, match=said):
+        lab(dumbbell(lacking, queue={"kind": "fq_codel"}, duration="20s", record=[]))
+
+
+def test_cc_is_that_of_its_connections(lab: Lab) -> None:
+    upload = flow("flent:tcp_upload", duration="5s", cc="reno")
+    found = lab(dumbbell(upload, queue={"kind": "fq_codel"}, duration="16s", record=[]))
+    data = json.loads(gzip.decompress((found.path / "flent-1.flent.gz").read_bytes()))
+    assert data["metadata"]["SERIES_META"]["TCP upload"]["CONG_CONTROL"] == "reno"
+
+
+def test_cc_of_a_test_that_chooses_itself_is_refused(lab: Lab) -> None:
+    compared = flow("flent:cubic_reno", duration="5s", cc="bbr")
+    with pytest.raises(SandglassError, match="cubic_reno does not take cc: bbr"):
+        lab(dumbbell(compared, queue={"kind": "fq_codel"}, duration="16s", record=[]))
