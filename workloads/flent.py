@@ -2,7 +2,7 @@
 
 flent and what it starts run on the source. On the destination, and on further `hosts` for tests
 that take several, run the servers of what the test measures with: netserver, irtt, iperf, D-ITG.
-The data file is kept as flent-ID.flent.gz.
+The data file is kept as flent-ID.flent.gz, what flent says in console.log.
 """
 
 from __future__ import annotations
@@ -11,8 +11,10 @@ import contextlib
 import functools
 import json
 import os
+import re
 import shutil
 import subprocess
+import sys
 import tempfile
 from typing import TYPE_CHECKING, Any
 
@@ -164,9 +166,15 @@ def measured(words: tuple[str, ...]) -> list[Measured]:
         check=False,
     )
     if done.returncode:
-        raise RunError(f"flent:{words[0]}: {done.stderr.strip().splitlines()[-1]}")
+        raise RunError(f"flent:{words[0]}: {last_words(done.stderr)}")
     sets: list[Measured] = json.loads(done.stdout)
     return sets
+
+
+def last_words(said: str) -> str:
+    """What flent says of why it ends."""
+    errors = re.findall(r"^ERROR: (.*)$", said, re.M)
+    return errors[-1] if errors else said.strip().rpartition("\n")[2]
 
 
 def programs_of(data_set: Measured, irtt: bool) -> list[str]:
@@ -223,10 +231,10 @@ def run(flow: Flow, testbed: Testbed) -> Result:
                 check=False,
             )
         ended_ns = testbed.clock.now_ns()
+    print(done.stderr, file=sys.stderr)  # to the console's log: it warns of what has no data
     files = [name for name in os.listdir(made) if name.endswith(".flent.gz")]
     if done.returncode or not files:
-        said = (done.stderr or done.stdout).strip().splitlines()
-        raise RunError(f"flent {test_of(flow)} failed: {' '.join(said[-3:]) or done.returncode}")
+        raise RunError(f"flent {test_of(flow)} failed: {last_words(done.stderr)}")
     shutil.copyfile(os.path.join(made, files[0]), os.path.join(testbed.directory, data))
     return {"start_ns": flow["start_ns"], "end_ns": ended_ns, "bytes": None, "data": data}
 

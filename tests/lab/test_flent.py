@@ -2,10 +2,14 @@
 
 import gzip
 import json
+from pathlib import Path
 
 import pytest
 
+from sandglass.agent import pyfile
 from sandglass.errors import SandglassError
+from sandglass.install import builds
+from tests.lab.conftest import Cli
 from tests.lab.experiments import Lab, Run, dumbbell, flow
 
 pytestmark = pytest.mark.lab
@@ -95,3 +99,25 @@ def test_cc_of_a_test_that_chooses_itself_is_refused(lab: Lab) -> None:
     compared = flow("flent:cubic_reno", duration="5s", cc="bbr")
     with pytest.raises(SandglassError, match="cubic_reno does not take cc: bbr"):
         lab(dumbbell(compared, queue={"kind": "fq_codel"}, duration="16s", record=[]))
+
+
+def test_a_batch_file_of_flents(sandglass: Cli, tmp_path: Path) -> None:
+    """Without fair queueing its pings wait behind the upload."""
+    (tmp_path / "flent.batch").write_text((builds.ROOT / "examples/flent.batch").read_text())
+    done = sandglass("exec", "flent", "-B", "flent.batch", "-b", "queues")
+    assert done.returncode == 0, done.stdout + done.stderr
+    longest = {}
+    for file in (tmp_path / "queues").glob("*.flent.gz"):
+        data = json.loads(gzip.decompress(file.read_bytes()))
+        pings = [value for value in data["results"]["Ping (ms) ICMP"] if value is not None]
+        longest[data["metadata"]["TITLE"]] = max(pings)
+    assert longest.keys() == {"pfifo", "codel", "fq_codel"}
+    assert longest["fq_codel"] < 50 < longest["codel"] < longest["pfifo"]
+
+
+@pytest.mark.parametrize("test", ["voip", "http"])
+def test_a_line_of_the_table(test: str) -> None:
+    """One that works and one that cannot, in docs/flent.md as `bench flent` finds them."""
+    bench = pyfile.load(str(builds.ROOT / "bench/flent.py"), "flent_bench")
+    found = bench.outcome(test, bench.tests()[test])
+    assert bench.row(found) in (builds.ROOT / "docs/flent.md").read_text().splitlines(True)
