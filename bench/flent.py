@@ -1,8 +1,8 @@
 """Which of flent's tests run in the lab: each of its list for LENGTH_S seconds, into docs/flent.md.
 
 A test works when flent measured every series of it. Those that do not have flent's reason, or ours
-for not starting it. Exit status 1 when fewer than PROMISED of those that Debian has the programs
-for work. Without a word all are run; with names of tests (`python bench/flent.py rrul voip`) those
+for not starting it. Exit status 1 when fewer than PROMISED work of those for which Debian has what
+they take. Without a word all are run; with names of tests (`python bench/flent.py rrul voip`) those
 alone, and nothing is written.
 """
 
@@ -27,12 +27,14 @@ PROMISED = 0.9
 LENGTH_S = 10
 AROUND_S = 12  # flent waits 5 s before and after most
 PAIRS = 6
-MISSING = "is not installed"
+MISSING = ("is not installed", "the kernel has no congestion control")
+"""What is said of a test for which Debian has not what it takes."""
 HOSTS = ("rtt_fair", "cisco", "udp_flood_var")
 """How tests begin that take several hosts."""
 STREAMS = {"parameters": {"upload_streams": "4", "download_streams": "4", "bidir_streams": "4"}}
 KEYS: dict[str, dict[str, Any]] = {
     "rrul_be_nflows": STREAMS,
+    "rrul_var": STREAMS,
     "tcp_ndown": STREAMS,
     "tcp_nup": STREAMS,
     "qdisc-stats": {"parameters": {"interface": "s1-eth0"}},
@@ -42,7 +44,8 @@ HEAD = f"""# flent's tests
 
 Every test of flent {{version}}'s own list, run for {LENGTH_S} s by `./sandglass bench flent` on a
 dumbbell of 10 Mb/s and 40 ms with FQ-CoDel: **{{works}} of {{all}} work**, {{share:.0%}} of the
-{{possible}} whose programs Debian has. How to run one: [experiment.md](experiment.md#flows).
+{{possible}} whose programs and congestion controls Debian has. How to run one:
+[experiment.md](experiment.md#flows).
 
 | test | | |
 |---|---|---|
@@ -67,7 +70,7 @@ def tests() -> dict[str, str]:
     found = {}
     for file in sorted(folder.glob("*.conf")):
         about = re.search(r"^DESCRIPTION=['\"](.*)['\"]", file.read_text(), re.M)
-        found[file.stem] = about[1] if about else ""
+        found[file.stem] = about[1].replace("\\n", " ") if about else ""
     return found
 
 
@@ -125,9 +128,14 @@ def unmeasured(run: Path) -> str:
     return f"no data of {what}: {'; '.join(dict.fromkeys(warnings))}"
 
 
+def those_possible(outcomes: list[Outcome]) -> list[Outcome]:
+    """The tests for which Debian has programs and congestion controls."""
+    return [each for each in outcomes if not any(word in each.reason for word in MISSING)]
+
+
 def page(outcomes: list[Outcome], version: str) -> str:
     works = sum(not each.reason for each in outcomes)
-    possible = sum(MISSING not in each.reason for each in outcomes)
+    possible = len(those_possible(outcomes))
     head = HEAD.format(
         version=version, works=works, all=len(outcomes), share=works / possible, possible=possible
     )
@@ -152,7 +160,7 @@ def main(names: list[str]) -> int:
         return int(any(each.reason for each in outcomes))
     package = next(p for p in packages() if p["name"] == "flent")
     PAGE.write_text(page(outcomes, package["version"].partition("-")[0]))
-    possible = [each for each in outcomes if MISSING not in each.reason]
+    possible = those_possible(outcomes)
     return int(sum(not each.reason for each in possible) < PROMISED * len(possible))
 
 
