@@ -196,7 +196,7 @@ def test_workloads_have_their_own_keys(tmp_path: Path) -> None:
     assert udp.options == {"rate": 5_000_000, "packet_size": 1472, "burst": 3} | constant
     assert udp.asks_for_ecn
     assert ping.options == {"interval": 10**9}
-    none: dict[str, Any] = {"parameters": {}, "hosts": None}
+    none: dict[str, Any] = {"parameters": {}, "hosts": None, "irtt": True}
     assert (flent.workload, flent.options, flent.count) == ("flent:tcp_upload", none, 2)
 
 

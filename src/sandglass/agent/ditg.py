@@ -13,7 +13,6 @@ import tempfile
 import threading
 import time
 from typing import TYPE_CHECKING, Any
-from xmlrpc.server import SimpleXMLRPCServer
 
 from sandglass.agent import kernel
 
@@ -90,6 +89,8 @@ def today(clock: str, now_s: float) -> float:
 @contextlib.contextmanager
 def receiving(host: str, address: str) -> Iterator[None]:
     """A host answers flent's calls."""
+    from xmlrpc.server import SimpleXMLRPCServer  # and with it half of the library
+
     with tempfile.TemporaryDirectory() as directory:
         receivers = Receivers(host, address, directory)
         with kernel.namespace(host):
