@@ -16,6 +16,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 from typing import TYPE_CHECKING, Any
 
 from sandglass.agent import ditg, kernel, programs
@@ -119,6 +120,11 @@ def check(flow: Flow, testbed: Testbed) -> None:
         raise RunError(
             f"{flow['workload']}: the kernel has no congestion control {name}",
             f"This kernel has: {' '.join(there)}",
+        )
+    if flow["family"] == 6 and DITG in {server_of(each, flow["options"]["irtt"]) for each in sets}:
+        raise RunError(
+            f"{flow['workload']}: D-ITG's control server has IPv4 alone",
+            "Leave irtt as it is, true, or family: 6 out.",
         )
     if flow["cc"] and flow["cc"] not in chosen:
         raise RunError(
@@ -241,7 +247,29 @@ def run(flow: Flow, testbed: Testbed) -> Result:
 
 @contextlib.contextmanager
 def serving(host: str, server: str, testbed: Testbed, family: int) -> Iterator[None]:
-    """A server at work on a host, for one family of addresses."""
+    """A server at work on a host, for one family of addresses, until its last flow has ended."""
+    key = (host, server, family)
+    with _at_work:
+        if key not in _servers:
+            _servers[key] = [contextlib.ExitStack(), 0]
+            _servers[key][0].enter_context(_started(host, server, testbed, family))
+        _servers[key][1] += 1
+    try:
+        yield
+    finally:
+        with _at_work:
+            _servers[key][1] -= 1
+            if not _servers[key][1]:
+                _servers.pop(key)[0].close()
+
+
+_at_work = threading.Lock()
+_servers: dict[tuple[str, str, int], list[Any]] = {}
+"""What ends a server, and how many flows it has, by host, server and family."""
+
+
+@contextlib.contextmanager
+def _started(host: str, server: str, testbed: Testbed, family: int) -> Iterator[None]:
     if server == DITG:
         with ditg.receiving(host, testbed.network.address(host, family)):
             yield

@@ -83,7 +83,6 @@ TRAFFIC_CLASS = {
     6: (socket.IPPROTO_IPV6, socket.IPV6_TCLASS),
 }
 ECT0 = 2  # RFC 3168
-SO_RCVBUFFORCE = 33  # <asm-generic/socket.h>
 SECOND_NS = 1_000_000_000
 GRACE_NS = 2 * SECOND_NS  # wait for what is still under way
 RECEIVE_BUFFER = 64 << 20
@@ -199,7 +198,7 @@ def stream(
     port = FIRST_PORT + flow["id"]
     family, address = flow["family"], testbed.network.address(flow["dst"], flow["family"])
     receiver = tcp.open_socket(flow["dst"], socket.SOCK_DGRAM, family=family)
-    receiver.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, RECEIVE_BUFFER)
+    receiver.setsockopt(socket.SOL_SOCKET, tcp.SO_RCVBUFFORCE, RECEIVE_BUFFER)
     receiver.setsockopt(socket.SOL_SOCKET, self_check.SO_TIMESTAMPNS, 1)
     receiver.bind((address, port))
     offset = kernel.monotonic_to_realtime_ns() + testbed.clock.zero_ns

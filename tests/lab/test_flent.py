@@ -11,6 +11,7 @@ from sandglass.errors import SandglassError
 from sandglass.install import builds
 from tests.lab.conftest import Cli
 from tests.lab.experiments import Lab, Run, dumbbell, flow
+from tests.lab.experiments import run as once
 
 pytestmark = pytest.mark.lab
 
@@ -121,3 +122,28 @@ def test_a_line_of_the_table(test: str) -> None:
     bench = pyfile.load(str(builds.ROOT / "bench/flent.py"), "flent_bench")
     found = bench.outcome(test, bench.tests()[test])
     assert bench.row(found) in (builds.ROOT / "docs/flent.md").read_text().splitlines(True)
+
+
+@pytest.mark.lab
+def test_flows_that_overlap_share_the_servers_of_a_host(tmp_path: Path) -> None:
+    """The second goes on, and starts, when the first has ended."""
+    names = ("tcp_download", "rrul_be", "tcp_download")
+    starts = ("0s", "2s", "9s")
+    lasts = ("4s", "5s", "3s")
+    experiment = dumbbell(
+        *(
+            flow(f"flent:{name}", source, start=start, duration=last)
+            for name, source, start, last in zip(
+                names, ("s1", "s2", "s1"), starts, lasts, strict=True
+            )
+        ),
+        queue={"kind": "fq_codel"},
+        pairs=2,
+        duration="20s",
+    )
+    done = once(experiment, tmp_path)
+    for number, name in enumerate(names, start=1):
+        with gzip.open(done.path / f"flent-{number}.flent.gz", "rt") as file:
+            data = json.load(file)
+        for series, values in data["results"].items():
+            assert any(value is not None for value in values[-25:]), (name, series)

@@ -289,6 +289,9 @@ def test_time_zero_comes_after_the_echoes() -> None:
     flows = "[{workload: bulk, from: s1, to: d1}, {workload: ping, from: s2, to: d2}]"
     assert planned(flows=flows)["zero_ns"] == 30 * 10**9
     assert planned(flows=flows, rtt="10s")["zero_ns"] == (30 + 2 * 2 * 10) * 10**9
+    six = flows.replace("to: d1", "to: d1, family: 6", 1)
+    # Each pair in each of its families, and 3 s for what IPv6 says at the start.
+    assert planned(flows=six, rtt="10s")["zero_ns"] >= (30 + 2 * 2 * 10 + 2 * 3) * 10**9
 
 
 # --- Flows and hosts ------------------------------------------------------------------------------

@@ -53,6 +53,11 @@ def echo_request(identifier: int, sequence: int, payload: bytes, family: int) ->
     return struct.pack("!BBHHH", kind, 0, total, identifier, sequence) + payload
 
 
+def payload_of(packet: bytes, family: int) -> bytes:
+    """What an ICMP message carries behind its header of 8 bytes; for IPv4 with the IP header."""
+    return packet[4 * (packet[0] & 0xF) + 8 :] if family == 4 else packet[8:]
+
+
 def is_answer(packet: bytes, request: bytes, family: int) -> bool:
     """Whether a packet is the reply to this echo request: all but type and checksum alike.
 

@@ -71,6 +71,7 @@ _FIELDS = [
     "total_rto_recoveries",
     "total_rto_time",
 ]
+SO_RCVBUFFORCE = 33  # <asm-generic/socket.h>
 FAMILIES = {4: socket.AF_INET, 6: socket.AF_INET6}
 LOOPBACK = {4: "127.0.0.1", 6: "::1"}
 ECN_SEEN = 8  # TCPI_OPT_ECN: negotiated

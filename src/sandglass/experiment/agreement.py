@@ -43,7 +43,7 @@ def disagreements(
     yield from _check_spread(parts["rtt"], parts["rtt_spread"], hosts)
     yield from _check_ecn(flows, hosts, entries)
     yield from _check_dctcp(flows, hosts)
-    yield from _check_ipv6(flows, hosts)
+    yield from _check_ipv6(flows, hosts, entries)
     yield from _check_bottlenecks(parts, facts)
     yield from _check_record(parts, facts)
     if facts is not None:
@@ -182,7 +182,7 @@ def _check_dctcp(
 
 
 def _check_ipv6(
-    flows: list[Flow | None], hosts: Mapping[str, HostSettings | None]
+    flows: list[Flow | None], hosts: Mapping[str, HostSettings | None], entries: list[int]
 ) -> Iterable[Problem]:
     """Where one flow has it, every interface does, and so must be able to."""
     first = next((index for index, flow in enumerate(flows) if flow and flow.ip_version == 6), None)
@@ -192,7 +192,7 @@ def _check_ipv6(
         if settings is not None and settings.mtu < LEAST_MTU:
             yield (
                 ("hosts", name, "mtu"),
-                f"{settings.mtu} is too small for IPv6, which flows[{first}] has: "
+                f"{settings.mtu} is too small for IPv6, which flows[{entries[first]}] has: "
                 f"write {LEAST_MTU} or more",
             )
 

@@ -182,7 +182,7 @@ def model(workload: Workload) -> type[Flow]:
     base = TcpFlow if workload.tcp else Flow
     fields: dict[str, Any] = {"workload": _named(workload)}
     if workload.receiver_opens:
-        fields["src"] = (Host, Field(alias="from", description=SERVER, examples=["s1"]))
+        fields["src"] = (values.Sender, Field(alias="from", description=SERVER, examples=["s1"]))
         fields["dst"] = (Host, Field(alias="to", description=CLIENT, examples=["d1"]))
     if workload.ipv6:
         fields["family"] = (

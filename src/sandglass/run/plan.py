@@ -4,6 +4,7 @@ import itertools
 from collections.abc import Collection
 
 from sandglass.agent import plan
+from sandglass.agent.ipv6 import REPORTED_NS
 from sandglass.agent.plan import Plan
 from sandglass.errors import UsageError
 from sandglass.experiment import qdiscs
@@ -365,10 +366,13 @@ def _path_bytes(
 
 def _zero_ns(flows: list[plan.PlannedFlow], hosts: dict[str, plan.Host], wires_ns: int) -> int:
     """When the experiment starts on the lab's clock, after the echoes of every pair of hosts."""
-    pairs = {(flow["src"], flow["dst"]) for flow in flows}
+    pairs = {(flow["src"], flow["dst"], flow["family"]) for flow in flows}
     check_ns = sum(
-        hosts[one]["half_rtt_ns"] + hosts[other]["half_rtt_ns"] + wires_ns for one, other in pairs
+        hosts[one]["half_rtt_ns"] + hosts[other]["half_rtt_ns"] + wires_ns
+        for one, other, _ in pairs
     )
+    if any(family == 6 for *_, family in pairs):
+        check_ns += REPORTED_NS
     if check_ns <= SHORT_CHECK_NS:
         return ZERO_NS
     # Twice: what switches have to be taught, an echo before goes to.
