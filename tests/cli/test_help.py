@@ -9,7 +9,7 @@ from tests.cli.conftest import Cli
 
 COMMANDS = [
     *("setup", "doctor", "run", "list", "debug", "verify", "reproduce", "bundle", "shell"),
-    *("exec", "mn", "trace"),
+    *("trace", "exec", "mn"),
     *("show", "plot", "compare", "cache", "bench", "test", "lab"),
 ]
 OF_LABS = [f"lab {name}" for name in ("build", "list", "export", "import", "remove")]
