@@ -16,7 +16,7 @@ from sandglass.experiment import units
 from sandglass.experiment.part import Part
 from sandglass.experiment.problems import PartError
 from sandglass.experiment.trace import BESIDE, copy_of
-from sandglass.experiment.values import Duration, Time
+from sandglass.experiment.values import Duration, Time, time_or
 
 QUANTILES = 1024
 """Between 0 and 1, at equal distances."""
@@ -140,24 +140,10 @@ def _wake_up(value: object, info: ValidationInfo) -> WakeUp:
     return wake_up(value, (info.context or {}).get(BESIDE, Path()))
 
 
-def _phase(value: object) -> int | str:
-    if value == PACKET:
-        return PACKET
-    try:
-        return units.parse_time(value)
-    except ValueError as error:
-        raise ValueError(f"{error}; or {PACKET}") from None
-
-
 AnyWakeUp = Annotated[
     WakeUp,
     PlainValidator(_wake_up, json_schema_input_type=str),
     PlainSerializer(lambda given: given.written, return_type=str),
-]
-Phase = Annotated[
-    int | str,
-    PlainValidator(_phase, json_schema_input_type=Literal["packet"] | Time),
-    PlainSerializer(lambda phase: phase if phase == PACKET else units.format_time(phase)),
 ]
 NOTHING = WakeUp("0s", [])
 OFF: Any = {"default": "0s"}
@@ -166,7 +152,7 @@ OFF: Any = {"default": "0s"}
 class Noise(Part):
     """What a testbed adds to the times of packets. It never changes their order."""
 
-    phase: Phase = Field(
+    phase: time_or(PACKET) = Field(  # type: ignore[valid-type]
         default=0,
         description="Before each packet its sender waits a random time, uniform up to this; "
         "packet: up to what a full packet takes on the slowest link, forward. It takes away phase "

@@ -11,7 +11,7 @@ import contextlib
 import itertools
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from pydantic import Field, PlainSerializer, PlainValidator, ValidationInfo
 
@@ -19,7 +19,7 @@ from sandglass.errors import nearest
 from sandglass.experiment import synthetic, units
 from sandglass.experiment.part import Part, read
 from sandglass.experiment.problems import PartError
-from sandglass.experiment.values import SLOWEST_LINK, LinkRate, Time
+from sandglass.experiment.values import SLOWEST_LINK, LinkRate, time_or
 
 OPPORTUNITY_BITS = 12_000
 LONGEST_MS = 2**32 - 1
@@ -137,22 +137,6 @@ AnyTrace = Annotated[
 ]
 
 
-def _start(value: object) -> int | str:
-    if value == RANDOM:
-        return RANDOM
-    try:
-        return units.parse_time(value)
-    except ValueError as error:
-        raise ValueError(f"{error}; or {RANDOM}") from None
-
-
-Start = Annotated[
-    int | str,
-    PlainValidator(_start, json_schema_input_type=Literal["random"] | Time),
-    PlainSerializer(lambda start: start if start == RANDOM else units.format_time(start)),
-]
-
-
 class Replay(Part):
     """A rate that follows a trace."""
 
@@ -161,7 +145,7 @@ class Replay(Part):
         "file in Mahimahi's format, relative to the experiment's.",
         examples=["cellular"],
     )
-    start: Start = Field(
+    start: time_or(RANDOM) = Field(  # type: ignore[valid-type]
         default=0,
         description="Where in the trace the experiment begins; random: the seed decides.",
         examples=["10s", "random"],

@@ -4,9 +4,9 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable
 from decimal import Decimal
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, PlainSerializer, WithJsonSchema
+from pydantic import BeforeValidator, PlainSerializer, PlainValidator, WithJsonSchema
 
 from sandglass.errors import nearest
 from sandglass.experiment import qdiscs, units
@@ -156,6 +156,24 @@ def _record(value: object) -> list[str]:
     if problems:
         raise PartError(problems)
     return sorted(value, key=lambda name: RECORDS.index(name) if name in RECORDS else len(RECORDS))
+
+
+def time_or(word: str) -> Any:
+    """The type of a time in ns, in whose place a word may stand."""
+
+    def read(value: object) -> int | str:
+        if value == word:
+            return word
+        try:
+            return units.parse_time(value)
+        except ValueError as error:
+            raise ValueError(f"{error}; or {word}") from None
+
+    return Annotated[
+        int | str,
+        PlainValidator(read, json_schema_input_type=Literal[word] | Time),
+        PlainSerializer(lambda given: given if given == word else units.format_time(given)),
+    ]
 
 
 def percent(share: float) -> str:
