@@ -30,3 +30,11 @@ def test_a_queue_that_only_a_newer_kernel_has(lab: Lab, newer_kernel: str) -> No
     assert run.content["kernel"]["release"].startswith(newer_kernel)
     assert run.content["bottleneck"]["marks"] > 0
     assert run.content["bottleneck"]["drops"] == 0
+
+
+@pytest.mark.lab
+def test_what_it_says_of_our_samples_ends_no_run(lab: Lab, newer_kernel: str) -> None:
+    """FQ-CoDel's statistics, asked for without RTNL: a warning, in other words than before."""
+    run = lab(dumbbell(bulk(), queue={"kind": "fq_codel"}, duration="5s", record=["queues"]))
+    assert run.content["kernel"]["release"].startswith(newer_kernel)
+    assert len(run.table("queues")) > 100
