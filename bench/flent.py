@@ -35,6 +35,8 @@ STREAMS = {"parameters": {"upload_streams": "4", "download_streams": "4", "bidir
 KEYS: dict[str, dict[str, Any]] = {
     "rrul_be_nflows": STREAMS,
     "rrul_var": STREAMS,
+    "rrul46": {"family": 6},
+    "rrul46compete": {"family": 6},
     "tcp_ndown": STREAMS,
     "tcp_nup": STREAMS,
     "qdisc-stats": {"parameters": {"interface": "s1-eth0"}},

@@ -144,11 +144,30 @@ def arguments(flow: Flow, testbed: Testbed) -> list[str]:
     parameters = chosen | flow["options"]["parameters"]
     return [
         test_of(flow),
-        *(f"--host={testbed.network.address(host, flow['family'])}" for host in hosts(flow)),
+        *(f"--host={called(host, flow, testbed)}" for host in hosts(flow)),
         *(f"--test-parameter={name}={value}" for name, value in parameters.items()),
         f"--length={(end_ns(flow) - flow['start_ns']) // SECOND_NS}",
         f"--ipv{flow['family']}",
     ]
+
+
+def called(host: str, flow: Flow, testbed: Testbed) -> str:
+    """A host's address; with IPv6 its name, as some tests take addresses of both families."""
+    if flow["family"] == 4:
+        return testbed.network.address(host)
+    name_hosts(testbed)
+    return host
+
+
+@functools.cache  # once
+def name_hosts(testbed: Testbed) -> None:
+    """Have programs know all hosts by their names, with their addresses in both families."""
+    lines = ["127.0.0.1 localhost", "::1 localhost"]
+    for host in testbed.network.access:
+        lines += [f"{testbed.network.address(host, family)} {host}" for family in (4, 6)]
+    with tempfile.NamedTemporaryFile("w", delete=False) as file:
+        file.write("".join(f"{line}\n" for line in lines))
+    kernel.cover("/etc/hosts", file.name)
 
 
 def hosts(flow: Flow) -> list[str]:

@@ -1,6 +1,7 @@
 """Round-trip times: one ICMP echo per interval.
 
-Each is sent when it is due, whether or not those before are answered. An echo that got no answer within 10 s has no round-trip time.
+Each is sent when it is due, whether or not those before are answered. One that got no answer within
+10 s has no round-trip time.
 """
 
 from __future__ import annotations

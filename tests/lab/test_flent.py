@@ -116,9 +116,9 @@ def test_a_batch_file_of_flents(sandglass: Cli, tmp_path: Path) -> None:
     assert longest["fq_codel"] < 50 < longest["codel"] < longest["pfifo"]
 
 
-@pytest.mark.parametrize("test", ["voip", "http"])
+@pytest.mark.parametrize("test", ["voip", "http", "rrul46"])
 def test_a_line_of_the_table(test: str) -> None:
-    """One that works and one that cannot, in docs/flent.md as `bench flent` finds them."""
+    """Two that work and one that cannot, in docs/flent.md as `bench flent` finds them."""
     bench = pyfile.load(str(builds.ROOT / "bench/flent.py"), "flent_bench")
     found = bench.outcome(test, bench.tests()[test])
     assert bench.row(found) in (builds.ROOT / "docs/flent.md").read_text().splitlines(True)

@@ -85,6 +85,16 @@ def mount(kind: str, place: str, options: str, source: str = "none") -> None:
     _check(done, f"cannot mount {kind} ({options}) on {place}")
 
 
+def cover(place: str, file: str) -> None:
+    """Have a file stand in the place of another one.
+
+    Raises:
+        RunError: it cannot.
+    """
+    done = _libc.mount(os.fsencode(file), os.fsencode(place), None, MS_BIND, None)
+    _check(done, f"cannot put {file} in the place of {place}")
+
+
 # Modules
 
 
