@@ -408,9 +408,8 @@ class Network:
                     start_ns = trace["start_ns"]
                     if start_ns is None:
                         period_ns = int(trace["opportunities"].rpartition(",")[2]) * MS
-                        start_ns = draws.uniform(
-                            seed, f"trace of {name} {direction}", period_ns - 1
-                        )
+                        # One number for both ways: what was recorded together stays together.
+                        start_ns = draws.whole(seed, f"trace of {name}") % period_ns
                     own = links.traced(
                         interface.name,
                         trace["opportunities"],
