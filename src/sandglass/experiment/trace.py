@@ -21,7 +21,6 @@ from sandglass.experiment.part import Part, read
 from sandglass.experiment.problems import PartError
 from sandglass.experiment.values import SLOWEST_LINK, LinkRate, time_or
 
-OPPORTUNITY_BITS = 12_000
 LONGEST_MS = 2**32 - 1
 """What the qdisc counts in."""
 RANDOM = "random"
@@ -46,7 +45,7 @@ class Trace:
     @property
     def mean_bps(self) -> int:
         """Its mean rate in bit/s, of packets with 1500 bytes."""
-        return OPPORTUNITY_BITS * len(self.ms) * 1000 // self.period_ms
+        return synthetic.OPPORTUNITY_BITS * len(self.ms) * 1000 // self.period_ms
 
     @property
     def listed(self) -> str:
@@ -69,7 +68,7 @@ class Trace:
         # The opportunity at the end of a bin closes it.
         counts = [bisect.bisect_right(self.ms, edge) for edge in edges]
         return [
-            (after - before) * OPPORTUNITY_BITS * 1000 // bin_ms
+            (after - before) * synthetic.OPPORTUNITY_BITS * 1000 // bin_ms
             for before, after in itertools.pairwise(counts)
         ]
 
