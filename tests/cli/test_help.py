@@ -8,9 +8,10 @@ from sandglass.experiment import values
 from tests.cli.conftest import Cli
 
 COMMANDS = [
-    *("setup", "doctor", "run", "list", "debug", "verify", "reproduce", "bundle", "shell"),
-    *("trace", "exec", "mn"),
-    *("show", "plot", "compare", "cache", "bench", "test", "lab"),
+    *("setup", "doctor", "list"),
+    *("run", "debug", "verify", "show", "plot", "compare"),
+    *("reproduce", "bundle", "shell", "exec", "mn", "trace"),
+    *("cache", "bench", "test", "lab"),
 ]
 OF_LABS = [f"lab {name}" for name in ("build", "list", "export", "import", "remove")]
 

@@ -7,7 +7,10 @@ import typer
 
 from sandglass.errors import UsageError, nearest
 
+app = typer.Typer()
 
+
+@app.command()
 def trace(
     name: Annotated[str, typer.Argument(metavar="cellular|wifi|satellite", show_default=False)],
     out: Annotated[Path, typer.Option(help="The file that it goes to.")],

@@ -1,4 +1,4 @@
-"""The commands `sandglass lab …`. As in cli.py each imports what it needs."""
+"""The commands `sandglass lab …`. Each imports what it needs."""
 
 import os
 from pathlib import Path

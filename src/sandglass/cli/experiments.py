@@ -1,0 +1,128 @@
+"""Experiments: run, repeated, looked into."""
+
+import os
+import signal
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sandglass.cli.arguments import ExperimentFile, Seed, Settings
+from sandglass.errors import UsageError
+from sandglass.terminal import progress
+
+app = typer.Typer()
+
+
+class Backend(StrEnum):
+    """Where an experiment runs."""
+
+    LAB = "lab"
+    HOST = "host"
+
+
+@app.command()
+def run(
+    experiment: ExperimentFile,
+    seed: Seed = None,
+    settings: Settings = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Instead of one below results/runs.")
+    ] = None,
+    record: Annotated[
+        str | None, typer.Option(metavar="LIST|none", help="Of packets,acks,queues,goodput.")
+    ] = None,
+    backend: Annotated[Backend, typer.Option(help="The lab, or this machine.")] = Backend.LAB,
+    cached: Annotated[
+        bool, typer.Option("--cached", help="Take the run from the cache, or keep it there.")
+    ] = False,
+    which: Annotated[
+        str | None, typer.Option("--lab", metavar="LAB", help="Instead of this checkout's.")
+    ] = None,
+) -> None:
+    """Run an experiment.
+
+    Example: ./sandglass run experiment.yaml --seed 2 --set bottleneck.rate=10mbit
+    """
+    from sandglass.experiment import reading
+    from sandglass.install import setup_lab
+    from sandglass.run import runs
+
+    changes = list(settings or [])
+    if record is not None:
+        changes.append(f"record=[{'' if record == 'none' else record}]")
+    if which:
+        os.environ["SANDGLASS_LAB"] = which
+    wanted = reading.load(experiment, changes, seed)
+    if backend is Backend.LAB:
+        setup_lab.lab()
+    elif cached:
+        raise UsageError("--cached is for the lab", "Runs on a host are not equal.")
+    with progress(experiment.stem) as advance:
+        result = runs.run(
+            wanted, experiment, out, backend=backend.value, cached=cached, progress=advance
+        )
+    if backend is Backend.HOST:
+        print(f"{result.path}: in real time, so that no other run is equal: no digest")
+        return
+    if result.cached:
+        print(f"{result.path}: from the cache")
+    else:
+        speed = result.content["virtual_s"] / result.content["wall_s"]
+        print(f"{result.path}: {speed:.0f} times as fast as real time")
+    print(f"digest {result.content['digest']}")
+
+
+@app.command(context_settings={"allow_extra_args": True})
+def debug(
+    context: typer.Context,
+    experiment: ExperimentFile,
+    seed: Seed = None,
+    settings: Settings = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Instead of one below results/runs.")
+    ] = None,
+) -> None:
+    """Run an experiment in gdb.
+
+    With the symbols of the kernel and of all modules. Time stands still wherever it stops, so that
+    the digest stays the same. Words after -- are gdb's.
+
+    Example: ./sandglass debug experiment.yaml -- -ex "break pi2_qdisc_enqueue" -ex run
+    """
+    from sandglass.experiment import reading
+    from sandglass.install import setup_lab
+    from sandglass.run import runs
+
+    wanted = reading.load(experiment, settings or [], seed)
+    setup_lab.lab()
+    setup_lab.debugger()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # gdb's
+    result = runs.run(wanted, experiment, out, gdb=context.args)
+    print(f"{result.path}\ndigest {result.content['digest']}")
+
+
+@app.command()
+def verify(
+    experiment: ExperimentFile,
+    times: Annotated[int, typer.Option(min=2, help="How often it is run.")] = 2,
+    seed: Seed = None,
+    settings: Settings = None,
+) -> None:
+    """Run an experiment again and compare.
+
+    The digests of all runs must be equal; else the first difference is shown, and the exit
+    status is 1.
+
+    Example: ./sandglass verify experiment.yaml --times 10
+    """
+    from sandglass.experiment import reading
+    from sandglass.install import setup_lab
+    from sandglass.run import verify as verification
+
+    wanted = reading.load(experiment, settings or [], seed)
+    setup_lab.lab()
+    with progress(experiment.stem) as advance:
+        digest = verification.verify(wanted, experiment, times, advance)
+    print(f"{times} runs, one digest: {digest}")

@@ -1,0 +1,81 @@
+"""Papers: reproduced, and put into a file."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+app = typer.Typer()
+
+
+class Profile(StrEnum):
+    """How much of a figure is run."""
+
+    SMOKE = "smoke"
+    QUICK = "quick"
+    PAPER = "paper"
+
+
+@app.command()
+def reproduce(
+    target: Annotated[
+        str | None, typer.Argument(metavar="[PAPER[/FIGURE]]", show_default=False)
+    ] = None,
+    profile: Annotated[Profile, typer.Option(help="How much of it.")] = Profile.QUICK,
+    cores: Annotated[
+        int | None, typer.Option(min=1, help="Labs at once; all processors by default.")
+    ] = None,
+) -> None:
+    """Reproduce papers or single figures.
+
+    Without a target all papers. Each figure comes with its verdict. A paper of your own is named by
+    its folder's path, such as ../mine/papers/new or ../mine/papers/new/fig1.
+
+    Example: ./sandglass reproduce abe/fig03 --profile smoke
+    """
+    from sandglass.install import setup_lab
+    from sandglass.papers import reproduce as reproduction
+
+    wanted = reproduction.named(target) if target else None
+    targets = reproduction.targets(wanted)
+    setup_lab.lab()
+    free_mb = reproduction.memory_mb(wanted)
+    status = reproduction.snakemake(targets, profile.value, cores, free_mb)
+    if status == 0:
+        print(reproduction.judged(wanted))
+    raise typer.Exit(status)
+
+
+@app.command()
+def bundle(
+    targets: Annotated[
+        list[str], typer.Argument(metavar="PAPER[/FIGURE]|RUN_DIR...", show_default=False)
+    ],
+    out: Annotated[Path, typer.Option(metavar="FILE.tar", help="The archive.")],
+    profile: Annotated[Profile, typer.Option(help="How much of papers.")] = Profile.QUICK,
+    records: Annotated[
+        bool, typer.Option("--records", help="With the runs' records, not only their digests.")
+    ] = False,
+    pythons: Annotated[
+        list[str] | None,
+        typer.Option("--python", metavar="VERSION", help="Packages for this alone."),
+    ] = None,
+) -> None:
+    """Put all that repeats papers and runs into a file.
+
+    Experiments, code, lab, Python packages, results and digests: who unpacks it repeats everything
+    without a network, by ./reproduce. A paper is reproduced first where that is not up to date.
+
+    Example: ./sandglass bundle abe/fig05 --out fig05.tar
+    """
+    from sandglass.install import setup_lab
+
+    setup_lab.bundler()
+    setup_lab.lab()
+    from sandglass.papers.bundle import bundle as archive
+    from sandglass.papers.bundle import wheels
+
+    wanted = archive.Wanted(targets, profile.value, pythons or wheels.PYTHONS, records)
+    archive.write(wanted, out)
+    print(f"{out}: {out.stat().st_size / 1e6:.0f} MB")

@@ -1,0 +1,65 @@
+"""What has to be there first."""
+
+from typing import Annotated
+
+import typer
+
+from sandglass.errors import UsageError
+
+app = typer.Typer()
+
+
+@app.command()
+def setup(
+    system: Annotated[
+        bool, typer.Option("--system", help="Only the Debian packages; needs root.")
+    ] = False,
+    python: Annotated[bool, typer.Option("--python", help="Only the Python environment.")] = False,
+    kernel: Annotated[
+        str | None, typer.Option(metavar="KERNEL", help="Build 7.2, or 6.12-debug.")
+    ] = None,
+    cluster: Annotated[
+        bool, typer.Option("--cluster", help="Also Snakemake's executors for Slurm and Kubernetes.")
+    ] = False,
+    host: Annotated[
+        bool, typer.Option("--host", help="Only the modules for this machine's kernel; needs root.")
+    ] = False,
+    remove: Annotated[bool, typer.Option("--remove", help="With --host: remove them.")] = False,
+) -> None:
+    """Install what is missing.
+
+    That is what compilers need, a Python environment, the lab kernel and the lab's programs.
+
+    Example: ./sandglass setup
+    """
+    from sandglass.install import dkms, setup_lab
+
+    if remove and not host:
+        raise UsageError("--remove is for the modules of --host")
+    if host:
+        (dkms.remove if remove else dkms.install)()
+        return
+    if system:
+        setup_lab.packages()
+    if system or python:  # the script `sandglass` has made the environment
+        return
+    if kernel:
+        setup_lab.kernel(kernel)
+    else:
+        setup_lab.lab()
+    if cluster:
+        setup_lab.executors()
+
+
+@app.command()
+def doctor() -> None:
+    """Tell what is needed and what is missing.
+
+    A table: each thing needed, its version or that it is missing, and what to do.
+
+    Example: ./sandglass doctor
+    """
+    from sandglass.install import doctor as examination
+
+    if not examination.report(examination.examine()):
+        raise typer.Exit(1)

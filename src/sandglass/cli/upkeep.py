@@ -1,0 +1,60 @@
+"""The laboratory itself: its store of runs, its speed, its tests."""
+
+from typing import Annotated
+
+import typer
+
+app = typer.Typer()
+
+
+@app.command(name="cache")
+def kept_runs(
+    empty: Annotated[bool, typer.Option("--empty", help="Throw them away.")] = False,
+) -> None:
+    """Tell how many runs are kept.
+
+    Pipelines keep them for other checkouts, up to a limit (SANDGLASS_RUNS_LIMIT).
+
+    Example: ./sandglass cache --empty
+    """
+    from sandglass.run import kept
+
+    if empty:
+        kept.empty()
+    sizes = kept.sizes()
+    used, most = sum(sizes) / 1e9, kept.limit() / 1e9
+    print(f"{kept.directory()}: {len(sizes)} runs, {used:.2f} of {most:g} GB")
+
+
+@app.command()
+def bench(
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="[NAME]...", show_default=False)
+    ] = None,
+) -> None:
+    """Measure how fast the lab is.
+
+    Runs the scripts in bench/, or those named.
+
+    Example: ./sandglass bench
+    """
+    from sandglass.install import setup_lab, upkeep
+
+    scripts = upkeep.benchmarks(names or [])
+    setup_lab.lab()
+    raise typer.Exit(upkeep.bench(scripts))
+
+
+@app.command(context_settings={"ignore_unknown_options": True, "allow_extra_args": True})
+def test(context: typer.Context) -> None:
+    """Run linters, type checks and tests, on all processors.
+
+    With words for pytest, only the tests they choose, one after the other.
+
+    Example: ./sandglass test tests/cli -k help
+    """
+    from sandglass.install import setup_lab, upkeep
+
+    setup_lab.linters_and_tests()
+    setup_lab.lab()
+    raise typer.Exit(upkeep.test(context.args))
