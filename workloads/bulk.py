@@ -32,6 +32,10 @@ OPTIONS = {"size": Option(SIZES, SENT, None, SOME_SIZES)}
 
 FIRST_PORT = 5000
 MEGABYTE = 1 << 20
+# One for all flows, whatever is in them. A process of the lab has some 65,000 pages at most where they
+# do not lie in a row, and a block of its own would cost each flow 256 of them.
+ZEROS = memoryview(bytes(MEGABYTE))
+UNREAD = bytearray(MEGABYTE)  # MSG_TRUNC: TCP counts bytes without copying them
 LOW_WATER = 65536
 NOTSENT = 131072  # bytes written and not yet sent, at most
 TCP_NOTSENT_LOWAT = 25  # <linux/tcp.h>
@@ -105,13 +109,12 @@ def state_of(sender: socket.socket, port: int) -> dict[str, Any]:
 
 def send(connection: socket.socket, size: int | None) -> None:
     """Write `size` bytes, or until the connection is shut down."""
-    block = memoryview(bytes(MEGABYTE))
     try:
         if size is None:
             while True:
-                connection.sendall(block)
+                connection.sendall(ZEROS)
         while size:
-            size -= connection.send(block[: min(size, MEGABYTE)])
+            size -= connection.send(ZEROS[: min(size, MEGABYTE)])
     except OSError:
         if size is not None:
             raise
@@ -123,7 +126,6 @@ def read(connection: socket.socket, size: int | None) -> int:
     Waits for the last of them in poll(), not in recv(): that takes less than SO_RCVLOWAT says when
     it finds less, and then waits for as much again, which may be more than is left.
     """
-    unread = bytearray(MEGABYTE)  # MSG_TRUNC: TCP counts bytes without copying them
     received, low_water = 0, None
     poll = select.poll()
     poll.register(connection, select.POLLIN)
@@ -134,7 +136,7 @@ def read(connection: socket.socket, size: int | None) -> int:
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, low_water)
         if size is not None and size - received < 2 * LOW_WATER:
             poll.poll()
-        count = connection.recv_into(unread, MEGABYTE, socket.MSG_TRUNC)
+        count = connection.recv_into(UNREAD, MEGABYTE, socket.MSG_TRUNC)
         if not count:
             break
         received += count

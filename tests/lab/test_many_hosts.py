@@ -93,3 +93,24 @@ def test_a_thousand_flows_between_five_hundred_hosts_on_one_switch(tmp_path: Pat
     assert (flows.filter(pl.col("workload") == "bulk")["bytes"] == 100_000).all()
     sent = flows.filter(pl.col("workload") == "udp")
     assert (sent["datagrams_received"] == sent["datagrams_sent"]).all()
+
+
+def test_hundreds_of_flows_send_for_seconds(tmp_path: Path) -> None:
+    """Each sends many megabytes, from pages of memory that all share."""
+    experiment: Mapped = {
+        "title": "test",
+        "topology": "dumbbell",
+        "pairs": 50,
+        "rtt": "20ms",
+        "bottleneck": {"rate": "1gbit", "queue": {"kind": "pfifo", "limit": 10_000}},
+        "flows": [
+            bulk(f"s{sender}", f"d{receiver}", duration="2s")
+            for sender in range(1, 51)
+            for receiver in range(1, 9)
+        ],
+        "duration": "2s",
+        "record": [],
+    }
+    flows = run(experiment, tmp_path).table("flows")
+    assert len(flows) == 400
+    assert (flows["bytes"] > 0).all()
