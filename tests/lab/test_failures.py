@@ -120,6 +120,16 @@ def test_a_workload_that_raises_is_named_with_its_error(
     assert "Traceback" in (tmp_path / "out.failed" / "console.log").read_text()
 
 
+def test_a_program_with_its_memory_in_too_many_pieces(sandglass: Cli, tmp_path: Path) -> None:
+    """Each page of zeros that is read is one, though it takes no memory."""
+    zeros = "mmap.mmap(-1, 300 << 20, flags=0x4022, prot=mmap.PROT_READ)"  # MAP_NORESERVE
+    statement = f"import mmap; zeros = {zeros}; [zeros[at] for at in range(0, 300 << 20, 4096)]"
+    (tmp_path / "broken.py").write_text(BROKEN_WORKLOAD.format(statement=statement))
+    file = written(short(flow("broken.py")), tmp_path / "e.yaml")
+    done = sandglass("run", file, "--out", tmp_path / "out")
+    check_failed(done, tmp_path / "out", "memory in more pieces", "vm.max_map_count")
+
+
 def test_a_lab_that_hangs_is_ended(sandglass: Cli, checkout: Path, tmp_path: Path) -> None:
     """A busy loop stops virtual time."""
     text = BROKEN_WORKLOAD.format(statement="while True: pass")

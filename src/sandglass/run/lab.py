@@ -306,6 +306,10 @@ def run(
     raise _unfinished(console, status, watchdog_s)
 
 
+TOO_MANY_PIECES = "UML ran out of memory on the host side!"
+"""Each page of a program that does not lie behind the last one is a mapping of the host's."""
+
+
 def _unfinished(console: Path, status: int | None, watchdog_s: float | None) -> SandglassError:
     """What there is to say of a lab that ended early; a status of None: for its silence."""
     crashed = crash.read(console, builds.lab_kernel().symbols)
@@ -313,6 +317,11 @@ def _unfinished(console: Path, status: int | None, watchdog_s: float | None) -> 
         return crash.hang(crashed, watchdog_s)
     if crashed:
         return crashed.error()
+    if TOO_MANY_PIECES in console.read_text(errors="replace"):
+        return SandglassError(
+            "a program in the lab has its memory in more pieces than this machine allows",
+            "try fewer flows at once, or as root: sysctl vm.max_map_count=1000000",
+        )
     how = f" with status {status}" if watchdog_s else ""
     return SandglassError(f"the lab ended{how} before the run was complete", _tail(console))
 
