@@ -1,0 +1,1 @@
+"""Studies: an experiment varied and repeated, its statistics, claims, drawings and page."""
