@@ -1,0 +1,269 @@
+"""What a study says of its replicas is right as often as it claims, in whatever order they come."""
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import ValidationError
+from scipy import stats
+
+from sandglass.errors import SandglassError
+from sandglass.studies import statistics
+from sandglass.studies.statistics import Interval, Rule, interval
+
+STUDIES = 1000
+Draw = Callable[[np.random.Generator, int], np.ndarray]
+
+SIGMA = 0.25
+"""Of a lognormal distribution: replicas differ by a quarter."""
+
+
+def normal(random: np.random.Generator, n: int) -> np.ndarray:
+    return random.normal(20, 3, n)
+
+
+def lognormal(random: np.random.Generator, n: int) -> np.ndarray:
+    return random.lognormal(-(SIGMA**2) / 2, SIGMA, n) * 20
+
+
+def covered(found: Interval, truth: float) -> bool:
+    assert found.low is not None
+    assert found.high is not None
+    return found.low <= truth <= found.high
+
+
+@pytest.mark.parametrize("n", [3, 5, 10, 20])
+@pytest.mark.parametrize("draw", [normal, lognormal])
+def test_95_of_100_intervals_hold_the_truth(draw: Draw, n: int) -> None:
+    random = np.random.default_rng(n)
+    held = sum(covered(interval(draw(random, n)), 20) for _ in range(STUDIES))
+    assert 0.93 <= held / STUDIES <= 0.97
+
+
+def test_a_skewed_distribution_is_followed_from_20_replicas_on() -> None:
+    random = np.random.default_rng(1)
+    found = [interval(random.lognormal(-0.5, 1, 20)) for _ in range(STUDIES // 4)]
+    assert sum(covered(each, 1) for each in found) / len(found) > 0.9  # Student's t: 0.87
+    above = [each.high - each.mean for each in found if each.high is not None]
+    below = [each.mean - each.low for each in found if each.low is not None]
+    assert np.median(above) > 1.5 * np.median(below)
+
+
+def test_student() -> None:
+    assert interval([1, 2, 3, 4, 5]) == pytest.approx((3, 3 - 1.9632, 3 + 1.9632), abs=1e-4)
+
+
+def test_one_value_has_no_interval() -> None:
+    assert interval([7]) == (7, None, None)
+    assert interval([7]).half_width == math.inf
+
+
+def test_two_values_have_a_wide_one() -> None:
+    found = interval([1, 2])
+    assert found.half_width == pytest.approx(12.706 / 2, rel=1e-4)
+
+
+@pytest.mark.parametrize("n", [2, 5, 25])
+def test_without_spread_it_is_a_point(n: int) -> None:
+    assert interval([0.1] * n) == pytest.approx((0.1, 0.1, 0.1))
+    assert interval([0.1] * n).half_width == 0
+
+
+def test_hardly_any_spread_falls_back_to_student() -> None:
+    values = [0.0] * 24 + [1.0]  # of 25 drawn, more than a third of the resamples are all 0
+    half = stats.t.ppf(0.975, 24) * np.std(values, ddof=1) / 5
+    assert interval(values) == pytest.approx((0.04, 0.04 - half, 0.04 + half))
+
+
+@pytest.mark.parametrize("values", [[], [1, math.nan], [math.inf, 1]])
+def test_what_is_no_number_is_refused(values: list[float]) -> None:
+    with pytest.raises(SandglassError, match="no mean of"):
+        interval(values)
+
+
+finite = st.floats(-1e6, 1e6, allow_subnormal=False)
+samples = st.lists(finite, min_size=2, max_size=25)
+
+
+@given(samples, st.randoms(use_true_random=False))
+def test_the_order_of_replicas_does_not_show(values: list[float], random: object) -> None:
+    shuffled = list(values)
+    random.shuffle(shuffled)  # type: ignore[attr-defined]
+    assert interval(shuffled) == interval(values)
+
+
+@given(samples, st.floats(-1e6, 1e6), st.floats(1e-3, 1e3))
+def test_another_unit_gives_the_same_interval_in_it(
+    values: list[float], shift: float, scale: float
+) -> None:
+    one = interval(np.array(values) + shift)
+    other = interval((np.array(values) + shift) * scale)
+    about = 1e-6 * (max(map(abs, values)) + abs(shift) + 1e-3)
+    assert np.array(one) * scale == pytest.approx(np.array(other), rel=1e-6, abs=about * scale)
+
+
+@given(samples)
+def test_the_mean_lies_in_its_interval(values: list[float]) -> None:
+    found = interval(values)
+    assert found.low is not None
+    assert found.high is not None
+    assert found.low <= found.mean <= found.high
+
+
+def runs(**metrics: list[list[float]]) -> pl.DataFrame:
+    """Runs of a study of two queues, with a list of replicas per queue for each metric."""
+    names = ["CoDel", "PIE"]
+    rows = [
+        {"queue": queue, "replica": replica + 1, "seed": 1}
+        | {metric: values[index][replica] for metric, values in metrics.items()}
+        for index, queue in enumerate(names)
+        for replica in range(len(next(iter(metrics.values()))[index]))
+    ]
+    return pl.DataFrame(rows)
+
+
+def test_summary() -> None:
+    table = statistics.summary(
+        runs(delay=[[1, 2, 6], [4]], drops=[[0, 0, 0], [3]]), ["queue"], ["delay", "drops"]
+    )
+    assert table.columns == ["queue", "metric", "n", "mean", "sd", "median", "low", "high"]
+    assert table.select("queue", "metric", "n", "mean", "median").rows() == [
+        ("CoDel", "delay", 3, 3, 2),
+        ("CoDel", "drops", 3, 0, 0),
+        ("PIE", "delay", 1, 4, 4),
+        ("PIE", "drops", 1, 3, 3),
+    ]
+    assert table["sd"].to_list() == [pytest.approx(math.sqrt(7)), 0, None, None]
+    assert table["low"].is_null().to_list() == [False, False, True, True]
+
+
+def test_summary_without_axes_is_of_one_point() -> None:
+    table = statistics.summary(runs(delay=[[1, 2], [3]]).drop("queue"), [], ["delay"])
+    assert table.select("metric", "n", "mean").rows() == [("delay", 3, 2)]
+
+
+def test_summary_says_where_a_metric_has_no_number() -> None:
+    with pytest.raises(SandglassError, match="delay of queue CoDel, replica 2, is not a number"):
+        statistics.summary(runs(delay=[[1, math.nan], [3, 4]]), ["queue"], ["delay"])
+
+
+def test_summary_with_a_rule_says_where_it_is_reached() -> None:
+    table = statistics.summary(
+        runs(delay=[[1, 2], [4, 4]], drops=[[0, 1], [2, 3]]),
+        ["queue"],
+        ["delay", "drops"],
+        Rule.model_validate({"of": "delay", "within": "5%"}),
+    )
+    assert table["reached"].to_list() == [False, None, True, None]
+
+
+@pytest.mark.parametrize(
+    ("within", "values", "reached"),
+    [
+        ("5%", [100, 100.5, 101], True),  # half the interval is 1.24
+        ("1%", [100, 100.5, 101], False),
+        (1.25, [100, 100.5, 101], True),
+        (1.2, [100, 100.5, 101], False),
+        ("5%", [-100, -100.5, -101], True),
+        ("5%", [100], False),
+        ("5%", [0, 0], True),
+    ],
+)
+def test_enough(within: str | float, values: list[float], reached: bool) -> None:
+    rule = Rule.model_validate({"of": "delay", "within": within})
+    assert statistics.enough(values, rule) is reached
+
+
+@pytest.mark.parametrize("within", ["five", "0%", "120%", -1, 0, "5", None, "-3%"])
+def test_a_rule_that_cannot_be_is_refused(within: object) -> None:
+    with pytest.raises(ValidationError):
+        Rule.model_validate({"of": "delay", "within": within})
+
+
+def test_replicas_until_it_is_narrow_enough_hold_the_truth() -> None:
+    """Stopping when it looks good costs a little coverage: Rule begins with 5 for that."""
+    random = np.random.default_rng(1)
+    rule = Rule.model_validate({"of": "delay", "within": "5%", "most": 19})
+    held = 0
+    for _ in range(STUDIES):
+        values = list(random.normal(20, 1.5, 5))
+        while not statistics.enough(values, rule) and len(values) < rule.most:
+            values += list(random.normal(20, 1.5, 2))
+        held += covered(interval(values), 20)
+    assert 0.9 <= held / STUDIES <= 0.97
+
+
+def shared(random: np.random.Generator, n: int) -> list[list[float]]:
+    """Replicas of two queues, the second 5 % above, that differ less than their seeds do."""
+    common = random.lognormal(3, 0.2, n)
+    return [list(common * random.normal(1, 0.02, n)), list(common * random.normal(1.05, 0.02, n))]
+
+
+def test_pairs_are_narrower_than_what_is_not_paired() -> None:
+    random = np.random.default_rng(1)
+    for _ in range(100):
+        old, new = shared(random, 10)
+        (row,) = statistics.differences(
+            runs(delay=[old, new]), ["queue"], ["delay"], "queue", "CoDel"
+        ).to_dicts()
+        apart = stats.ttest_ind(new, old, equal_var=False).confidence_interval(0.95)
+        assert row["high"] - row["low"] < apart.high - apart.low
+        assert row["correlation"] > 0.8
+        assert row["gain"] > 5
+
+
+def test_95_of_100_intervals_of_ratios_hold_the_truth() -> None:
+    random = np.random.default_rng(1)
+    held = 0
+    for _ in range(STUDIES):
+        old, new = (np.array(side) for side in shared(random, 8))
+        held += covered(statistics.ratio(new, old), 1.05)
+    assert 930 <= held <= 970
+
+
+def test_differences() -> None:
+    table = runs(delay=[[1, 2, 4], [3, 6, 8]]).with_columns(rtt=pl.lit("20ms"))
+    (row,) = statistics.differences(table, ["queue", "rtt"], ["delay"], "queue", "CoDel").to_dicts()
+    expected = stats.ttest_rel([3, 6, 8], [1, 2, 4])
+    assert [row[key] for key in ("queue", "rtt", "metric", "against", "n")] == [
+        "PIE",
+        "20ms",
+        "delay",
+        "CoDel",
+        3,
+    ]
+    ends = expected.confidence_interval(0.95)
+    assert (row["mean"], row["low"], row["high"]) == pytest.approx((10 / 3, ends.low, ends.high))
+    assert row["p"] == row["p_holm"] == pytest.approx(expected.pvalue)
+    assert row["ratio"] == pytest.approx((3 * 3 * 2) ** (1 / 3))
+
+
+def test_only_replicas_of_both_are_paired() -> None:
+    table = runs(delay=[[1, 2, 4], [3]])
+    (row,) = statistics.differences(table, ["queue"], ["delay"], "queue", "CoDel").to_dicts()
+    assert (row["n"], row["mean"], row["low"], row["p"]) == (1, 2, None, None)
+
+
+def test_what_is_equal_in_all_replicas_differs_by_nothing() -> None:
+    table = runs(drops=[[0, 3, 5], [0, 3, 5]])
+    (row,) = statistics.differences(table, ["queue"], ["drops"], "queue", "PIE").to_dicts()
+    assert (row["queue"], row["mean"], row["low"], row["high"], row["p"]) == ("CoDel", 0, 0, 0, 1)
+    assert row["ratio"] is None
+    assert row["gain"] is None
+
+
+def test_a_label_that_is_a_number_is_found_as_one() -> None:
+    table = pl.DataFrame({"loss": [0.5, 1.0], "replica": [1, 1], "delay": [2.0, 3.0]})
+    (row,) = statistics.differences(table, ["loss"], ["delay"], "loss", 1).to_dicts()
+    assert (row["loss"], row["mean"]) == (0.5, -1)
+
+
+def test_holm() -> None:
+    assert statistics.holm([0.01, 0.04, None, 0.03, 0.005]) == pytest.approx(
+        [0.03, 0.06, None, 0.06, 0.02]
+    )
+    assert statistics.holm([0.6, 0.7]) == [1, 1]
