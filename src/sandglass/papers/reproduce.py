@@ -1,16 +1,18 @@
 """Papers and figures as Snakemake's targets."""
 
-import fcntl
 import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
-from sandglass.errors import SandglassError, UsageError, nearest
+from sandglass.errors import UsageError, nearest
 from sandglass.install import builds, memory
 from sandglass.papers import shelf, verdicts
-from sandglass.terminal import INTERRUPTED, complain
+from sandglass.terminal import complain
+from sandglass.workflow.snakemake import Work
+from sandglass.workflow.snakemake import snakemake as run
+
+LOG = Path("results/logs/snakemake.log")
+"""Snakemake's own words."""
 
 
 def named(target: str) -> str:
@@ -85,46 +87,13 @@ def snakemake(targets: list[str], profile: str, cores: int | None, memory_mb: in
 
     Raises SandglassError when another one is at work there, or it must not write there.
     """
-    folder = (builds.ROOT / ".snakemake").resolve()  # below results/ in the container
-    try:
-        folder.mkdir(exist_ok=True)
-    except OSError as error:
-        raise SandglassError(
-            f"cannot write to {folder.parent}: {error.strerror}",
-            f"it has to belong to the user {os.getuid()}, who runs this",
-        ) from None
-    with (folder / "sandglass.lock").open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise SandglassError(
-                f"another reproduction is at work in {builds.ROOT}", "wait for its end"
-            ) from None
-        # Snakemake's own lock stays behind when it is killed; ours ends with the last process
-        # that holds it, so what was interrupted can go on.
-        command = [sys.executable, "-m", "snakemake", "--nolock", "--keep-going"]
-        command += ["--rerun-incomplete", "--quiet", "reason", "host"]
-        # The default scheduler solves an optimisation problem for each run; ours are all alike.
-        command += ["--scheduler", "greedy"]
-        command += ["--cores", str(cores or len(os.sched_getaffinity(0)))]
-        command += ["--resources", f"mem_mb={memory_mb}"]
-        command += ["--config", f"profile={profile}", "--", *targets]
-        environment = os.environ | {
-            "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
-            "PYTHONPATH": str(builds.ROOT / "src"),
-        }
-        with subprocess.Popen(
-            command, cwd=builds.ROOT, env=environment, pass_fds=[lock.fileno()]
-        ) as process:
-            return finish(process)
-
-
-def finish(process: subprocess.Popen[bytes]) -> int:
-    """Wait for a process; an interrupt reaches it too, and it ends in its own good order."""
-    interrupted = False
-    while True:
-        try:
-            status = process.wait()
-            return INTERRUPTED if interrupted else status
-        except KeyboardInterrupt:
-            interrupted = True
+    shown = ", ".join(word.removeprefix("results/").removesuffix(".html") for word in targets)
+    work = Work(
+        title=f"{shown} ({profile})",
+        words=["--config", f"profile={profile}", "--", *targets],
+        folder=builds.ROOT,
+        log=LOG,
+        cores=cores,
+        memory_mb=memory_mb,
+    )
+    return run(work)

@@ -1,0 +1,1 @@
+"""Work of many steps: done by Snakemake, shown as one display."""

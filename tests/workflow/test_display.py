@@ -1,0 +1,185 @@
+"""How a work of many steps is shown: by small Snakefiles, without a lab."""
+
+import io
+import os
+import pty
+import re
+import select
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from sandglass.install import builds
+from sandglass.terminal import INTERRUPTED
+from sandglass.workflow.display import clock, parts
+from sandglass.workflow.events import Event, Reader, What, tell
+from sandglass.workflow.state import State
+
+WORK = """
+import sys
+from pathlib import Path
+from sandglass.terminal import guarded
+from sandglass.workflow.snakemake import Work, snakemake
+work = Work("a study", [], Path.cwd(), Path("logs/snakemake.log"), 2, 1000, {parts})
+guarded(lambda: sys.exit(snakemake(work)))
+"""
+THREE_RUNS = """
+rule all:
+    input: expand("out/{n}", n=range(3)), "table"
+rule run:
+    output: "out/{n}"
+    log: "logs/{n}.log"
+    message: "Run number {wildcards.n}"
+    shell: "(COMMAND) >{log} 2>&1"
+rule table:
+    input: expand("out/{n}", n=range(3))
+    output: "table"
+    shell: "cat {input} > {output}"
+"""
+
+
+def prepared(folder: Path, command: str) -> list[str]:
+    """The command that does three runs and a table in `folder`."""
+    (folder / "Snakefile").write_text(THREE_RUNS.replace("COMMAND", command))
+    return [sys.executable, "-c", WORK.format(parts={})]
+
+
+def environment() -> dict[str, str]:
+    return os.environ | {"PYTHONPATH": str(builds.ROOT / "src")}
+
+
+def do(folder: Path, command: list[str]) -> subprocess.CompletedProcess[str]:
+    """Without a terminal."""
+    return subprocess.run(
+        command, cwd=folder, env=environment(), capture_output=True, text=True, check=False
+    )
+
+
+def test_plain_lines_where_there_is_no_terminal(tmp_path: Path) -> None:
+    done = do(tmp_path, prepared(tmp_path, "echo {wildcards.n} | tee {output}"))
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == ""
+    assert done.stderr.splitlines() == [
+        "a study: 0 of 3 runs, 0 of 2 other steps",
+        "a study: 5 of 5 done",
+    ]
+    assert "Run number 2" in (tmp_path / "logs/snakemake.log").read_text()
+    assert (tmp_path / "table").read_text() == "0\n1\n2\n"
+
+
+def test_nothing_to_do_says_nothing(tmp_path: Path) -> None:
+    command = prepared(tmp_path, "touch {output}")
+    do(tmp_path, command)
+    again = do(tmp_path, command)
+    assert (again.returncode, again.stderr) == (0, "")
+
+
+def test_a_failure_shows_its_name_its_last_words_and_its_log(tmp_path: Path) -> None:
+    command = "test {wildcards.n} != 1 || {{ echo no memory; exit 3; }}; touch {output}"
+    done = do(tmp_path, prepared(tmp_path, command))
+    assert done.returncode == 1
+    assert "failed: Run number 1\n    no memory\n  see logs/1.log\n" in done.stderr
+    assert "1 failed, 2 of 5 are done" in done.stderr
+    assert str(tmp_path / "logs/snakemake.log") in done.stderr
+    assert (tmp_path / "out/2").exists()
+    assert not (tmp_path / "table").exists()
+
+
+def test_what_snakemake_cannot_do_is_said(tmp_path: Path) -> None:
+    command = prepared(tmp_path, "true")
+    (tmp_path / "Snakefile").write_text('rule all:\n    input: "nowhere"\n')
+    done = do(tmp_path, command)
+    assert done.returncode == 1
+    assert "Snakemake could not do it" in done.stderr
+    assert "nowhere" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_two_at_once_in_a_folder_are_refused(tmp_path: Path) -> None:
+    command = prepared(tmp_path, "until test -e go; do sleep 0.05; done; touch {output}")
+    with subprocess.Popen(command, cwd=tmp_path, env=environment(), stderr=-1) as first:
+        while not (tmp_path / ".snakemake/sandglass.lock").exists() or not (
+            (tmp_path / "logs/0.log").exists()
+        ):
+            time.sleep(0.05)
+        second = do(tmp_path, command)
+        (tmp_path / "go").touch()
+        assert first.wait() == 0
+    assert second.returncode == 1
+    assert "another one is at work" in second.stderr
+
+
+def at_a_terminal(folder: Path, command: list[str], type_at: str, key: bytes) -> tuple[int, str]:
+    """Its exit status and all that a terminal of 100 columns got; `key` is typed at `type_at`."""
+    pid, terminal = pty.fork()
+    if not pid:
+        os.chdir(folder)
+        os.execvpe(command[0], command, environment() | {"TERM": "xterm", "COLUMNS": "100"})
+    seen = io.BytesIO()
+    while select.select([terminal], [], [], 60)[0]:
+        try:
+            seen.write(os.read(terminal, 4096))
+        except OSError:
+            break
+        if key and type_at.encode() in seen.getvalue():
+            os.write(terminal, key)
+            key = b""
+    _, status = os.waitpid(pid, 0)
+    os.close(terminal)
+    return os.waitstatus_to_exitcode(status), seen.getvalue().decode()
+
+
+def test_one_live_display_at_a_terminal(tmp_path: Path) -> None:
+    command = prepared(tmp_path, "test {wildcards.n} != 1 && touch {output}")
+    status, seen = at_a_terminal(tmp_path, command, "", b"")
+    assert status == 1
+    plain = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", seen)
+    assert "failed: Run number 1" in plain
+    assert re.search(r"a study .*2 of 3 runs, 0 of 2 other steps, 1 failed", plain)
+
+
+def test_an_interrupt_ends_in_good_order(tmp_path: Path) -> None:
+    command = prepared(tmp_path, "test -e go || sleep 1000; touch {output}")
+    status, seen = at_a_terminal(tmp_path, command, "Run number", b"\x03")
+    assert status == INTERRUPTED
+    assert "sandglass: interrupted" in seen
+    (tmp_path / "go").touch()
+    assert do(tmp_path, command).returncode == 0
+
+
+def test_parts_count_instead_of_the_job_that_has_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SANDGLASS_EVENTS", str(tmp_path / "events"))
+    tell(Event(What.PLANNED, jobs={"batch": 2, "table": 1}))
+    tell(Event(What.BEGAN, "1", "Runs 1 to 10", "batch"))
+    tell(Event(What.BEGAN, "a", "rtt=20ms", "run"))
+    tell(Event(What.BEGAN, "b", "rtt=40ms", "run"))
+    tell(Event(What.ENDED, "a"))
+    tell(Event(What.FAILED, "b", logs=["b.log"]))
+    tell(Event(What.ENDED, "1"))
+    reader, state = Reader(tmp_path / "events"), State({"batch": 20})
+    for event in reader.new():
+        state.take(event)
+    assert list(reader.new()) == []
+    assert (state.runs.done, state.runs.of, state.steps.of) == (1, 20, 1)
+    assert [failure.name for failure in state.failures] == ["rtt=40ms"]
+    assert list(parts(state))[:3] == ["1 of 20 runs", "0 of 1 other steps", "1 failed"]
+
+
+def test_a_line_that_is_being_written_waits(tmp_path: Path) -> None:
+    place = tmp_path / "events"
+    place.write_text('{"what": "ended", "id": "1"}\n{"what": "en')
+    reader = Reader(place)
+    assert [event.id for event in reader.new()] == ["1"]
+    with place.open("a") as file:
+        file.write('ded", "id": "2"}\n')
+    assert [event.id for event in reader.new()] == ["2"]
+
+
+@pytest.mark.parametrize(("seconds", "shown"), [(0.4, "0:00"), (65, "1:05"), (3725, "1:02:05")])
+def test_clock(seconds: float, shown: str) -> None:
+    assert clock(seconds) == shown
