@@ -9,7 +9,7 @@ from tests.cli.conftest import Cli
 
 COMMANDS = [
     *("setup", "doctor", "list"),
-    *("run", "debug", "verify", "show", "plot", "compare"),
+    *("run", "debug", "verify", "show", "plot", "compare", "view"),
     *("reproduce", "bundle", "shell", "exec", "mn", "trace"),
     *("cache", "bench", "test", "lab"),
 ]

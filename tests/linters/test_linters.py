@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -29,6 +30,7 @@ SCRIPTS = scripts()
 RULES = sorted(
     str(path.relative_to(builds.ROOT)) for path in builds.ROOT.glob("pipelines/**/*.smk")
 )
+PAGES = sorted(str(path.relative_to(builds.ROOT)) for path in builds.ROOT.glob("src/**/*.js"))
 LINTERS = {
     "mypy": ["mypy"],
     "ruff-check": ["ruff", "check", "."],
@@ -60,3 +62,12 @@ def test_it_has_nothing_to_say(command: list[str]) -> None:
         check=False,
     )
     assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="Debian's package nodejs is not here")
+@pytest.mark.parametrize("script", PAGES)
+def test_a_page_has_scripts_that_javascript_understands(script: str) -> None:
+    done = subprocess.run(
+        ["node", "--check", builds.ROOT / script], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr

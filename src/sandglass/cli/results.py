@@ -59,3 +59,29 @@ def compare(
     from sandglass.results import comparison
 
     comparison.compare(run_directories, out)
+
+
+@app.command()
+def view(
+    run_directories: Annotated[
+        list[Path], typer.Argument(metavar="RUN_DIR...", show_default=False)
+    ],
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.html", help="Instead of RUN_DIR/view.html, of several results/view.html."
+        ),
+    ] = None,
+) -> None:
+    """Make a page to look at runs in a browser.
+
+    Queues, flows and distributions over time, to zoom into; several runs one over the other.
+
+    Example: ./sandglass view results/runs/experiment-1a2b3c4d
+    """
+    from sandglass.results.view import page
+
+    written = page.view(run_directories, out)
+    size = written.stat().st_size / 1e6
+    print(f"{written}: {size:.1f} MB, which need no network. Open it in a browser:")
+    print(f"  {written.resolve().as_uri()}")

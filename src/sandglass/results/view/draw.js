@@ -1,0 +1,354 @@
+// Panels on their canvases. A line whose records are closer than pixels is drawn by the least and
+// the greatest of each column of pixels, so that no extreme is lost and no frame takes long.
+"use strict";
+
+const LEFT = 58;
+const RIGHT = 10;
+const TOP = 6;
+const BOTTOM = 20;
+const FONT = "11px system-ui, sans-serif";
+const DASHES = [[], [6, 3], [2, 2], [8, 3, 2, 3]];
+const COLUMNS_PER_INTERVAL = 4;
+const SHARES_LEAST = 1e-5; // the distribution's axis ends at this part of the greatest value
+
+/** The time of a pixel, and the pixel of a time. */
+const timeAt = (panel, x) =>
+  state.from + ((x - LEFT) / panel.width) * (state.to - state.from);
+const pixelOf = (panel, t) => LEFT + ((t - state.from) / (state.to - state.from)) * panel.width;
+
+/** The length of time (ns) over which rates are means and events are counted: a round one. */
+function interval(panel) {
+  const columns = Math.max(panel.width, 1) / COLUMNS_PER_INTERVAL;
+  return Math.max(1000, round((state.to - state.from) / columns));
+}
+
+/** Gives the canvas as many pixels as the screen has for it, and says whether there are any. */
+function fit(panel) {
+  const {canvas} = panel;
+  const ratio = window.devicePixelRatio || 1;
+  const width = canvas.clientWidth;
+  const height = canvas.clientHeight;
+  if (canvas.width !== Math.round(width * ratio) || canvas.height !== Math.round(height * ratio)) {
+    canvas.width = Math.round(width * ratio);
+    canvas.height = Math.round(height * ratio);
+  }
+  panel.width = width - LEFT - RIGHT;
+  panel.height = height - TOP - BOTTOM;
+  panel.context.setTransform(ratio, 0, 0, ratio, 0, 0);
+  panel.context.clearRect(0, 0, width, height);
+  panel.context.font = FONT;
+  return panel.width > 20;
+}
+
+function draw(panel) {
+  if (!fit(panel)) return;
+  const shownLines = panel.lines.filter((line) => line.series && visible(line));
+  const {context} = panel;
+  if (panel.style === "shares") drawShares(panel, shownLines);
+  else {
+    timeAxis(panel);
+    if (panel.style === "events") drawEvents(panel, shownLines);
+    else {
+      const [low, high] = extent(panel, shownLines);
+      panel.scale = valueAxis(panel, low, high);
+      context.save();
+      context.beginPath();
+      context.rect(LEFT, 0, panel.width, TOP + panel.height + 1);
+      context.clip();
+      for (const line of shownLines) {
+        const {colour, dash} = look(line);
+        context.strokeStyle = context.fillStyle = colour;
+        context.lineWidth = line.thin ? 0.8 : 1.4;
+        context.globalAlpha = line.thin ? 0.75 : 1;
+        context.setLineDash(dash);
+        context.lineJoin = "round";
+        if (panel.style === "rate") drawRate(panel, line);
+        else if (panel.style === "step") drawSteps(panel, line);
+        else drawDots(panel, line);
+      }
+      context.restore();
+    }
+  }
+  frame(panel);
+}
+
+/** Least and greatest value in view, with zero unless the panel's values float. */
+function extent(panel, lines) {
+  let low = panel.zero ? 0 : Infinity;
+  let high = -Infinity;
+  const take = (least, greatest) => {
+    if (least < low) low = least;
+    if (greatest > high) high = greatest;
+  };
+  for (const {series, run} of lines) {
+    if (panel.style === "rate") {
+      for (const [from, to] of intervals(panel, run)) {
+        const rate = series.rate(from, to);
+        take(rate, rate);
+      }
+    } else {
+      const first = lower(series.time, state.from);
+      take(...series.extremes(Math.max(0, panel.style === "step" ? first - 1 : first),
+                              lower(series.time, state.to, first)));
+    }
+  }
+  low *= panel.factor;
+  high *= panel.factor;
+  if (!Number.isFinite(high)) return [0, 1];
+  if (!Number.isFinite(low)) low = 0;
+  if (high - low < 1e-9) return panel.zero ? [0, high > 0 ? high * 1.2 : 1] : [low * 0.9, low * 1.1 || 1];
+  const air = (high - low) * 0.06;
+  return [panel.zero ? 0 : Math.max(0, low - air), high + air];
+}
+
+/** The intervals of a panel that begin in view or before, and in the run. */
+function* intervals(panel, run) {
+  const length = interval(panel);
+  const end = Math.min(state.to, runs[run].duration);
+  for (let n = Math.max(0, Math.floor(state.from / length)); n * length < end; n++) {
+    yield [n * length, Math.min((n + 1) * length, runs[run].duration)];
+  }
+}
+
+function timeAxis(panel) {
+  const {context} = panel;
+  const bottom = TOP + panel.height;
+  const span = state.to - state.from;
+  const room = context.measureText(seconds(state.to, span / 8)).width + 26;
+  context.textAlign = "center";
+  context.textBaseline = "alphabetic";
+  for (const {at, text} of ticks(state.from / 1e9, state.to / 1e9, Math.max(2, panel.width / room))) {
+    const x = pixelOf(panel, at * 1e9);
+    context.fillStyle = theme.grid;
+    context.fillRect(Math.round(x), TOP, 1, panel.height);
+    context.fillStyle = theme.muted;
+    const half = context.measureText(text).width / 2;
+    context.fillText(text, Math.min(x, LEFT + panel.width + RIGHT - half), bottom + 14);
+  }
+}
+
+/** Draws the axis of values and gives the function from a value, in the axis' unit, to a pixel. */
+function valueAxis(panel, low, high) {
+  const {context} = panel;
+  const bottom = TOP + panel.height;
+  const scale = (value) => bottom - ((value - low) / (high - low)) * panel.height;
+  context.textAlign = "right";
+  context.textBaseline = "middle";
+  for (const {at, text} of ticks(low, high, Math.max(2, panel.height / 34))) {
+    const y = Math.round(scale(at));
+    context.fillStyle = theme.grid;
+    context.fillRect(LEFT, y, panel.width, 1);
+    context.fillStyle = theme.muted;
+    context.fillText(text, LEFT - 7, y);
+  }
+  return scale;
+}
+
+function frame(panel) {
+  const {context} = panel;
+  context.fillStyle = theme.axis;
+  context.fillRect(LEFT, TOP + panel.height, panel.width, 1);
+  context.fillRect(LEFT, TOP, 1, panel.height);
+}
+
+/** Calls `each` for each column of pixels with records: x, the first, the one after the last. */
+function byColumn(panel, time, each) {
+  const scale = window.devicePixelRatio || 1;
+  const count = Math.ceil(panel.width * scale);
+  let from = lower(time, state.from);
+  for (let n = 0; n < count; n++) {
+    const end = state.from + ((n + 1) / count) * (state.to - state.from);
+    const to = onwards(time, n === count - 1 ? state.to + 1 : end, from);
+    if (to > from) each(LEFT + n / scale, from, to);
+    from = to;
+  }
+}
+
+/** Whether more than two records share a column of pixels, on the average. */
+function dense(panel, time) {
+  const first = lower(time, state.from);
+  return lower(time, state.to, first) - first > 2 * panel.width;
+}
+
+function drawDots(panel, {series}) {
+  const {context, scale, factor} = panel;
+  if (dense(panel, series.time)) {
+    const thickness = 1 / (window.devicePixelRatio || 1);
+    byColumn(panel, series.time, (x, from, to) => {
+      const [low, high] = series.extremes(from, to);
+      const top = scale(high * factor);
+      context.fillRect(x, top - 0.75, thickness, scale(low * factor) - top + 1.5);
+    });
+    return;
+  }
+  const end = Math.min(lower(series.time, state.to) + 1, series.time.length);
+  const first = Math.max(0, lower(series.time, state.from) - 1);
+  const size = end - first < panel.width / 3 ? 4 : 2;
+  for (let i = first; i < end; i++) {
+    const x = pixelOf(panel, series.time[i]);
+    context.fillRect(x - size / 2, scale(series.value[i] * factor) - size / 2, size, size);
+  }
+}
+
+function drawSteps(panel, {series, run}) {
+  const {context, scale, factor} = panel;
+  const {time, value} = series;
+  context.beginPath();
+  if (dense(panel, time)) {
+    context.setLineDash([]);
+    let open = false;
+    byColumn(panel, time, (x, from, to) => {
+      const [low, high] = series.extremes(Math.max(0, from - 1), to);
+      if (low > high) return;
+      if (open) context.lineTo(x, scale(high * factor));
+      else context.moveTo(x, scale(high * factor));
+      context.lineTo(x, scale(low * factor));
+      context.lineTo(x, scale((Number.isNaN(value[to - 1]) ? low : value[to - 1]) * factor));
+      open = true;
+    });
+    context.stroke();
+    return;
+  }
+  let open = false;
+  const first = Math.max(0, lower(time, state.from) - 1);
+  const end = Math.min(lower(time, state.to) + 1, time.length);
+  const clamped = (t) => Math.min(Math.max(pixelOf(panel, t), LEFT - 9), LEFT + panel.width + 9);
+  for (let i = first; i < end; i++) {
+    if (Number.isNaN(value[i])) {
+      open = false;
+      continue;
+    }
+    const x = clamped(time[i]);
+    const y = scale(value[i] * factor);
+    if (open) context.lineTo(x, y);
+    else context.moveTo(x, y);
+    const until = i + 1 < time.length ? time[i + 1] : Math.min(ending(run, time), state.to);
+    context.lineTo(clamped(Math.max(until, time[i])), y);
+    open = true;
+  }
+  context.stroke();
+  if (end - first < panel.width / 12) {
+    for (let i = first; i < end; i++) {
+      if (!Number.isNaN(value[i])) {
+        context.fillRect(clamped(time[i]) - 2, scale(value[i] * factor) - 2, 4, 4);
+      }
+    }
+  }
+}
+
+/** Until when the last value of a line is held: it is known at its own time, and no longer. */
+function ending(run, time) {
+  return Math.min(time[time.length - 1], runs[run].duration);
+}
+
+function drawRate(panel, {series, run}) {
+  const {context, scale, factor} = panel;
+  context.beginPath();
+  let open = false;
+  for (const [from, to] of intervals(panel, run)) {
+    const y = scale(series.rate(from, to) * factor);
+    if (open) context.lineTo(pixelOf(panel, from), y);
+    else context.moveTo(pixelOf(panel, from), y);
+    context.lineTo(pixelOf(panel, to), y);
+    open = true;
+  }
+  context.stroke();
+}
+
+/** The lanes of a panel of events: one per kind, and in each one per run. */
+function lanes(panel) {
+  const kinds = panel.kinds.map((kind) => LANES[kind]);
+  const shownRuns = runs.map((_, run) => run).filter((run) => !state.runsOff.has(run));
+  return kinds.flatMap((kind) => shownRuns.map((run) => ({kind, run})));
+}
+
+function drawEvents(panel, lines) {
+  const {context} = panel;
+  const all = lanes(panel);
+  const height = panel.height / Math.max(all.length, 1);
+  all.forEach(({kind, run}, n) => {
+    const top = TOP + n * height;
+    context.fillStyle = theme.grid;
+    if (n) context.fillRect(LEFT, Math.round(top), panel.width, 1);
+    context.fillStyle = theme.muted;
+    context.textAlign = "right";
+    context.textBaseline = "middle";
+    const several = state.runsOff.size < runs.length - 1;
+    const label = several ? `${kind.slice(0, 5)} ${run + 1}` : kind;
+    context.fillText(label, LEFT - 7, top + height / 2);
+    for (const line of lines) {
+      if (line.lane !== kind || line.run !== run) continue;
+      context.fillStyle = look(line).colour;
+      byColumn(panel, line.series.time, (x) => context.fillRect(x - 0.75, top + 2, 1.5, height - 3));
+    }
+  });
+}
+
+/** What a distribution is of: the values in view, or all where they have no time. */
+function within({time, value}) {
+  if (!time) return value;
+  const first = lower(time, state.from);
+  return value.subarray(first, lower(time, state.to + 1, first));
+}
+
+function drawShares(panel, lines) {
+  const {context, factor} = panel;
+  const bottom = TOP + panel.height;
+  const sorted = lines.map((line) => [line, sortedWithin(line)]).filter(([, values]) => values.length);
+  const greatest = Math.max(...sorted.map(([, values]) => values[values.length - 1] * factor), 0) || 1;
+  const least = Math.max(
+    greatest * SHARES_LEAST,
+    Math.min(...sorted.map(([, values]) => (values[lower(values, 1e-12)] ?? greatest) * factor), greatest / 10),
+  );
+  const low = Math.log10(least);
+  const high = Math.log10(greatest * 1.05);
+  panel.valueAt = (x) => 10 ** (low + ((x - LEFT) / panel.width) * (high - low));
+  const across = (value) =>
+    value <= least ? LEFT : LEFT + ((Math.log10(value) - low) / (high - low)) * panel.width;
+  panel.across = across;
+  context.textAlign = "center";
+  context.textBaseline = "alphabetic";
+  const apart = panel.width / (high - low);
+  for (let power = Math.floor(low); power <= high; power++) {
+    for (const digit of apart > 150 ? [1, 2, 5] : apart > 60 ? [1, 3] : [1]) {
+      const value = digit * 10 ** power;
+      if (value < least * 0.999 || value > greatest * 1.05) continue;
+      const x = across(value);
+      context.fillStyle = theme.grid;
+      context.fillRect(Math.round(x), TOP, 1, panel.height);
+      context.fillStyle = theme.muted;
+      const text = String(Number(value.toPrecision(1)));
+      const half = context.measureText(text).width / 2;
+      context.fillText(text, Math.min(x, LEFT + panel.width + RIGHT - half), bottom + 14);
+    }
+  }
+  panel.scale = valueAxis(panel, 0, 1);
+  for (const [line, values] of sorted) {
+    const {colour, dash} = look(line);
+    context.strokeStyle = colour;
+    context.lineWidth = 1.6;
+    context.setLineDash(dash);
+    context.beginPath();
+    context.moveTo(LEFT, panel.scale(0));
+    const steps = Math.min(values.length, Math.ceil(panel.width * 2));
+    for (let n = 1; n <= steps; n++) {
+      const rank = Math.ceil((n / steps) * values.length);
+      const x = across(values[rank - 1] * factor);
+      if (steps === values.length) context.lineTo(x, panel.scale((rank - 1) / values.length));
+      context.lineTo(x, panel.scale(rank / values.length));
+    }
+    context.lineTo(LEFT + panel.width, panel.scale(1));
+    context.stroke();
+    context.setLineDash([]);
+  }
+}
+
+/** A line's values in view, sorted: kept until the view changes. */
+function sortedWithin(line) {
+  const view = `${state.from} ${state.to}`;
+  if (line.sortedOf !== view) {
+    line.sorted = Float64Array.from(within(line.series)).sort();
+    line.sortedOf = view;
+  }
+  return line.sorted;
+}

@@ -1,0 +1,108 @@
+// Which panels there are, and which lines each has.
+"use strict";
+
+/** @typedef {{run: number, flow: number | null, measure: string, streams: number[], thin?: boolean,
+ *    lane?: string, column?: string, series?: any}} Line a line of a panel: a stream's column, or of
+ *    a flow with several connections each stream's */
+/** @typedef {{id: string, section: string, title: string, unit: string, factor: number,
+ *    style: "dots" | "step" | "rate" | "events" | "shares", zero: boolean, of: string,
+ *    lines: Line[], link?: string, direction?: string}} Panel */
+
+const NS_TO_MS = 1e-6;
+const BYTES_TO_MBIT = 8e-6;
+
+const OF_LINKS = [
+  {kind: "packets", column: "sojourn", title: "Queueing delay", unit: "ms", factor: NS_TO_MS,
+   style: "dots", of: "packets sent"},
+  {kind: "backlog", column: "backlog", title: "Backlog", unit: "packets", factor: 1, style: "step",
+   of: "time"},
+  {kind: "packets", column: "sent", title: "Rate by flow", unit: "Mb/s", factor: BYTES_TO_MBIT,
+   style: "rate", of: "intervals"},
+  {kind: "samples", column: "sent", title: "Rate of all flows", unit: "Mb/s",
+   factor: BYTES_TO_MBIT, style: "rate", of: "intervals"},
+  {kinds: ["drops", "marks"], title: "Drops and marks", unit: "packets", factor: 1,
+   style: "events", of: "packets"},
+  {kind: "packets", column: "sojourn", title: "Distribution of queueing delay", unit: "ms",
+   factor: NS_TO_MS, style: "shares", of: "packets sent"},
+];
+const OF_FLOWS = [
+  {kind: "acks", columns: ["cwnd", "ssthresh"], title: "Congestion window", unit: "packets",
+   factor: 1, style: "step", of: "time", note: "thin: slow-start threshold"},
+  {kind: "acks", column: "srtt", title: "Smoothed round-trip time", unit: "ms", factor: 1e-3,
+   style: "step", of: "time", floating: true},
+  {kind: "acks", column: "acked", title: "Goodput", unit: "Mb/s", factor: BYTES_TO_MBIT,
+   style: "rate", of: "intervals"},
+  {kind: "goodput", column: "acked", title: "Goodput", unit: "Mb/s", factor: BYTES_TO_MBIT,
+   style: "rate", of: "intervals"},
+  {kinds: ["resent"], title: "Retransmissions", unit: "packets", factor: 1, style: "events",
+   of: "packets"},
+  {kind: "deliveries", column: "took", title: "One-way delay", unit: "ms", factor: NS_TO_MS,
+   style: "dots", of: "packets received"},
+  {kind: "echoes", column: "took", title: "Round trips of pings", unit: "ms", factor: NS_TO_MS,
+   style: "dots", of: "answers"},
+  {kind: "completions", column: "took", title: "Distribution of completion times", unit: "ms",
+   factor: NS_TO_MS, style: "shares", of: "completions"},
+];
+const LANES = {drops: "drops", marks: "marks", resent: "resent"};
+
+/** The links of all runs: name and direction, forward ones first of each. */
+function links() {
+  const found = new Map();
+  for (const {link, direction} of streams) {
+    if (link !== undefined) found.set(`${link} ${direction}`, {link, direction});
+  }
+  return [...found.values()];
+}
+
+/** @returns {Panel[]} */
+function panels() {
+  const found = [];
+  for (const {link, direction} of links()) {
+    const section = direction === "forward" ? link : `${link}, reverse`;
+    const here = (stream) => stream.link === link && stream.direction === direction;
+    for (const sort of OF_LINKS) {
+      found.push({...panel(sort, here, `${link}-${direction}`), section, link, direction});
+    }
+  }
+  for (const sort of OF_FLOWS) {
+    found.push({...panel(sort, (stream) => stream.link === undefined, "flows"), section: "Flows"});
+  }
+  return found.filter(({lines, style, section}) => lines.length || (style === "events" && section !== "Flows"));
+}
+
+function panel(sort, here, where) {
+  const kinds = sort.kinds ?? [sort.kind];
+  const grouped = new Map();
+  streams.forEach((stream, number) => {
+    if (!kinds.includes(stream.kind) || !here(stream)) return;
+    const {run, kind, flow, name} = stream;
+    for (const column of sort.columns ?? [sort.column]) {
+      const key = sort.style === "rate" ? `${run} ${flow}` : `${number} ${column}`;
+      if (!grouped.has(key)) {
+        const thin = column === "ssthresh";
+        const lane = sort.style === "events" ? LANES[kind] : undefined;
+        grouped.set(key, {run, flow: flow ?? null, name, column, lane, thin, streams: []});
+      }
+      grouped.get(key).streams.push(number);
+    }
+  });
+  return {
+    ...sort, zero: !sort.floating, lines: [...grouped.values()],
+    id: `${where}-${sort.title.toLowerCase().replaceAll(" ", "-")}`,
+  };
+}
+
+/** A line's numbers, unpacked when it is first drawn. */
+async function load(line, style) {
+  if (line.series) return;
+  const tables = await Promise.all(line.streams.map(columns));
+  if (style === "rate") {
+    line.series = new Growth(tables.map((table) => ({time: table.time, value: table[line.column]})));
+  } else if (style === "events") {
+    line.series = {time: tables[0].time, count: tables[0].count};
+  } else {
+    const value = tables[0][line.column];
+    if (line.thin) value.forEach((number, i) => { if (number < 0) value[i] = NaN; });
+    line.series = style === "shares" ? {time: tables[0].time, value} : new Series(tables[0].time, value);
+  }
+}

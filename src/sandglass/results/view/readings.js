@@ -1,0 +1,164 @@
+// What the panels say in numbers: beside each, at the cursor or over the view, and in its table.
+"use strict";
+
+/** A line's value at a time, with whether it is one record's own, and so exact. */
+function reading(panel, line, t) {
+  const {series, run} = line;
+  if (t < 0 || t > runs[run].duration) return {value: null};
+  if (panel.style === "rate") {
+    const [from, to] = around(panel, run, t);
+    return {value: series.rate(from, to) * panel.factor};
+  }
+  if (panel.style === "events") {
+    const [from, to] = around(panel, run, t);
+    return {value: count(series, from, to), exact: true};
+  }
+  const at = series.before(t);
+  if (at < 0 || (panel.style === "step" && t > ending(run, series.time))) return {value: null};
+  return {value: series.value[at] * panel.factor, exact: !dense(panel, series.time)};
+}
+
+/** The interval of a panel that `t` is in. */
+function around(panel, run, t) {
+  const length = interval(panel);
+  const from = Math.floor(t / length) * length;
+  return [from, Math.min(from + length, Math.max(runs[run].duration, from + 1))];
+}
+
+/** How many events there are from `from` to before `to`. */
+function count({time, count}, from, to) {
+  const first = lower(time, from);
+  const end = lower(time, to, first);
+  if (!count) return end - first;
+  let sum = 0;
+  for (let i = first; i < end; i++) sum += count[i];
+  return sum;
+}
+
+/** A line in view as numbers: see `summary`; of events their count alone. */
+function numbers(panel, line) {
+  const {series, run} = line;
+  const {factor} = panel;
+  if (panel.style === "events") return {n: count(series, state.from, state.to + 1)};
+  let found;
+  if (panel.style === "rate") {
+    const rates = [...intervals(panel, run)].map(([from, to]) => series.rate(from, to));
+    found = summary(Float64Array.from(rates));
+  } else if (panel.style === "step") {
+    found = overTime(series, Math.min(state.to, ending(run, series.time)));
+  } else {
+    found = summary(within(series));
+  }
+  if (!found) return null;
+  const {n, least, mean, p95, greatest} = found;
+  return {n, least: least * factor, mean: mean * factor, p95: p95 * factor, greatest: greatest * factor};
+}
+
+/** A step function from the view's begin to `end`, each value by how long it was held. */
+function overTime({time, value}, end) {
+  const first = Math.max(0, lower(time, state.from + 1) - 1);
+  const last = lower(time, end, first);
+  const held = new Float64Array(Math.max(0, last - first));
+  for (let i = first; i < last; i++) {
+    held[i - first] = Math.min(time[i + 1] ?? end, end) - Math.max(time[i], state.from);
+  }
+  return summary(value.subarray(first, last), held);
+}
+
+/** The mean over the view, or the count of events: what stands beside a panel without a cursor. */
+function brief(panel, line) {
+  const {series, run} = line;
+  if (panel.style === "events") return count(series, state.from, state.to + 1);
+  if (panel.style === "rate") {
+    const end = Math.min(state.to, runs[run].duration);
+    return end > state.from ? series.rate(state.from, end) * panel.factor : null;
+  }
+  if (panel.style === "step") {
+    const {time, value} = series;
+    const end = Math.min(state.to, ending(run, time));
+    let sum = 0;
+    let all = 0;
+    const last = lower(time, end);
+    for (let i = Math.max(0, lower(time, state.from + 1) - 1); i < last; i++) {
+      const held = Math.min(time[i + 1] ?? end, end) - Math.max(time[i], state.from);
+      if (held > 0 && !Number.isNaN(value[i])) {
+        sum += value[i] * held;
+        all += held;
+      }
+    }
+    return all ? (sum / all) * panel.factor : null;
+  }
+  const values = within(series);
+  let sum = 0;
+  for (let i = 0; i < values.length; i++) sum += values[i];
+  return values.length ? (sum / values.length) * panel.factor : null;
+}
+
+/** The part of a distribution that is at most `value`, in the panel's unit. */
+function share(panel, line, value) {
+  const values = sortedWithin(line);
+  return values.length ? lower(values, value / panel.factor + 1e-9) / values.length : null;
+}
+
+/** Writes the readings of a panel: at the cursor, or over the view. */
+function read(panel) {
+  const at = state.cursor;
+  const own = panel.pointer; // a value on the axis of a distribution
+  const shares = panel.style === "shares";
+  const pointed = shares ? own !== null : at !== null;
+  panel.heading.textContent = pointed
+    ? shares ? `share up to ${shown(own)} ${panel.unit}` : panel.style === "rate" || panel.style === "events"
+      ? `at the cursor, in ${lasting(interval(panel))}` : "at the cursor"
+    : panel.style === "events" ? "in view" : "mean in view";
+  for (const {line, output, row} of panel.rows) {
+    row.hidden = !visible(line);
+    if (row.hidden || !line.series) continue;
+    if (shares && pointed) output.textContent = percent(share(panel, line, own));
+    else if (pointed) {
+      const {value, exact} = reading(panel, line, at);
+      output.textContent = shown(value, exact);
+    } else {
+      output.textContent = shown(brief(panel, line), panel.style === "events");
+    }
+  }
+  panel.nothing.hidden = panel.rows.some(({row}) => !row.hidden);
+}
+
+function percent(part) {
+  return part === null ? "–" : `${(100 * part).toFixed(2)} %`;
+}
+
+const HEADS = ["line", "n", "min", "mean", "p95", "max"];
+
+/** Fills the table of a panel, unless it is closed. */
+function tabulate(panel) {
+  if (!panel.details.open) return;
+  const events = panel.style === "events";
+  const head = make("tr", {}, ...HEADS.slice(0, events ? 2 : 6).map((name) => make("th", {scope: "col"}, name)));
+  const body = panel.lines.filter((line) => line.series && visible(line)).map((line) => {
+    const found = numbers(panel, line);
+    const cells = events ? [found.n] : ["n", "least", "mean", "p95", "greatest"].map((name) => found?.[name]);
+    return make("tr", {}, make("th", {scope: "row"}, named(panel, line)),
+      ...cells.map((value, i) => make("td", {}, i ? shown(value) : grouped(String(value ?? 0)))));
+  });
+  panel.table.replaceChildren(
+    make("caption", {}, `${panel.title}, ${panel.unit}; ${over(panel)}`),
+    make("thead", {}, head), make("tbody", {}, ...body));
+}
+
+/** Over what the numbers of a panel are. */
+function over(panel) {
+  const view = panel.lines.some(({series}) => series && panel.style === "shares" && !series.time)
+    ? "the whole run" : `${seconds(state.from, (state.to - state.from) / 1e3)} to ${seconds(state.to, (state.to - state.from) / 1e3)} s`;
+  const what = panel.style === "rate" ? `intervals of ${lasting(interval(panel))}` : panel.of;
+  return panel.style === "events" ? view : `over ${what}, ${view}`;
+}
+
+/** What a canvas shows, in words. */
+function described(panel) {
+  const lines = panel.lines.filter((line) => line.series && visible(line)).map((line) =>
+    `${named(panel, line)}: ${shown(brief(panel, line), panel.style === "events")}`);
+  const about = panel.style === "events" ? "count" : "mean";
+  const most = lines.length > 10 ? [...lines.slice(0, 10), `and ${lines.length - 10} more`] : lines;
+  return `${panel.title}, ${panel.unit}, ${over(panel)}. ${most.length ? `${about} of ${most.join("; ")}` : "No lines"}.`;
+}

@@ -1,0 +1,54 @@
+// Ticks, and numbers as people read them.
+"use strict";
+
+/** The least of 1, 2, 5, 10, ... times a power of ten that is not below `least`. */
+function round(least) {
+  const power = 10 ** Math.floor(Math.log10(least));
+  const found = [1, 2, 5, 10].find((digit) => digit * power >= least * (1 - 1e-9));
+  return (found ?? 10) * power;
+}
+
+/** How many decimals tell multiples of `step` apart. */
+function decimals(step) {
+  return Math.max(0, -Math.floor(Math.log10(step) + 1e-9));
+}
+
+/** Multiples of a round step, at most `most` of them, that lie in the range. */
+function ticks(low, high, most) {
+  const step = round(Math.max((high - low) / Math.max(most, 1), 1e-9));
+  const places = decimals(step);
+  const found = [];
+  for (let n = Math.ceil(low / step - 1e-9); n * step <= high + step * 1e-9; n++) {
+    found.push({at: n * step, text: grouped((n * step).toFixed(places))});
+  }
+  return found;
+}
+
+/** A number with thin spaces between thousands, as SI writes it, in front of the point. */
+function grouped(text) {
+  const [whole, rest] = text.split(".");
+  const spaced = whole.length > 4 ? whole.replace(/\B(?=(\d{3})+$)/g, "\u2009") : whole;
+  return (rest === undefined ? spaced : `${spaced}.${rest}`).replace("-", "\u2212");
+}
+
+/** A value with four digits; or, `exact`, with all that it has, of which six are decimals. */
+function shown(value, exact = false) {
+  if (value === null || value === undefined || Number.isNaN(value)) return "–";
+  if (exact) return grouped(String(Number(value.toFixed(6))));
+  const size = Math.abs(value);
+  if (size >= 1000) return grouped(value.toFixed(0));
+  return grouped(value === 0 ? "0" : value.toFixed(size < 1e-3 ? 6 : Math.min(4, 3 - Math.floor(Math.log10(size)))));
+}
+
+/** A time in ns as seconds, with the decimals that a step of `step` ns needs. */
+function seconds(ns, step) {
+  return (ns / 1e9).toFixed(Math.min(9, decimals(step / 1e9)));
+}
+
+/** A length of time in ns with the unit that fits it. */
+function lasting(ns) {
+  for (const [unit, size] of /** @type {[string, number][]} */ ([["s", 1e9], ["ms", 1e6], ["µs", 1e3]])) {
+    if (ns >= size) return `${Number((ns / size).toPrecision(4))} ${unit}`;
+  }
+  return `${ns} ns`;
+}

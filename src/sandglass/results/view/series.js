@@ -1,0 +1,131 @@
+// Numbers over time, and what a stretch of it holds, found without looking at each of them.
+"use strict";
+
+const STEP = 8; // from one level of extremes to the next
+
+/** The first index from `low` on whose time is not before `t`. */
+function lower(time, t, low = 0, high = time.length) {
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (time[middle] < t) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/** As `lower`, from an index that is not far before it. */
+function onwards(time, t, low) {
+  let step = 1;
+  let high = low;
+  while (high < time.length && time[high] < t) {
+    low = high + 1;
+    high += step;
+    step *= 2;
+  }
+  return lower(time, t, low, Math.min(high, time.length));
+}
+
+/** Values at times, with a pyramid of least and greatest values over them. */
+class Series {
+  constructor(time, value) {
+    this.time = time;
+    this.value = value;
+    this.levels = [{least: value, greatest: value}];
+    for (let n = value.length; n > STEP; ) {
+      const below = this.levels[this.levels.length - 1];
+      n = Math.ceil(n / STEP);
+      const least = new Float64Array(n);
+      const greatest = new Float64Array(n);
+      for (let i = 0; i < n; i++) {
+        let low = Infinity;
+        let high = -Infinity;
+        const end = Math.min((i + 1) * STEP, below.least.length);
+        for (let j = i * STEP; j < end; j++) {
+          if (below.least[j] < low) low = below.least[j];
+          if (below.greatest[j] > high) high = below.greatest[j];
+        }
+        least[i] = low;
+        greatest[i] = high;
+      }
+      this.levels.push({least, greatest});
+    }
+  }
+
+  /** Least and greatest of the values `from` to before `to`; of none Infinity and -Infinity. */
+  extremes(from, to) {
+    let low = Infinity;
+    let high = -Infinity;
+    for (let level = 0; from < to; level++) {
+      const {least, greatest} = this.levels[level];
+      const top = level === this.levels.length - 1;
+      const take = (/** @type {number} */ i) => {
+        if (least[i] < low) low = least[i];
+        if (greatest[i] > high) high = greatest[i];
+      };
+      while (from < to && (top || from % STEP)) take(from++);
+      while (from < to && to % STEP) take(--to);
+      from /= STEP;
+      to /= STEP;
+    }
+    return [low, high];
+  }
+
+  /** Index of the last one at `t` or before; -1 where there is none. */
+  before(t) {
+    return lower(this.time, t + 1) - 1;
+  }
+}
+
+/** Amounts that grow over time, such as bytes sent, of one or several connections. */
+class Growth {
+  constructor(parts) {
+    this.parts = parts;
+  }
+
+  /** What there was before `t`. */
+  total(t) {
+    let sum = 0;
+    for (const {time, value} of this.parts) {
+      const next = lower(time, t);
+      if (next > 0) sum += value[next - 1];
+    }
+    return sum;
+  }
+
+  /** Increase per second from `from` to before `to`. */
+  rate(from, to) {
+    return ((this.total(to) - this.total(from)) / (to - from)) * 1e9;
+  }
+}
+
+/** Count, least, mean, 95 % quantile and greatest of values, each counting as much as its weight;
+ * null of none. The quantile is the least value that at least 95 % of the weight does not exceed. */
+function summary(values, weights) {
+  let n = 0;
+  let all = 0;
+  let sum = 0;
+  const order = [];
+  for (let i = 0; i < values.length; i++) {
+    const weight = weights ? weights[i] : 1;
+    if (Number.isNaN(values[i]) || weight <= 0) continue;
+    n++;
+    all += weight;
+    sum += values[i] * weight;
+    if (weights) order.push(i);
+  }
+  if (!n) return null;
+  let sorted;
+  let p95;
+  if (weights) {
+    order.sort((a, b) => values[a] - values[b]);
+    let reached = 0;
+    const at = order.find((i) => (reached += weights[i]) >= 0.95 * all);
+    p95 = values[at ?? order[n - 1]];
+    sorted = [values[order[0]], values[order[n - 1]]];
+  } else {
+    const ordered = values.filter((value) => !Number.isNaN(value)).sort();
+    p95 = ordered[Math.ceil(0.95 * n) - 1];
+    sorted = [ordered[0], ordered[n - 1]];
+  }
+  return {n, least: sorted[0], mean: sum / all, p95, greatest: sorted[1]};
+}

@@ -1,0 +1,53 @@
+// The page's streams, as packing.py wrote them. Each is unpacked when something first needs it.
+"use strict";
+
+/** @typedef {{bytes: number, unit: number}} Layout how a column is written */
+/** @typedef {{run: number, kind: string, link?: string, direction?: string, flow?: number,
+ *    name?: string, rows: number, columns: Record<string, Layout>}} Stream */
+
+const content = JSON.parse(document.getElementById("content").textContent);
+const runs = content.runs;
+/** @type {Stream[]} */
+const streams = content.streams;
+
+/** @type {Map<number, Promise<Record<string, Float64Array>>>} */
+const unpacked = new Map();
+
+/** The columns of a stream: whole numbers, which Float64Array holds exactly below 2^53. */
+function columns(/** @type {number} */ number) {
+  let found = unpacked.get(number);
+  if (!found) {
+    found = unpack(number);
+    unpacked.set(number, found);
+  }
+  return found;
+}
+
+async function unpack(/** @type {number} */ number) {
+  const element = document.getElementById(`stream-${number}`);
+  const packed = Uint8Array.from(atob(element.textContent), (letter) => letter.charCodeAt(0));
+  element.remove();
+  const inflated = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
+  const bytes = new Uint8Array(await new Response(inflated).arrayBuffer());
+  const {rows, columns} = streams[number];
+  const table = /** @type {Record<string, Float64Array>} */ ({});
+  let at = 0;
+  for (const [name, layout] of Object.entries(columns)) {
+    table[name] = restored(bytes, at, rows, layout);
+    at += rows * layout.bytes;
+  }
+  return table;
+}
+
+/** A column from its differences; see packing.py. */
+function restored(bytes, at, rows, layout) {
+  const numbers = new Float64Array(rows);
+  let sum = 0;
+  for (let row = 0; row < rows; row++) {
+    let natural = 0;
+    for (let place = 1, n = 0; n < layout.bytes; n++, place *= 256) natural += bytes[at++] * place;
+    sum += natural % 2 ? -(natural + 1) / 2 : natural / 2;
+    numbers[row] = sum * layout.unit;
+  }
+  return numbers;
+}

@@ -1,0 +1,189 @@
+"""The page of a run, in a browser: what it shows is what was recorded, and its controls work."""
+
+from collections.abc import Callable
+
+import polars as pl
+import pytest
+
+from tests.lab.experiments import Run
+from tests.view.browser import Browser
+from tests.view.conftest import Open
+
+pytestmark = pytest.mark.lab
+NS = 1_000_000_000
+SHIFT = 8
+
+
+def place(browser: Browser, panel: str, part: float) -> tuple[float, float]:
+    """Where on the screen that part of a panel's axis of time is, once scrolled there."""
+    browser.run(f"document.getElementById('{panel}').scrollIntoView({{block: 'center'}})")
+    browser.until(f"all.some(({{id, drawn}}) => id === '{panel}' && drawn)")
+    browser.settle()
+    left, width, y = browser.run(
+        f"(() => {{ const p = all.find(({{id}}) => id === '{panel}');"
+        " const b = p.canvas.getBoundingClientRect();"
+        " return [b.left + LEFT, p.width, b.top + b.height / 2]; })()"
+    )
+    return left + part * width, y
+
+
+def point(browser: Browser, panel: str, part: float) -> int:
+    """Put the cursor there; gives its time in ns."""
+    x, y = place(browser, panel, part)
+    browser.mouse("mouseMoved", 1, 1)
+    browser.until("state.cursor === null")
+    browser.mouse("mouseMoved", x, y)
+    browser.until("document.getElementById('cursor').dataset.ns !== ''")
+    return int(float(browser.run("document.getElementById('cursor').dataset.ns")))
+
+
+def readings(browser: Browser, panel: str) -> dict[str, float]:
+    """What stands beside a panel, by flow; without what is hidden or has no value."""
+    rows = browser.run(
+        f"[...document.querySelectorAll('#{panel} .readings li:not([hidden])')].map(row =>"
+        " [row.querySelector('span').textContent, row.querySelector('output').textContent])"
+    )
+    return {
+        name: float(value.replace("\u2009", "").removesuffix(" %"))
+        for name, value in rows
+        if value != "\u2013"
+    }
+
+
+def view(browser: Browser) -> tuple[float, float]:
+    """What is in view, in ns."""
+    begin, end = browser.run("[state.from, state.to]")
+    return begin, end
+
+
+def test_readings_at_the_cursor_are_the_records(opened: Open, run_of: Callable[[str], Run]) -> None:
+    """In the whole run to four digits, and of single packets all digits."""
+    browser, run = opened("two"), run_of("two")
+    packets = run.packets(flow=1).filter(pl.col("dequeue_ns").is_not_null())
+    acks = run.table("acks").filter(flow=1)
+    for part in (0.2, 0.5, 0.9):
+        at = point(browser, "bottleneck-forward-queueing-delay", part)
+        waited = packets.filter(pl.col("dequeue_ns") <= at)["sojourn_ns"][-1] / 1e6
+        found = readings(browser, "bottleneck-forward-queueing-delay")["1: s1 → d1 cubic"]
+        assert found == pytest.approx(waited, rel=1e-3)
+        at = point(browser, "flows-congestion-window", part)
+        window = acks.filter(pl.col("time_ns") <= at)["cwnd_packets"][-1]
+        assert readings(browser, "flows-congestion-window")["1: s1 → d1 cubic"] == window
+    browser.run(f"show({2 * NS}, {2 * NS + NS // 20})")
+    at = point(browser, "bottleneck-forward-queueing-delay", 0.5)
+    waited = packets.filter(pl.col("dequeue_ns") <= at)["sojourn_ns"][-1] / 1e6
+    found = readings(browser, "bottleneck-forward-queueing-delay")["1: s1 → d1 cubic"]
+    assert found == waited
+    assert browser.complaints() == []
+
+
+def test_rates_and_events_are_counted_in_the_interval_at_the_cursor(
+    opened: Open, run_of: Callable[[str], Run]
+) -> None:
+    browser, run = opened("two"), run_of("two")
+    panel = "bottleneck-forward-rate-by-flow"
+    at = point(browser, panel, 0.4)
+    length = browser.run(f"interval(all.find(({{id}}) => id === '{panel}'))")
+    begin = at // length * length
+    here = run.packets(flow=1).filter(
+        pl.col("dequeue_ns").is_between(begin, begin + length, closed="left")
+    )
+    rate = here["size_bytes"].sum() * 8e3 / length
+    assert readings(browser, panel)["1: s1 → d1 cubic"] == pytest.approx(rate, rel=1e-3)
+
+
+def test_numbers_of_the_whole_run_are_those_of_its_document(
+    opened: Open, run_of: Callable[[str], Run]
+) -> None:
+    browser, run = opened("two"), run_of("two")
+    place(browser, "bottleneck-forward-drops-and-marks", 0.5)
+    counts = readings(browser, "bottleneck-forward-drops-and-marks")
+    told = run.content["bottleneck"]
+    assert min(told["drops"], told["marks"]) > 0
+    for kind in ("drops", "marks"):
+        assert sum(n for name, n in counts.items() if name.endswith(kind)) == told[kind]
+    place(browser, "flows-retransmissions", 0.5)
+    resent = readings(browser, "flows-retransmissions")
+    assert resent == {"2: s2 → d2 reno": run.content["flows"][1]["retransmits"]}
+
+
+def test_wheel_keys_and_double_click_zoom_all_panels_in_step(opened: Open) -> None:
+    browser = opened("two")
+    panel = "bottleneck-forward-queueing-delay"
+    x, y = place(browser, panel, 0.5)
+    browser.until("performance.now() - lastScroll > SCROLLING")
+    browser.mouse("mouseWheel", x, y, deltaX=0, deltaY=-100)
+    begin, end = view(browser)
+    assert end - begin < 6 * NS
+    assert (begin + end) / 2 == pytest.approx(3 * NS, rel=0.01)
+    browser.press("-")
+    browser.press("0")
+    assert view(browser) == (0, 6 * NS)
+    browser.press("+")
+    begin, end = view(browser)
+    assert end - begin == pytest.approx(4 * NS)
+    browser.press("ArrowRight")
+    assert view(browser)[0] == pytest.approx(begin + 0.4 * NS)
+    for clicks in (1, 2):
+        for kind in ("mousePressed", "mouseReleased"):
+            browser.mouse(kind, x, y, button="left", clickCount=clicks)
+    assert view(browser) == (0, 6 * NS)
+    assert browser.complaints() == []
+
+
+def test_drag_moves_and_with_shift_chooses_a_stretch(opened: Open) -> None:
+    browser = opened("two")
+    panel = "bottleneck-forward-queueing-delay"
+    (left, y), (right, _) = place(browser, panel, 0.25), place(browser, panel, 0.75)
+    for modifiers, expected in ((SHIFT, (1.5 * NS, 4.5 * NS)), (0, (0, 3 * NS))):
+        browser.mouse("mousePressed", left, y, button="left", modifiers=modifiers)
+        browser.mouse("mouseMoved", right, y, button="left", buttons=1, modifiers=modifiers)
+        browser.mouse("mouseReleased", right, y, button="left", modifiers=modifiers)
+        assert view(browser) == pytest.approx(expected, abs=0.02 * NS)
+
+
+def test_flows_and_directions_can_be_switched(opened: Open) -> None:
+    browser = opened("two")
+    panel = "bottleneck-forward-queueing-delay"
+    assert set(readings(browser, panel)) > {"1: s1 → d1 cubic", "2: s2 → d2 reno"}
+    browser.run("document.querySelector('#controls [data-flow=\"1\"] input').click()")
+    browser.settle()
+    assert "1: s1 → d1 cubic" not in readings(browser, panel)
+    assert "2: s2 → d2 reno" in readings(browser, panel)
+    reverse = "document.querySelector('section[data-way=\"bottleneck, reverse\"]')"
+    assert browser.run(f"{reverse}.hidden")
+    browser.run(
+        "[...document.querySelectorAll('#controls label')]"
+        ".find(label => label.textContent.includes('reverse')).click()"
+    )
+    browser.settle()
+    assert not browser.run(f"{reverse}.hidden")
+    assert browser.complaints() == []
+
+
+def test_several_runs_lie_one_over_the_other(opened: Open) -> None:
+    browser = opened("two", "other")
+    panel = "bottleneck-forward-queueing-delay"
+    assert {name.split(", ")[-1] for name in readings(browser, panel)} == {"two", "other"}
+    browser.run("document.querySelector('#controls fieldset input').click()")
+    browser.settle()
+    assert {name.split(", ")[-1] for name in readings(browser, panel)} == {"other"}
+    assert browser.complaints() == []
+
+
+def test_the_theme_can_be_chosen(opened: Open) -> None:
+    browser = opened("two")
+    ground = "getComputedStyle(document.body).backgroundColor"
+    light = browser.run(ground)
+    choose = "(t => { const s = document.getElementById('theme'); s.value = t;"
+    browser.run(f"{choose} s.dispatchEvent(new Event('change')); }})('dark')")
+    browser.settle()
+    assert browser.run(ground) != light
+    assert browser.complaints() == []
+
+
+def test_a_run_without_records_shows_what_it_has(opened: Open) -> None:
+    browser = opened("bare")
+    assert browser.run("all.map(({title}) => title)") == ["Distribution of completion times"]
+    assert "3 repetitions" in browser.run("document.querySelector('.facts').textContent")
+    assert browser.complaints() == []
