@@ -1,5 +1,6 @@
 """The laboratory itself: its store of runs, its speed, its tests."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -58,3 +59,26 @@ def test(context: typer.Context) -> None:
     setup_lab.linters_and_tests()
     setup_lab.lab()
     raise typer.Exit(upkeep.test(context.args))
+
+
+@app.command()
+def docs(
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Instead of results/site.")
+    ] = None,
+    serve: Annotated[
+        bool, typer.Option("--serve", help="Show it at this address, and what you change in it.")
+    ] = False,
+) -> None:
+    """Make the documentation a site.
+
+    With search, a reference, and a gallery for which the examples are run. It needs no network, and
+    opens from the disk. A link that leads nowhere is an error.
+
+    Example: ./sandglass docs --out ../site
+    """
+    from sandglass.install import setup_lab, upkeep
+
+    setup_lab.documentation()
+    setup_lab.lab()
+    raise typer.Exit(upkeep.mkdocs("serve") if serve else upkeep.site(out))

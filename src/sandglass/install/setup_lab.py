@@ -52,6 +52,12 @@ def linters_and_tests() -> None:
     add_locked("requirements-dev.lock")
 
 
+def documentation() -> None:
+    """Add what makes the documentation a site to the Python environment."""
+    bundler()
+    add_locked("requirements-docs.lock")
+
+
 def add_locked(lock: str) -> None:
     """Add the packages of a lock file to the Python environment, those that are not there yet."""
     if not differing(lock):

@@ -1,8 +1,10 @@
 """Sandglass's checks of itself: tests, linters among them, and benchmarks."""
 
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 from sandglass.errors import UsageError, nearest
@@ -37,3 +39,27 @@ def bench(scripts: list[Path]) -> int:
         for script in scripts
     ]
     return next((status for status in statuses if status), 0)
+
+
+def site(out: Path | None) -> int:
+    """Make the site in `out`, whole or not at all, and return mkdocs' exit status."""
+    place = (out or builds.ROOT / "results" / "site").absolute()
+    place.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=f".{place.name}-", dir=place.parent) as made:
+        status = mkdocs("build", "--strict", "--site-dir", made)
+        if status == 0:
+            shutil.rmtree(place, ignore_errors=True)
+            shutil.copytree(made, place)
+            print(f"the site is made: open {place / 'index.html'}")
+    return status
+
+
+def mkdocs(*words: str) -> int:
+    """Run mkdocs on docs/site, and return its exit status."""
+    environment = os.environ | {
+        "PYTHONPATH": os.pathsep.join([str(builds.ROOT / "src"), str(builds.ROOT)]),
+        "NO_MKDOCS_2_WARNING": "1",
+    }
+    settings = builds.ROOT / "docs" / "site" / "mkdocs.yml"
+    command = [sys.executable, "-m", "mkdocs", *words, "--config-file", str(settings)]
+    return subprocess.run(command, env=environment, cwd=builds.ROOT, check=False).returncode

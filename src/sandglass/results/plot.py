@@ -1,6 +1,7 @@
 """A run drawn over time: what its flows got of each recorded link, waited there, and their windows.
 
-Of links in forward direction, of flows that sent data over them.
+Of links in forward direction, of flows that sent data over them. Of a run that recorded nothing over
+time, how long what ended by itself took.
 """
 
 from collections.abc import Iterator
@@ -13,6 +14,7 @@ from plotnine import (
     expand_limits,
     facet_wrap,
     geom_line,
+    geom_step,
     ggplot,
     labs,
     scale_color_manual,
@@ -29,6 +31,8 @@ STEPS = 100
 PANEL_IN = 1.5
 AROUND_IN = 1.2  # title, legend and caption
 ALL = "all flows"
+TOOK = {"plt_s": "Page load time (s)", "fct_s": "Flow completion time (s)"}
+"""Columns of flows.parquet that are drawn of a run without records, the first that has numbers."""
 
 
 def panels(run: series.Run, step_ns: int) -> Iterator[tuple[str, pl.DataFrame]]:
@@ -82,9 +86,7 @@ def draw(run: series.Run) -> ggplot:
         if table.height
     ]
     if not found:
-        raise UsageError(
-            f"{run.directory} recorded nothing to draw", "See `record` in docs/experiment.md."
-        )
+        return draw_times(run)
     titles = [table["panel"][0] for table in found]
     names = {flow["id"]: named(flow) for flow in run.document["flows"]}
     drawn = pl.concat(found)
@@ -108,9 +110,37 @@ def draw(run: series.Run) -> ggplot:
         + scale_color_manual(style.PALETTE)
         + labs(x="Time (s)", y="", color="")
     )
-    origin = f"Seed {run.document['seed']}, digest {(run.document['digest'] or 'none')[:16]}."
     size = theme(figure_size=(style.WIDTH_IN, AROUND_IN + PANEL_IN * len(titles)))
-    return style.finish(plot, run.document["title"], origin) + size
+    return style.finish(plot, run.document["title"], origin(run)) + size
+
+
+def draw_times(run: series.Run) -> ggplot:
+    """The distribution of how long flows took, or pages, of all repetitions.
+
+    Raises UsageError when none ended by itself.
+    """
+    flows = run.records("flows").collect()
+    for column, title in TOOK.items():
+        took = flows.get_column(column, default=pl.Series()).drop_nulls().sort()
+        if len(took):
+            break
+    else:
+        raise UsageError(
+            f"{run.directory} recorded nothing to draw", "See `record` in docs/experiment.md."
+        )
+    share = pl.int_range(1, len(took) + 1, eager=True) / len(took)
+    plot: ggplot = (
+        ggplot(pl.DataFrame({"took": took, "share": share}), aes("took", "share"))
+        + geom_step(color=style.PALETTE[0])
+        + expand_limits(x=0, y=0)
+        + labs(x=title, y=f"Share of {len(took)}")
+    )
+    return style.finish(plot, run.document["title"], origin(run))
+
+
+def origin(run: series.Run) -> str:
+    """What a caption says of where the numbers come from."""
+    return f"Seed {run.document['seed']}, digest {(run.document['digest'] or 'none')[:16]}."
 
 
 def plot(directory: Path, out: Path | None) -> None:

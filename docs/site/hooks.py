@@ -1,0 +1,116 @@
+"""What mkdocs makes the site of: the repository's own pages, and those that are generated.
+
+Every page has the path on the site that it has in the repository, so that its links lead to the
+same on the forge and here. Nothing of it is copied into the repository or committed.
+"""
+
+import functools
+from collections.abc import Collection
+from pathlib import PurePosixPath
+from typing import Any
+
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files, InclusionLevel
+from mkdocs.structure.pages import Page
+
+from docs.site import gallery, reference, sources, text
+from sandglass.install.builds import ROOT
+
+Nav = list[dict[str, Any]]
+
+GUIDES = [
+    *("experiment", "mininet", "workloads", "flent", "kmods", "pipeline", "ci"),
+    *("container", "cluster", "bundle", "host", "lab"),
+]
+"""In the order in which they are of use; what is not named here comes after them."""
+ELSEWHERE = ("limits", "data-format")
+"""Pages of docs/ that are no guides."""
+INSTEAD = {
+    "examples": gallery.PAGE,
+    "topologies": reference.TOPOLOGIES,
+    "workloads": reference.WORKLOADS,
+}
+"""Pages that say more of these than a list of files would."""
+
+
+@functools.cache
+def pictures() -> dict[str, bytes]:
+    """Drawn once for all builds of `--serve`."""
+    return gallery.drawn()
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    pages = _written() | reference.pages() | gallery.pages()
+    config["nav"] = _nav(pages)
+    beside = sources.pages(pages, INSTEAD)
+    known = {*pages, *beside}
+    for path, markdown in (pages | beside).items():
+        led = text.relinked(markdown, path, lambda target: _there(target, known))
+        where = InclusionLevel.INCLUDED if path in pages else InclusionLevel.NOT_IN_NAV
+        files.append(File.generated(config, path, content=text.indented(led), inclusion=where))
+    for path, content in pictures().items():
+        files.append(File.generated(config, path, content=content))
+    for path in sorted(_as_they_are(pages)):
+        files.append(File.generated(config, path, abs_src_path=str(ROOT / path)))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
+    """The front page has a dress of its own, which a comment at its head would show on the forge."""
+    if not page.is_homepage:
+        return markdown
+    page.meta["hide"] = ["navigation"]
+    return f'<div class="sg-home" markdown>\n\n{markdown}\n\n</div>\n'
+
+
+def _written() -> dict[str, str]:
+    """The pages that the repository has, by their paths in it."""
+    found = [
+        "README.md",
+        *(str(path.relative_to(ROOT)) for path in sorted((ROOT / "docs").rglob("*.md"))),
+        *(str(path.relative_to(ROOT)) for path in sorted((ROOT / "kmods").glob("*/README.md"))),
+    ]
+    return {path: (ROOT / path).read_text() for path in found}
+
+
+def _as_they_are(pages: dict[str, str]) -> set[str]:
+    """Files of the repository that pages show or lead to, and that have no page: pictures."""
+    named = {target for path, markdown in pages.items() for target in text.linked(markdown, path)}
+    return {path for path in named if path.endswith(sources.AS_THEY_ARE) and (ROOT / path).is_file()}
+
+
+def _there(target: str, known: set[str]) -> str:
+    """The page or file of the site that a path of the repository has."""
+    chosen = INSTEAD.get(target, target)
+    readme = str(PurePosixPath(chosen) / "README.md")
+    for page in (chosen, readme, sources.page(chosen)):
+        if page in known:
+            return page
+    return chosen
+
+
+def _nav(pages: Collection[str]) -> Nav:
+    docs = [PurePosixPath(path).stem for path in sorted(pages) if path.count("/") == 1]
+    docs = [name for name in docs if f"docs/{name}.md" in pages]
+    guides = [*GUIDES, *(name for name in docs if name not in (*GUIDES, *ELSEWHERE))]
+    lessons = sorted(path for path in pages if path.startswith("docs/tutorial/"))
+    modules = sorted(path for path in pages if path.startswith("kmods/"))
+    examples = [gallery.page_of(path) for path in gallery.examples()]
+    figures = [
+        {paper: [page for page in pages if page.startswith(f"gallery/{paper}/")]}
+        for paper in gallery.papers()
+    ]
+    return [
+        {"Start": "README.md"},
+        {"Tutorial": ["docs/tutorial/README.md", *(p for p in lessons if "README" not in p)]},
+        {"Guides": [f"docs/{name}.md" for name in guides]},
+        {
+            "Reference": [
+                *reference.NAV,
+                {"Tables of a run": "docs/data-format.md"},
+                {"Modules": modules},
+            ]
+        },
+        {"Limits": "docs/limits.md"},
+        {"Gallery": [gallery.PAGE, {"Examples": examples}, *figures]},
+    ]

@@ -1,0 +1,60 @@
+"""Pages for files and folders of the repository that other pages lead to."""
+
+from collections.abc import Collection, Mapping
+from pathlib import Path
+
+from docs.site import text
+from sandglass.install.builds import ROOT
+
+LEXERS = {
+    ".c": "c",
+    ".csv": "text",
+    ".h": "c",
+    ".json": "json",
+    ".py": "python",
+    ".toml": "toml",
+    ".yaml": "yaml",
+    ".yml": "yaml",
+}
+AS_THEY_ARE = (".svg", ".png", ".schema.json")
+
+
+def page(path: str) -> str:
+    """Where the page of a file or folder is."""
+    return f"{path}.md"
+
+
+def pages(written: Mapping[str, str], instead: Collection[str]) -> dict[str, str]:
+    """Pages of all that `written` leads to and is no page, but for what has one `instead`."""
+    made: dict[str, str] = {}
+    left = [target for path, markdown in written.items() for target in text.linked(markdown, path)]
+    while left:
+        target = left.pop()
+        path = ROOT / target
+        name = target if target.endswith(".md") else page(target)
+        has_page = {name, f"{target}/README.md"} & {*written, *made}
+        if has_page or target in instead or target.endswith(AS_THEY_ARE) or not path.exists():
+            continue
+        made[name] = folder(path) if path.is_dir() else file(path)
+        left += text.linked(made[name], name)
+    return made
+
+
+def file(path: Path) -> str:
+    """A file's text."""
+    if path.suffix == ".md":
+        return path.read_text()
+    lexer = LEXERS.get(path.suffix, "text")
+    content = path.read_text().rstrip("\n")
+    return f"# {path.relative_to(ROOT)}\n\n````{lexer}\n{content}\n````\n"
+
+
+def folder(path: Path) -> str:
+    """What is in a folder."""
+    inside = [
+        each
+        for each in sorted(path.iterdir())
+        if not each.name.startswith((".", "__")) and each.suffix != ".pyc"
+    ]
+    lines = [f"- [{each.name}{'/' * each.is_dir()}]({path.name}/{each.name})" for each in inside]
+    return "\n".join([f"# {path.relative_to(ROOT)}/", "", *lines, ""])
