@@ -19,8 +19,8 @@ class Profile(StrEnum):
 
 @app.command()
 def reproduce(
-    target: Annotated[
-        str | None, typer.Argument(metavar="[PAPER[/FIGURE]]", show_default=False)
+    targets: Annotated[
+        list[str] | None, typer.Argument(metavar="[PAPER[/FIGURE]]...", show_default=False)
     ] = None,
     profile: Annotated[Profile, typer.Option(help="How much of it.")] = Profile.QUICK,
     cores: Annotated[
@@ -32,18 +32,19 @@ def reproduce(
     Without a target all papers. Each figure comes with its verdict. A paper of your own is named by
     its folder's path, such as ../mine/papers/new or ../mine/papers/new/fig1.
 
-    Example: ./sandglass reproduce abe/fig03 --profile smoke
+    Example: ./sandglass reproduce abe/fig03 abe/fig11
     """
     from sandglass.install import setup_lab
     from sandglass.papers import reproduce as reproduction
 
-    wanted = reproduction.named(target) if target else None
-    targets = reproduction.targets(wanted)
+    wanted = [reproduction.named(target) for target in targets or []] or [None]
+    words = [word for each in wanted for word in reproduction.targets(each)]
     setup_lab.lab()
-    free_mb = reproduction.memory_mb(wanted)
-    status = reproduction.snakemake(targets, profile.value, cores, free_mb)
+    papers = {each and each.partition("/")[0] for each in wanted}
+    free_mb = min(map(reproduction.memory_mb, papers))
+    status = reproduction.snakemake(words, profile.value, cores, free_mb)
     if status == 0:
-        print(reproduction.judged(wanted))
+        print(*map(reproduction.judged, wanted), sep="\n")
     raise typer.Exit(status)
 
 
