@@ -246,6 +246,11 @@ def holm(p_values: Sequence[float | None]) -> list[float | None]:
     return adjusted
 
 
+def difference(new: Floats, old: Floats) -> Interval:
+    """The mean of the pairs' differences with its interval."""
+    return interval(new - old)
+
+
 def ratio(new: Floats, old: Floats) -> Interval:
     """The geometric mean of the pairs' ratios with its interval, made on logarithms."""
     found = interval(np.log(new / old))
