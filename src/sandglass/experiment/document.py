@@ -85,24 +85,24 @@ def _entry(node: yaml.Node, key: str | int) -> tuple[yaml.Node, yaml.Node] | Non
     return None
 
 
-def read(path: Path) -> Document:
-    """The mapping that a YAML file holds. Raises UsageError."""
+def read(path: Path, noun: str = "an experiment", example: str = "codel.yaml") -> Document:
+    """The mapping that a YAML file holds, which should be `noun`. Raises UsageError."""
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
         raise UsageError(f"{path}: no such file") from None
     except IsADirectoryError:
-        raise UsageError(f"{path}: is a directory: name an experiment file in it") from None
+        raise UsageError(f"{path}: is a directory: name a file in it") from None
     except OSError as error:
         raise UsageError(f"{path}: cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:
         raise UsageError(f"{path}: is not text in UTF-8: write a YAML file") from None
     data, root = _yaml(text, f"{path}")
     if data is None:
-        raise UsageError(f"{path}: is empty: write an experiment, as in examples/codel.yaml")
+        raise UsageError(f"{path}: is empty: write {noun}, as in examples/{example}")
     if not isinstance(data, dict):
         found = units.shown(data)
-        raise UsageError(f"{path}: holds {found}, not an experiment: write keys such as topology:")
+        raise UsageError(f"{path}: holds {found}, not {noun}: write one as in examples/{example}")
     return Document(data, root)
 
 
@@ -130,7 +130,19 @@ def override(data: dict[str, Any], text: str, source: Path) -> KeyPath:
     name, equals, written = text.partition("=")
     if not equals or not name or not written:
         raise UsageError(f"{here}: write key.path=value, such as bottleneck.rate=10mbit")
-    value, _ = _yaml(written, here, of_file=False)
+    return put(data, name, value(written, here), here)
+
+
+def value(written: str, here: str) -> Any:
+    """What a text of the command line stands for in YAML. Raises UsageError."""
+    return _yaml(written, here, of_file=False)[0]
+
+
+def put(data: dict[str, Any], name: str, value: Any, here: str) -> KeyPath:
+    """Set the key with the path `name` in `data`; gives the path that it has set.
+
+    Raises UsageError, which begins with `here`, when the path leads nowhere.
+    """
     # The names of sysctls have dots of their own.
     outer, dot, sysctl = name.partition(".sysctls.")
     keys = [*outer.split("."), *(["sysctls", sysctl] if dot else [])]

@@ -52,7 +52,7 @@ def load(path: str | Path, overrides: Iterable[str] = (), seed: int | None = Non
     if seed is not None:
         found.data["seed"] = seed
         changed[("seed",)] = "--seed"
-    return parse(found.data, path, lambda problem: _line(path, problem, found, changed))
+    return parse(found.data, path, lambda problem: line(path, problem, found, changed))
 
 
 def parse(
@@ -268,15 +268,15 @@ def _sentence(error: UsageError) -> str:
     return f"{error.message} {error.hint}" if error.hint else error.message
 
 
-def _line(source: Path, problem: Problem, found: Document, changed: Mapping[KeyPath, str]) -> str:
+def line(source: Path, problem: Problem, found: Document, changed: Mapping[KeyPath, str]) -> str:
     """A problem with where it is: codel.yaml:9: flows[0].cc, or an option of the command line."""
     at, text = problem
     for path, option in changed.items():
         # It may have set the key, what holds it, or something in it.
         if all(a == b for a, b in zip(at, path, strict=False)):
             return f"{source}: {where(at)}: {text} (set by {option})"
-    line = found.line(at)
-    return f"{source}{'' if line is None else f':{line}'}: {where(at)}: {text}"
+    number = found.line(at)
+    return f"{source}{'' if number is None else f':{number}'}: {where(at)}: {text}"
 
 
 if __name__ == "__main__":

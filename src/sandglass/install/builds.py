@@ -4,13 +4,15 @@ Nothing here needs more than the standard library, so that `kernel/build` runs o
 """
 
 import contextlib
+import functools
 import hashlib
 import json
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeVar, cast
 
 from sandglass.errors import SandglassError, UsageError
 from sandglass.install.modules import FILE, Module, linux, read
@@ -42,6 +44,37 @@ IMPORTED = "imported"
 SETUP_HINT = "run `./sandglass setup`"
 DEBUG_ROOT = "/sandglass"
 """Where a debugger is told that sources lie, on whatever machine they are compiled."""
+
+Found = TypeVar("Found")
+_settled: dict[Callable[[], object], object] | None = None
+
+
+@contextlib.contextmanager
+def settled() -> Iterator[None]:
+    """Within it sources, modules and lab are taken to stay as they are, and are looked up once.
+
+    It is for many runs in one process: to look anew takes a twentieth of a second each time.
+    """
+    global _settled  # noqa: PLW0603
+    _settled = {}
+    try:
+        yield
+    finally:
+        _settled = None
+
+
+def _once(look_up: Callable[[], Found]) -> Callable[[], Found]:
+    """A look-up whose answer is kept while all is settled."""
+
+    @functools.wraps(look_up)
+    def known() -> Found:
+        if _settled is None:
+            return look_up()
+        if look_up not in _settled:
+            _settled[look_up] = look_up()
+        return cast(Found, _settled[look_up])
+
+    return known
 
 
 @dataclass(frozen=True)
@@ -159,6 +192,7 @@ def module_sources() -> list[Path]:
     return [found[name] for name in sorted(found)]
 
 
+@_once
 def modules() -> dict[str, list[Path]]:
     """The out-of-tree modules by name, each with all that it is built from.
 
@@ -185,6 +219,7 @@ def shared_sources(own: Iterable[Path], sources: Mapping[Path, Path]) -> list[Pa
     return [found[name] for name in sorted(found)]
 
 
+@_once
 def module_builds() -> dict[str, str]:
     """12 hex digits over the sources of each out-of-tree module, by its name.
 
@@ -378,6 +413,7 @@ def chosen_root() -> Path | None:
     return lab().places[2] if os.environ.get("SANDGLASS_LAB") else built_root()
 
 
+@_once
 def lab() -> Lab:
     """The lab that runs are done in: $SANDGLASS_LAB, else the one of today's sources.
 
@@ -420,6 +456,7 @@ def lab_kernel() -> LabKernel:
     )
 
 
+@_once
 def lab_build() -> str:
     """What decides every run besides its experiment: kernel, root, recorder, and our code.
 

@@ -21,7 +21,6 @@ from pathlib import Path
 from typing import Annotated, Protocol, cast
 
 import polars as pl
-import polars.selectors as cs
 import typer
 from plotnine import ggplot
 
@@ -30,9 +29,6 @@ from sandglass.papers import grid, provenance, report, shelf, verdicts
 from sandglass.papers.provenance import Provenance
 from sandglass.results import series, style
 from sandglass.results.series import Run
-
-DIGITS = 10
-"""Significant digits of the floats in a table."""
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, help=__doc__)
 
@@ -97,16 +93,7 @@ def table(paper: Paper, figure: FigureName, profile: str) -> None:
     output(paper, f"{figure}.json").write_text(
         json.dumps(dataclasses.asdict(source), indent=2) + "\n"
     )
-    rounded(rows).write_csv(output(paper, f"{figure}.csv"))
-
-
-def rounded(rows: pl.DataFrame) -> pl.DataFrame:
-    """A table that is the same on every machine, to the last digit that it shows.
-
-    In which order Polars adds floats depends on processors and load, and the sixteenth digit of a
-    sum on that order.
-    """
-    return rows.with_columns(cs.float().round_sig_figs(DIGITS))
+    series.rounded(rows).write_csv(output(paper, f"{figure}.csv"))
 
 
 @app.command()
