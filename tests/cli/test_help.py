@@ -10,7 +10,7 @@ from tests.cli.conftest import Cli
 COMMANDS = [
     *("setup", "doctor", "list"),
     *("run", "debug", "verify", "show", "plot", "compare", "view"),
-    *("reproduce", "bundle", "shell", "exec", "mn", "trace"),
+    *("study", "reproduce", "bundle", "shell", "exec", "mn", "trace"),
     *("cache", "bench", "test", "lab"),
 ]
 OF_LABS = [f"lab {name}" for name in ("build", "list", "export", "import", "remove")]

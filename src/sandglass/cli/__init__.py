@@ -10,6 +10,7 @@ from sandglass.cli import (
     papers,
     results,
     setting_up,
+    studies,
     traces,
     upkeep,
 )
@@ -24,7 +25,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
-for part in (setting_up, offer, experiments, results, papers, mininet, traces, upkeep):
+for part in (setting_up, offer, experiments, results, studies, papers, mininet, traces, upkeep):
     app.add_typer(part.app)
 app.add_typer(lab.app, name="lab")
 

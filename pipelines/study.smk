@@ -1,0 +1,120 @@
+# One study, in its own directory: runs in batches, tables, pictures, the page. ./sandglass study
+# says in logs/work.json what there is to run, and starts this.
+
+import json
+import sys
+from pathlib import Path
+
+ROOT = Path(workflow.basedir).parent
+sys.path.insert(0, str(ROOT / "src"))
+
+from sandglass.studies import reading, targets, work
+
+STUDY = reading.resolved(Path("study.yaml"))
+WORK = json.loads(work.FILE.read_text())
+RUNS = [run["directory"] for run in WORK["runs"]]
+TABLES = targets.tables(STUDY)
+PAGE = targets.page(STUDY)
+STEP = f"{sys.executable} -m sandglass.studies.steps "
+
+
+def rooms(*names: str) -> list[str]:
+    """The code below src/sandglass whose change has to repeat a step, by its folders."""
+    return [
+        str(path)
+        for name in names
+        for path in sorted((ROOT / "src" / "sandglass" / name).glob("*"))
+        if path.is_file()
+    ]
+
+
+localrules:
+    table,
+    judge,
+    page,
+
+
+rule all:
+    default_target: True
+    input:
+        *TABLES,
+        *PAGE,
+    message:
+        "The study is done"
+
+
+rule runs:
+    input:
+        RUNS,
+    message:
+        "The runs are done"
+
+
+# A process for each run would cost as much as a short run does.
+for number, batch in enumerate(WORK["batches"]):
+
+    rule:
+        name:
+            f"batch_{number}"
+        output:
+            [directory(run) for run in batch],
+        log:
+            f"logs/batch_{number}.log",
+        priority: len(batch)
+        resources:
+            mem_mb=STUDY.memory_mb,
+            runtime=10 + 5 * len(batch),  # minutes; the watchdog ends a lab that hangs after 5
+        params:
+            number=number,
+        message:
+            f"{len(batch)} runs from {batch[0]} on"
+        shell:
+            STEP + "batch {params.number} >{log:q} 2>&1"
+
+
+rule table:
+    input:
+        RUNS,
+        code=rooms("results"),
+    output:
+        "runs.csv",
+    log:
+        "logs/table.log",
+    params:
+        targets.measured(STUDY),
+    message:
+        "The table of the runs"
+    shell:
+        STEP + "table >{log:q} 2>&1"
+
+
+rule judge:
+    input:
+        "runs.csv",
+        code=rooms("studies"),
+    output:
+        TABLES[1:],
+    log:
+        "logs/judge.log",
+    params:
+        targets.judged(STUDY),
+    message:
+        "Statistics and claims"
+    shell:
+        STEP + "judge >{log:q} 2>&1"
+
+
+rule page:
+    input:
+        TABLES,
+        code=rooms("studies", "results"),
+    output:
+        PAGE,
+    log:
+        "logs/page.log",
+    params:
+        targets.shown(STUDY),
+    message:
+        "Pictures and page"
+    shell:
+        STEP + "page >{log:q} 2>&1"

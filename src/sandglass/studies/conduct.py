@@ -1,0 +1,113 @@
+"""A study from its file to its directory: rounds of runs until there are enough, then the page."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import yaml
+
+from sandglass.errors import UsageError
+from sandglass.install import builds, memory
+from sandglass.results import series
+from sandglass.studies import extension, metric, statistics, targets, work
+from sandglass.studies.points import Replica
+from sandglass.studies.study import Study
+from sandglass.terminal import complain
+from sandglass.workflow.snakemake import Work, snakemake
+
+RULES = builds.ROOT / "pipelines" / "study.smk"
+STUDY = "study.yaml"
+STUDIES = builds.ROOT / "results" / "studies"
+
+
+def conduct(study: Study, out: Path, cores: int | None, profile: Path | None) -> int:
+    """Do what is left of a study; returns an exit status.
+
+    Args:
+        out: the study's directory.
+        profile: of Snakemake's, a directory, for a cluster.
+
+    Raises:
+        UsageError: `out` holds something else.
+        SandglassError: another one is at work there.
+    """
+    if out.exists() and not (out / STUDY).is_file() and (not out.is_dir() or any(out.iterdir())):
+        raise UsageError(f"{out} is there already and is no study", "Choose another with --out.")
+    out.mkdir(parents=True, exist_ok=True)
+    written = yaml.safe_dump(dict(study.data), sort_keys=False, allow_unicode=True)
+    (out / STUDY).write_text(written)
+    wide = cores or len(os.sched_getaffinity(0))
+    with builds.settled():
+        runs = study.runs()
+        while True:
+            todo = work.missing(study, out, runs)
+            if todo:
+                _clear(study, out)
+            work.write(out, study, runs, todo, wide)
+            if study.rule is None:
+                break
+            if todo and (status := _snakemake(study, out, todo, cores, profile, "runs")):
+                return status
+            more = _more(study, out, runs)
+            if len(more) == len(runs):
+                todo = []
+                work.write(out, study, runs, todo, wide)
+                break
+            runs = more
+    return _snakemake(study, out, todo, cores, profile, "all")
+
+
+def _clear(study: Study, out: Path) -> None:
+    """Remove what is made of all runs, so that nothing there is of half of them."""
+    for name in (*targets.tables(study), *targets.page(study)):
+        (out / name).unlink(missing_ok=True)
+
+
+def _snakemake(
+    study: Study,
+    out: Path,
+    todo: Sequence[Replica],
+    cores: int | None,
+    profile: Path | None,
+    target: str,
+) -> int:
+    free_mb = memory.available_mb()
+    if study.memory_mb > free_mb:
+        complain(
+            f"warning: a run may need {study.memory_mb} MB of memory, and {free_mb} MB are free",
+            "runs go one at a time; one that takes more than there is fails",
+        )
+    words = ["--snakefile", str(RULES), "--keep-incomplete"]
+    if profile:
+        words += ["--profile", str(profile.resolve())]
+    return snakemake(
+        Work(
+            title=study.path.stem,
+            words=[*words, "--", target],
+            folder=out,
+            log=Path("logs/snakemake.log"),
+            cores=cores,
+            memory_mb=free_mb,
+            parts=work.parts(out),
+        )
+    )
+
+
+def _more(study: Study, out: Path, runs: Sequence[Replica]) -> list[Replica]:
+    """The runs, and as many again for each point that has not enough of them."""
+    rule = study.rule
+    assert rule is not None
+    module = extension.load(study.module) if study.module else None
+    values: dict[Path, list[float]] = {}
+    for run in runs:
+        loaded = series.load(out / run.directory, run.point.labels)
+        if rule.of in study.metrics:
+            found = metric.values({rule.of: study.metrics[rule.of]}, loaded)
+        else:
+            found = dict(extension.metrics(module, loaded)) if module else {}
+        values.setdefault(run.directory.parent, []).append(found[rule.of])
+    counts = {
+        home: len(own) if statistics.enough(own, rule) else min(len(own) + study.first, rule.most)
+        for home, own in values.items()
+    }
+    return study.runs(counts)

@@ -1,0 +1,57 @@
+"""What a study found, for the terminal."""
+
+from pathlib import Path
+
+import polars as pl
+from rich.console import Console
+from rich.table import Table
+
+from sandglass.studies import steps, targets
+from sandglass.studies.points import text
+from sandglass.studies.study import Study
+
+MOST_ROWS = 40
+
+
+def tell(study: Study, out: Path) -> None:
+    """Print the summary, the claims' outcomes, and where the page is."""
+    console = Console(highlight=False)
+    summary = steps.read(targets.SUMMARY, study.axes, out)
+    console.print(table(summary, study.axes))
+    if study.expects:
+        for row in pl.read_csv(out / targets.CLAIMS, infer_schema_length=None).to_dicts():
+            console.print(f"{row['outcome']:5} {row['claim']}: {_judged(row)}")
+    page = out / targets.INDEX
+    console.print(f"open {page}", soft_wrap=True)
+
+
+def table(summary: pl.DataFrame, axes: list[str]) -> Table:
+    """A row for each point, in each of the metrics' columns its mean and half of its interval."""
+    found = Table(box=None, header_style="bold", pad_edge=False)
+    metrics = summary["metric"].unique(maintain_order=True).to_list()
+    for name in (*axes, "n", *metrics):
+        found.add_column(name, justify="left" if name in axes else "right")
+    rows: dict[tuple[str, ...], list[str]] = {}
+    for row in summary.to_dicts():
+        point = tuple(text(row[axis]) for axis in axes)
+        rows.setdefault(point, [str(row["n"])]).append(_told(row))
+    for point, cells in list(rows.items())[:MOST_ROWS]:
+        found.add_row(*point, *cells)
+    if (more := len(rows) - MOST_ROWS) > 0:
+        found.caption = f"and {more} points more in {targets.SUMMARY}"
+    return found
+
+
+def _judged(row: dict[str, object]) -> str:
+    """What was found, and what should be."""
+    ends = "" if row["low"] is None else f" [{row['low']:.4g}, {row['high']:.4g}]"
+    place = f" at {row['place']}" if row["place"] else ""
+    return f"{row['value']:.4g}{ends}{place}; expected {row['expected']}"
+
+
+def _told(row: dict[str, float]) -> str:
+    """Such as 18.9 ± 0.2; the second number is half of the 95 % interval."""
+    if row["low"] is None or row["low"] == row["high"]:
+        return f"{row['mean']:.4g}"
+    missed = " not reached" if row.get("reached") is False else ""
+    return f"{row['mean']:.4g} ± {(row['high'] - row['low']) / 2:.2g}{missed}"

@@ -1,0 +1,104 @@
+"""The points of a grid: what each is called on its axes, and which keys it sets."""
+
+import copy
+import hashlib
+import itertools
+import json
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sandglass.experiment import document
+from sandglass.experiment.document import Value
+from sandglass.experiment.problems import KeyPath
+
+UNCHANGED = "as-is"
+LONGEST = 120
+"""Characters of a directory's name."""
+
+
+@dataclass(frozen=True, eq=False)
+class Setting:
+    """One value of an axis, or of several that go in step."""
+
+    labels: Mapping[str, Value]
+    """What it is called, by the axes."""
+    overrides: Mapping[str, Any]
+    """What it sets, by the keys' paths."""
+    at: KeyPath
+    """Where it stands in the file."""
+
+
+@dataclass(frozen=True)
+class Point:
+    """One point of a grid."""
+
+    settings: tuple[Setting, ...]
+
+    @property
+    def labels(self) -> dict[str, Value]:
+        """Its value on each axis."""
+        return {axis: label for each in self.settings for axis, label in each.labels.items()}
+
+    @property
+    def name(self) -> str:
+        """In words: queue=CoDel, rtt=20ms."""
+        return ", ".join(f"{axis}={text(label)}" for axis, label in self.labels.items())
+
+    def experiment(self, base: Mapping[str, Any]) -> tuple[dict[str, Any], dict[KeyPath, Setting]]:
+        """The experiment with what the point sets, and which setting is behind each key.
+
+        Raises UsageError when a path leads nowhere.
+        """
+        data, behind = dict(base), {}
+        for setting in self.settings:
+            for key, value in setting.overrides.items():
+                path = document.put(data, key, copy.deepcopy(value), self.name)
+                behind[path] = setting
+        return data, behind
+
+
+@dataclass(frozen=True)
+class Replica:
+    """One run of a point; its number, from 1, says which seed it has."""
+
+    point: Point
+    number: int
+    seed: int
+    directory: Path
+    """Relative to the study's."""
+
+
+def product(factors: Sequence[Sequence[Setting]]) -> list[Point]:
+    """Every combination, the last factor's settings changing fastest."""
+    return [Point(settings) for settings in itertools.product(*factors)]
+
+
+def directories(points: Sequence[Point]) -> dict[Point, Path]:
+    """Where each point's runs lie, named as it is; another one for each."""
+    plain = {point: _plain(point) for point in points}
+    shared = Counter(plain.values())
+    return {
+        point: Path("runs")
+        / (name if shared[name] == 1 and len(name) <= LONGEST else _numbered(point, name))
+        for point, name in plain.items()
+    }
+
+
+def _plain(point: Point) -> str:
+    """Without what a shell, Snakemake or a file system reads as its own."""
+    parts = [f"{axis}={text(label)}" for axis, label in point.labels.items()]
+    return re.sub(r"[^\w.=+-]", "", "+".join(parts)) or UNCHANGED
+
+
+def _numbered(point: Point, name: str) -> str:
+    labels = json.dumps(list(point.labels.items()))
+    return f"{name[:LONGEST]}-{hashlib.sha256(labels.encode()).hexdigest()[:8]}"
+
+
+def text(value: Value) -> str:
+    """A value as YAML writes it, so that the command line reads back what the file says."""
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,0 +1,88 @@
+"""A study: an experiment, what is varied of it, how often it is repeated, what is measured."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sandglass.experiment.document import Value
+from sandglass.experiment.part import Part
+from sandglass.studies.claims import Expect
+from sandglass.studies.metric import Metric
+from sandglass.studies.plot import Entry
+from sandglass.studies.points import Replica, Setting, directories, product
+from sandglass.studies.statistics import Rule
+
+FIRST = 5
+FIRST_IN_A_GRID = 3
+"""Replicas before an interval is looked at; fewer in a grid of more than `GRID` points."""
+GRID = 20
+COLUMNS = ("replica", "seed", "digest", "virtual_s", "wall_s", "directory")
+"""Columns of runs.csv besides axes and metrics."""
+TAKEN = (*COLUMNS, "metric", "n", "mean", "sd", "median", "low", "high", "reached")
+"""What no axis and no metric can be called, as a column is."""
+
+
+class Compare(Part):
+    """Against which of an axis' values the others are shown, by pairs of replicas."""
+
+    axis: str
+    against: Value
+
+
+@dataclass(frozen=True)
+class Study:
+    """A study file, read and checked."""
+
+    path: Path
+    title: str
+    experiment: Mapping[str, Any]
+    """What is varied, as a file holds it."""
+    source: Path
+    """The file to which paths in the experiment are relative."""
+    factors: Sequence[Sequence[Setting]]
+    replicas: int | Rule
+    metrics: Mapping[str, Metric]
+    compare: Compare | None
+    plots: Sequence[Entry]
+    expects: Sequence[Expect]
+    module: Path | None
+    memory_mb: int
+    """What a run may take."""
+    data: Mapping[str, Any]
+    """All of it as a study file, which could be run from anywhere."""
+
+    @property
+    def axes(self) -> list[str]:
+        """Their names, in the order of the file."""
+        return [axis for factor in self.factors for axis in factor[0].labels]
+
+    @property
+    def rule(self) -> Rule | None:
+        """When there are replicas enough, where their number is not given."""
+        return self.replicas if isinstance(self.replicas, Rule) else None
+
+    @property
+    def first(self) -> int:
+        """The number of replicas that every point has."""
+        if isinstance(self.replicas, int):
+            return self.replicas
+        few = len(product(self.factors)) > GRID
+        return min(FIRST_IN_A_GRID if few else FIRST, self.replicas.most)
+
+    @property
+    def seed(self) -> int:
+        """Of each point's first replica; the next one has the next."""
+        return int(self.experiment.get("seed", 1))
+
+    def runs(self, counts: Mapping[Path, int] | None = None) -> list[Replica]:
+        """The runs, point by point; `counts` has how many, by the points' directories.
+
+        Replica r has the same seed at every point: common random numbers.
+        """
+        homes = directories(product(self.factors))
+        return [
+            Replica(point, number, self.seed + number - 1, home / str(number))
+            for point, home in homes.items()
+            for number in range(1, (counts[home] if counts else self.first) + 1)
+        ]

@@ -1,0 +1,54 @@
+"""The files that a study leaves, and of what in the study each of them depends."""
+
+import hashlib
+import json
+
+from sandglass.studies.study import Study
+
+RUNS = "runs.csv"
+SUMMARY = "summary.csv"
+DIFFERENCES = "differences.csv"
+CLAIMS = "claims.csv"
+INDEX = "index.html"
+
+
+def tables(study: Study) -> list[str]:
+    """The tables, the runs' first."""
+    found = [RUNS, SUMMARY]
+    if study.compare:
+        found.append(DIFFERENCES)
+    if study.expects:
+        found.append(CLAIMS)
+    return found
+
+
+def pictures(study: Study) -> list[str]:
+    """What the study's plots are called, without what they end in."""
+    return [f"plot{number}" for number in range(1, len(study.plots) + 1)]
+
+
+def page(study: Study) -> list[str]:
+    """The page, and the pictures in it; those of a module have names of its own."""
+    return [INDEX, *(f"{name}.{kind}" for name in pictures(study) for kind in ("svg", "png"))]
+
+
+def measured(study: Study) -> str:
+    """What decides the table of the runs, besides the runs."""
+    return _of(study, "vary", "metrics", "module")
+
+
+def judged(study: Study) -> str:
+    """What decides the statistics, besides the table of the runs."""
+    return _of(study, "replicas", "compare", "expect")
+
+
+def shown(study: Study) -> str:
+    """What decides the page, besides the tables."""
+    return _of(study, "title", "experiment", "vary", "metrics", "plots", "module")
+
+
+def _of(study: Study, *keys: str) -> str:
+    """A text that changes with some of a study's keys, and with its module where that counts."""
+    said = json.dumps({key: study.data.get(key) for key in keys}, default=str)
+    module = study.module.read_text() if study.module and "module" in keys else ""
+    return hashlib.sha256(f"{said}{module}".encode()).hexdigest()

@@ -1,0 +1,117 @@
+"""What a study has to run: which runs there are, which are done, and which go into one job."""
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sandglass.experiment import reading
+from sandglass.experiment.experiment import Experiment
+from sandglass.run import finished
+from sandglass.run.plan import resolve
+from sandglass.studies.points import Replica
+from sandglass.studies.study import Study
+
+FILE = Path("logs/work.json")
+"""In the study's directory."""
+LARGEST_BATCH = 20
+"""Runs in one job: Snakemake and Python take half a second for each job, as a short run does."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """One run, as a job is told of it."""
+
+    directory: str
+    seed: int
+    labels: dict[str, Any]
+    replica: int
+    source: str
+    experiment: dict[str, Any]
+
+    @property
+    def log(self) -> Path:
+        """What the run says, relative to the study's directory."""
+        return Path("logs") / Path(self.directory).with_suffix(".log").relative_to("runs")
+
+    def load(self) -> Experiment:
+        """The experiment. Raises UsageError, as a file that changed since would have it."""
+        return reading.parse(self.experiment | {"seed": self.seed}, Path(self.source))
+
+
+def task(study: Study, run: Replica) -> Task:
+    """What a job is told of a run."""
+    data, _ = run.point.experiment(study.experiment)
+    return Task(
+        directory=str(run.directory),
+        seed=run.seed,
+        labels=run.point.labels,
+        replica=run.number,
+        source=str(study.source.absolute()),
+        experiment=data,
+    )
+
+
+def missing(study: Study, out: Path, runs: Sequence[Replica]) -> list[Replica]:
+    """The runs that are not done, or were of another experiment or lab."""
+    read: dict[str, Experiment] = {}
+    found = []
+    for run in runs:
+        home = str(run.directory.parent)
+        if home not in read:
+            read[home] = task(study, run).load()
+        experiment = read[home].model_copy(update={"seed": run.seed})
+        plan = resolve(experiment, experiment.facts)
+        if not finished.holds(out / run.directory, experiment, plan):
+            found.append(run)
+    return found
+
+
+def batches(runs: int, cores: int) -> list[int]:
+    """The sizes of the jobs in which so many runs are done, the large ones first.
+
+    The last jobs are small, so that no core is left with much to do when the others have ended.
+    """
+    sizes = []
+    while runs:
+        sizes.append(min(LARGEST_BATCH, math.ceil(runs / (2 * cores))))
+        runs -= sizes[-1]
+    return sizes
+
+
+def write(
+    out: Path, study: Study, runs: Sequence[Replica], todo: Sequence[Replica], cores: int
+) -> None:
+    """Tell the jobs, in the study's directory, of all its runs and of those that are to be done."""
+    jobs, rest = [], [str(run.directory) for run in todo]
+    for size in batches(len(rest), cores):
+        jobs.append(rest[:size])
+        rest = rest[size:]
+    content = {
+        "runs": [vars(task(study, run)) for run in runs],
+        "batches": jobs,
+    }
+    path = out / FILE
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(content) + "\n")
+
+
+def tasks(out: Path = Path()) -> list[Task]:
+    """All runs of the study in a directory."""
+    return [Task(**each) for each in json.loads((out / FILE).read_text())["runs"]]
+
+
+def parts(out: Path) -> dict[str, int]:
+    """How many runs each of Snakemake's rules for them does."""
+    content = json.loads((out / FILE).read_text())
+    return {f"batch_{n}": len(batch) for n, batch in enumerate(content["batches"])}
+
+
+def batch(number: int, out: Path = Path()) -> list[Task]:
+    """The runs of one job."""
+    content = json.loads((out / FILE).read_text())
+    chosen = content["batches"][number]
+    by_directory = {each["directory"]: each for each in content["runs"]}
+    return [Task(**by_directory[name]) for name in chosen]
