@@ -11,7 +11,7 @@ COMMANDS = [
     *("setup", "doctor", "list"),
     *("run", "debug", "verify", "show", "plot", "compare", "view"),
     *("study", "reproduce", "bundle", "shell", "exec", "mn", "trace"),
-    *("cache", "bench", "test", "lab"),
+    *("cache", "bench", "test", "docs", "lab"),
 ]
 OF_LABS = [f"lab {name}" for name in ("build", "list", "export", "import", "remove")]
 

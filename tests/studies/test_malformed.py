@@ -1,6 +1,7 @@
 """Malformed studies: each differs from a good one in one place, and the message names that line."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -183,7 +184,7 @@ def test_a_problem_of_the_experiments_own_file_is_told_there_and_once(tmp_path: 
         ({"replicas": 1000}, "replicas: 1000 is no number of replicas"),
     ],
 )
-def test_options_are_named(tmp_path: Path, options: dict[str, list[str]], said: str) -> None:
+def test_options_are_named(tmp_path: Path, options: dict[str, Any], said: str) -> None:
     path = tmp_path / "experiment.yaml"
     path.write_text(GOOD[GOOD.index("  topology") : GOOD.index("vary:")].replace("\n  ", "\n")[2:])
     with pytest.raises(UsageError) as caught:

@@ -37,7 +37,7 @@ def reproduce(
     from sandglass.install import setup_lab
     from sandglass.papers import reproduce as reproduction
 
-    wanted = [reproduction.named(target) for target in targets or []] or [None]
+    wanted: list[str | None] = [reproduction.named(each) for each in targets or []] or [None]
     words = [word for each in wanted for word in reproduction.targets(each)]
     setup_lab.lab()
     papers = {each and each.partition("/")[0] for each in wanted}
