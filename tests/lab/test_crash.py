@@ -60,6 +60,15 @@ def test_a_kernel_that_loops_is_told_from_a_program_that_does(tmp_path: Path) ->
     program = crash.hang(panic(tmp_path, "Kernel mode signal 8, ip 0x7f25a1b0c8d7"), 3)
     assert "kernel" not in program.message
     assert "web server may wait in a busy loop" in str(program.hint)
+    assert "`memory: 2GB`" in str(program.hint)
+
+
+def test_a_kernel_that_looks_for_memory_has_none(tmp_path: Path) -> None:
+    text = TRACE.format(reason="Kernel mode signal 8, ip super_cache_count+0x3/0x9")
+    crashed = read(tmp_path, text.replace("htb_enqueue+", "shrink_slab+"))
+    error = crash.hang(crashed, 3)
+    assert "no memory left" in error.message
+    assert "`memory: 2GB`" in str(error.hint)
 
 
 @pytest.mark.parametrize(

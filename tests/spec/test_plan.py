@@ -378,3 +378,4 @@ def test_memory_grows_with_what_is_recorded() -> None:
     whole = planned(bottleneck=fast)["memory_mb"]
     assert 1360 + 53 + 292 <= whole <= 1361 + 55 + 292
     assert planned(bottleneck=fast, record="[]")["memory_mb"] == 512
+    assert planned(bottleneck=fast, memory="2GiB")["memory_mb"] == 2048

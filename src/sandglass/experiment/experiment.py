@@ -20,7 +20,7 @@ from sandglass.experiment.noise import AnyNoise, WakeUp
 from sandglass.experiment.part import Part
 from sandglass.experiment.topology import TopologyFacts, shaped
 from sandglass.experiment.trace import Trace, TracedRate
-from sandglass.experiment.values import DEFAULT_RECORDS, Duration, Record, Time, Title
+from sandglass.experiment.values import DEFAULT_RECORDS, Duration, Memory, Record, Time, Title
 
 
 def _times(part: Any) -> Iterator[Trace | WakeUp]:
@@ -119,6 +119,13 @@ class Experiment(Part):
         "in one lab. Each repetition gives what a run with its seed gives. Every flow must end "
         "by itself, and record is [].",
         examples=[1000],
+    )
+
+    memory: Memory | None = Field(
+        default=None,
+        description="What the lab may take. Default: what its hosts, flows and records need; "
+        "programs that flows start may want more.",
+        examples=["2GB"],
     )
 
     _facts: TopologyFacts = PrivateAttr()

@@ -25,6 +25,7 @@ AT_LINKS = ("packets", "queues")
 """Of them those that are recorded at links."""
 SLOWEST_LINK = 8  # bit/s; tc's shapers count whole bytes
 LONGEST_TITLE = 200
+LEAST_MEMORY, MOST_MEMORY = 128 * 10**6, 10**12
 NO_TEXT = ("Cc", "Cs", "Zl", "Zp")
 """Of Unicode's categories: control characters, halves of characters, separators of lines."""
 DEFAULT_RECORDS = ("packets", "acks", "queues")
@@ -59,6 +60,13 @@ def _link_rate(text: object) -> int:
         slowest = units.format_rate(SLOWEST_LINK)
         raise ValueError(f"{units.shown(text)} is too small: the slowest link has {slowest}")
     return rate
+
+
+def _memory(text: object) -> int:
+    size = units.parse_size(text)
+    if not LEAST_MEMORY <= size <= MOST_MEMORY:
+        raise ValueError(f"{units.shown(text)} is no lab's memory: write 128MB to 1000GB")
+    return size
 
 
 def _share(text: object) -> float:
@@ -206,6 +214,7 @@ Rate = Annotated[int, *_quantity(units.parse_rate, units.format_rate, units.RATE
 LinkRate = Annotated[int, *_quantity(_link_rate, units.format_rate, units.RATES)]
 Time = Annotated[int, *_quantity(units.parse_time, units.format_time, units.TIMES)]
 Duration = Annotated[int, *_quantity(_duration, units.format_time, units.TIMES)]
+Memory = Annotated[int, *_quantity(_memory, units.format_size, units.SIZES)]
 Size = Annotated[int, *_quantity(units.parse_size, units.format_size, units.SIZES)]
 Share = Annotated[
     float,

@@ -19,6 +19,10 @@ POINTER = re.compile(r"at addr 0x([0-9a-f]+),")
 PROCESS = re.compile(r"\] CPU: .* Comm: (?P<name>.+?) (?:Not tainted|Tainted)")
 LEAST_ADDRESS = 4096  # below, it is a NULL pointer's member
 CALLERS_SHOWN = 4
+MORE = "More of it: `memory: 2GB` in an experiment, --memory 2048 of exec and mn."
+RECLAIM = frozenset(["try_to_free_pages", "shrink_node", "shrink_slab", "balance_pgdat"])
+"""Where a kernel without memory looks for some, for ever: no virtual time passes meanwhile
+(mm/vmscan.c)."""
 
 
 @dataclass(frozen=True)
@@ -55,8 +59,13 @@ class Crash:
     def loop(self) -> tuple[str, str]:
         """What there is to say of a kernel that was asked where it is: a clause, and a hint."""
         if not self.in_kernel:
-            hint = f"The program {self.process} may wait in a busy loop, which stops virtual time."
+            hint = (
+                f"The program {self.process} may wait in a busy loop, which stops virtual time.\n"
+                f"Or programs want more memory than there is, and fetch each other's away. {MORE}"
+            )
             return self.when, hint
+        if any(frame.function in RECLAIM for frame in self.frames):
+            return f"it has no memory left, {self.when}", MORE
         own = next((n for n, frame in enumerate(self.frames) if frame.source), 0)
         return f"its kernel loops in {self.frames[own]}, {self.when}", self._callers(own)
 

@@ -395,11 +395,14 @@ def _memory_mb(
     path_bytes: int,
     packet_bytes: int,
 ) -> int:
-    """Memory of the lab in MiB: what it needs by itself, its hosts, socket buffers and records.
+    """Memory of the lab in MiB: what the file says, or what its system, hosts, sockets and records
+    need.
 
     Records are those of links that are always full, with an ACK for every packet; both are
     recorded where they cross the bottleneck, and the ACK once more by the sender's TCP.
     """
+    if experiment.memory is not None:
+        return -(-experiment.memory // MIB)
     bits = sum(map(_fastest, watched)) * experiment.duration // 10**9
     packets = bits // 8 // packet_bytes
     for flow in experiment.flows:
