@@ -42,6 +42,8 @@ KEYS: dict[str, dict[str, Any]] = {
     "qdisc-stats": {"parameters": {"interface": "s1-eth0"}},
 }
 """What tests must be told."""
+MEMORY = {"tcp_upload_1000": {"memory": "6GB"}}
+"""What the lab must have for their programs."""
 HEAD = f"""# flent's tests
 
 Every test of flent {{version}}'s own list, run for {LENGTH_S} s by `./sandglass bench flent` on a
@@ -86,6 +88,7 @@ def experiment(test: str) -> dict[str, Any]:
     flow = {"workload": f"flent:{test}", "from": "s1", "to": "d1", "duration": f"{LENGTH_S}s"}
     return {
         "title": test,
+        **MEMORY.get(test, {}),
         "topology": "dumbbell",
         "pairs": PAIRS if "hosts" in told(test) else 1,
         "rtt": "40ms",
