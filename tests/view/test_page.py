@@ -1,6 +1,7 @@
 """The page of a run, in a browser: what it shows is what was recorded, and its controls work."""
 
 from collections.abc import Callable
+from importlib import resources
 
 import polars as pl
 import pytest
@@ -37,11 +38,14 @@ def point(browser: Browser, panel: str, part: float) -> int:
     return int(float(browser.run("document.getElementById('cursor').dataset.ns")))
 
 
-def readings(browser: Browser, panel: str) -> dict[str, float]:
-    """What stands beside a panel, by flow; without what is hidden or has no value."""
+def readings(browser: Browser, panel: str, measure: int = 0) -> dict[str, float]:
+    """What stands beside a panel, by flow; without what is hidden or has no value.
+
+    `measure`: which one of the panel's, such as drops and marks.
+    """
     rows = browser.run(
         f"[...document.querySelectorAll('#{panel} .readings li:not([hidden])')].map(row =>"
-        " [row.querySelector('span').textContent, row.querySelector('output').textContent])"
+        f" [row.querySelector('span').textContent, row.querySelectorAll('output')[{measure}].textContent])"
     )
     return {
         name: float(value.replace("\u2009", "").removesuffix(" %"))
@@ -88,7 +92,7 @@ def test_rates_and_events_are_counted_in_the_interval_at_the_cursor(
     here = run.packets(flow=1).filter(
         pl.col("dequeue_ns").is_between(begin, begin + length, closed="left")
     )
-    rate = here["size_bytes"].sum() * 8e3 / length
+    rate = float(here["size_bytes"].sum()) * 8e3 / length
     assert readings(browser, panel)["1: s1 → d1 cubic"] == pytest.approx(rate, rel=1e-3)
 
 
@@ -97,11 +101,11 @@ def test_numbers_of_the_whole_run_are_those_of_its_document(
 ) -> None:
     browser, run = opened("two"), run_of("two")
     place(browser, "bottleneck-forward-drops-and-marks", 0.5)
-    counts = readings(browser, "bottleneck-forward-drops-and-marks")
     told = run.content["bottleneck"]
     assert min(told["drops"], told["marks"]) > 0
-    for kind in ("drops", "marks"):
-        assert sum(n for name, n in counts.items() if name.endswith(kind)) == told[kind]
+    for measure, kind in enumerate(("drops", "marks")):
+        counts = readings(browser, "bottleneck-forward-drops-and-marks", measure)
+        assert sum(counts.values()) == told[kind]
     place(browser, "flows-retransmissions", 0.5)
     resent = readings(browser, "flows-retransmissions")
     assert resent == {"2: s2 → d2 reno": run.content["flows"][1]["retransmits"]}
@@ -164,10 +168,10 @@ def test_flows_and_directions_can_be_switched(opened: Open) -> None:
 def test_several_runs_lie_one_over_the_other(opened: Open) -> None:
     browser = opened("two", "other")
     panel = "bottleneck-forward-queueing-delay"
-    assert {name.split(", ")[-1] for name in readings(browser, panel)} == {"two", "other"}
+    assert {name.split(", ")[0] for name in readings(browser, panel)} == {"two", "other"}
     browser.run("document.querySelector('#controls fieldset input').click()")
     browser.settle()
-    assert {name.split(", ")[-1] for name in readings(browser, panel)} == {"other"}
+    assert {name.split(", ")[0] for name in readings(browser, panel)} == {"other"}
     assert browser.complaints() == []
 
 
@@ -180,6 +184,64 @@ def test_the_theme_can_be_chosen(opened: Open) -> None:
     browser.settle()
     assert browser.run(ground) != light
     assert browser.complaints() == []
+
+
+def test_two_fingers_zoom_and_one_moves(opened: Open) -> None:
+    browser = opened("two", width=360, height=740)
+    (left, y), (right, _) = (
+        place(browser, "bottleneck-forward-queueing-delay", part) for part in (0.4, 0.6)
+    )
+
+    def touch(kind: str, *xs: float) -> None:
+        points = [{"x": x, "y": y, "id": number} for number, x in enumerate(xs)]
+        browser.call("Input.dispatchTouchEvent", type=kind, touchPoints=points)
+
+    touch("touchStart", left, right)
+    touch("touchMove", left - (right - left) / 2, right + (right - left) / 2)
+    touch("touchEnd")
+    assert view(browser) == pytest.approx((1.5 * NS, 4.5 * NS), abs=0.05 * NS)
+    touch("touchStart", right)
+    touch("touchMove", left)
+    touch("touchEnd")
+    assert view(browser) == pytest.approx((2.1 * NS, 5.1 * NS), abs=0.05 * NS)
+    assert browser.complaints() == []
+
+
+def test_keys_move_the_cursor_and_show_help(opened: Open) -> None:
+    browser = opened("two")
+    browser.press("ArrowRight", SHIFT)
+    browser.press("ArrowRight", SHIFT)
+    assert browser.run("state.cursor") == pytest.approx(3 * NS + 6 * NS / 500)
+    browser.press("Escape")
+    assert browser.run("state.cursor") is None
+    browser.press("?")
+    assert browser.run("document.getElementById('help').open")
+    browser.run("document.querySelector('#help button').click()")
+    assert browser.complaints() == []
+
+
+@pytest.mark.parametrize("width", [360, 800, 1400])
+def test_nothing_is_wider_than_the_screen(opened: Open, width: int) -> None:
+    browser = opened("two", "other", width=width)
+    assert browser.run("document.documentElement.scrollWidth") <= width
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("width", [360, 1400])
+def test_axe_finds_nothing_against_its_being_accessible(
+    opened: Open, width: int, theme: str
+) -> None:
+    """Neither in the page, all of it unfolded, nor in its help."""
+    browser = opened("two", "other", width=width)
+    browser.run(f"document.documentElement.dataset.theme = '{theme}'; relook()")
+    browser.run("for (const each of document.querySelectorAll('details')) each.open = true")
+    browser.settle()
+    browser.run(resources.files("axe_core_python").joinpath("axe.min.js").read_text() + ";0")
+    found = "r => r.violations.map(v => [v.id, v.impact, v.nodes.map(n => n.html)])"
+    assert browser.run(f"axe.run().then({found})") == []
+    browser.press("?")
+    assert browser.run(f"axe.run('#help').then({found})") == []
+    browser.run("document.querySelector('#help button').click()")
 
 
 def test_a_run_without_records_shows_what_it_has(opened: Open) -> None:

@@ -19,7 +19,7 @@ const pixelOf = (panel, t) => LEFT + ((t - state.from) / (state.to - state.from)
 /** The length of time (ns) over which rates are means and events are counted: a round one. */
 function interval(panel) {
   const columns = Math.max(panel.width, 1) / COLUMNS_PER_INTERVAL;
-  return Math.max(1000, round((state.to - state.from) / columns));
+  return Math.max(1000, round(Math.max((state.to - state.from) / columns, content.interval ?? 0)));
 }
 
 /** Gives the canvas as many pixels as the screen has for it, and says whether there are any. */
@@ -59,9 +59,8 @@ function draw(panel) {
         const {colour, dash} = look(line);
         context.strokeStyle = context.fillStyle = colour;
         context.lineWidth = line.thin ? 0.8 : 1.4;
-        context.globalAlpha = line.thin ? 0.75 : 1;
+        context.globalAlpha = line.thin || (panel.style === "dots" && shownLines.length > 1) ? 0.75 : 1;
         context.setLineDash(dash);
-        context.lineJoin = "round";
         if (panel.style === "rate") drawRate(panel, line);
         else if (panel.style === "step") drawSteps(panel, line);
         else drawDots(panel, line);
@@ -117,14 +116,16 @@ function timeAxis(panel) {
   const room = context.measureText(seconds(state.to, span / 8)).width + 26;
   context.textAlign = "center";
   context.textBaseline = "alphabetic";
-  for (const {at, text} of ticks(state.from / 1e9, state.to / 1e9, Math.max(2, panel.width / room))) {
+  const marks = ticks(state.from / 1e9, state.to / 1e9, Math.max(2, panel.width / room));
+  marks.forEach(({at, text: digits}, n) => {
     const x = pixelOf(panel, at * 1e9);
+    const text = n === marks.length - 1 ? `${digits} s` : digits;
     context.fillStyle = theme.grid;
     context.fillRect(Math.round(x), TOP, 1, panel.height);
     context.fillStyle = theme.muted;
     const half = context.measureText(text).width / 2;
     context.fillText(text, Math.min(x, LEFT + panel.width + RIGHT - half), bottom + 14);
-  }
+  });
 }
 
 /** Draws the axis of values and gives the function from a value, in the axis' unit, to a pixel. */
@@ -134,7 +135,7 @@ function valueAxis(panel, low, high) {
   const scale = (value) => bottom - ((value - low) / (high - low)) * panel.height;
   context.textAlign = "right";
   context.textBaseline = "middle";
-  for (const {at, text} of ticks(low, high, Math.max(2, panel.height / 34))) {
+  for (const {at, text} of ticks(low, high, Math.max(2, panel.height / 27))) {
     const y = Math.round(scale(at));
     context.fillStyle = theme.grid;
     context.fillRect(LEFT, y, panel.width, 1);
@@ -193,22 +194,23 @@ function drawDots(panel, {series}) {
 function drawSteps(panel, {series, run}) {
   const {context, scale, factor} = panel;
   const {time, value} = series;
-  context.beginPath();
   if (dense(panel, time)) {
-    context.setLineDash([]);
-    let open = false;
+    const thickness = 1 / (window.devicePixelRatio || 1);
+    const thin = context.lineWidth;
+    let last = LEFT;
     byColumn(panel, time, (x, from, to) => {
+      const held = from > 0 ? value[from - 1] : NaN;
+      if (x - last > thickness && !Number.isNaN(held)) {
+        context.fillRect(last, scale(held * factor) - thin / 2, x - last, thin);
+      }
       const [low, high] = series.extremes(Math.max(0, from - 1), to);
-      if (low > high) return;
-      if (open) context.lineTo(x, scale(high * factor));
-      else context.moveTo(x, scale(high * factor));
-      context.lineTo(x, scale(low * factor));
-      context.lineTo(x, scale((Number.isNaN(value[to - 1]) ? low : value[to - 1]) * factor));
-      open = true;
+      const top = scale(high * factor);
+      if (low <= high) context.fillRect(x, top - thin / 2, thickness, scale(low * factor) - top + thin);
+      last = x + thickness;
     });
-    context.stroke();
     return;
   }
+  context.beginPath();
   let open = false;
   const first = Math.max(0, lower(time, state.from) - 1);
   const end = Math.min(lower(time, state.to) + 1, time.length);
@@ -257,29 +259,29 @@ function drawRate(panel, {series, run}) {
 
 /** The lanes of a panel of events: one per kind, and in each one per run. */
 function lanes(panel) {
-  const kinds = panel.kinds.map((kind) => LANES[kind]);
   const shownRuns = runs.map((_, run) => run).filter((run) => !state.runsOff.has(run));
-  return kinds.flatMap((kind) => shownRuns.map((run) => ({kind, run})));
+  return panel.kinds.flatMap((kind) => shownRuns.map((run) => ({kind, run})));
 }
 
 function drawEvents(panel, lines) {
   const {context} = panel;
   const all = lanes(panel);
   const height = panel.height / Math.max(all.length, 1);
+  const each = all.length / panel.kinds.length;
   all.forEach(({kind, run}, n) => {
     const top = TOP + n * height;
-    context.fillStyle = theme.grid;
-    if (n) context.fillRect(LEFT, Math.round(top), panel.width, 1);
-    context.fillStyle = theme.muted;
-    context.textAlign = "right";
-    context.textBaseline = "middle";
-    const several = state.runsOff.size < runs.length - 1;
-    const label = several ? `${kind.slice(0, 5)} ${run + 1}` : kind;
-    context.fillText(label, LEFT - 7, top + height / 2);
+    if (n % each === 0) {
+      context.fillStyle = theme.axis;
+      context.fillRect(LEFT, Math.round(top), panel.width, n ? 1 : 0);
+      context.fillStyle = theme.muted;
+      context.textAlign = "right";
+      context.textBaseline = "middle";
+      context.fillText(kind, LEFT - 7, top + (each * height) / 2);
+    }
     for (const line of lines) {
-      if (line.lane !== kind || line.run !== run) continue;
+      if (line.measure !== kind || line.run !== run) continue;
       context.fillStyle = look(line).colour;
-      byColumn(panel, line.series.time, (x) => context.fillRect(x - 0.75, top + 2, 1.5, height - 3));
+      byColumn(panel, line.series.time, (x) => context.fillRect(x - 0.75, top + 2, 1.5, height - 4));
     }
   });
 }
@@ -317,7 +319,8 @@ function drawShares(panel, lines) {
       context.fillStyle = theme.grid;
       context.fillRect(Math.round(x), TOP, 1, panel.height);
       context.fillStyle = theme.muted;
-      const text = String(Number(value.toPrecision(1)));
+      const last = 2 * value > greatest * 1.05;
+      const text = `${Number(value.toPrecision(1))}${last ? ` ${panel.unit}` : ""}`;
       const half = context.measureText(text).width / 2;
       context.fillText(text, Math.min(x, LEFT + panel.width + RIGHT - half), bottom + 14);
     }

@@ -2,10 +2,11 @@
 "use strict";
 
 const whole = Math.max(...runs.map(({duration}) => duration));
+const alike = runs.every(({flows}) => flows.length <= 1);
 const state = {
   from: 0, to: whole, whole, cursor: /** @type {number | null} */ (null),
   runsOff: new Set(), flowsOff: new Set([0]), wayOff: new Set(),
-  colourBy: runs.length > 1 && runs.every(({flows}) => flows.length <= 1) ? "run" : "flow",
+  colourBy: runs.length > 1 && alike ? "run" : "flow",
 };
 const theme = {};
 const PALETTE = content.colours;
@@ -37,17 +38,13 @@ function look({run, flow, name}) {
 /** Whether a line is to be seen. */
 const visible = ({run, flow}) => !state.runsOff.has(run) && !state.flowsOff.has(flow);
 
-/** What a line is called: its flow, with its run where there are several. */
-function named(panel, {run, flow, name, thin, lane}) {
-  const parts = [];
+/** What a line is called: its run where there are several, and its flow unless all have but one. */
+function named(panel, {run, flow, name}) {
+  const parts = runs.length > 1 ? [runs[run].name] : [];
   if (name !== undefined) parts.push(name);
   else if (flow === 0) parts.push("no flow");
-  else if (flow !== null) parts.push(flowName(run, flow));
-  else if (runs.length < 2) parts.push(panel.title.toLowerCase());
-  if (thin) parts.push("ssthresh");
-  if (lane && panel.kinds.length > 1) parts.push(lane);
-  if (runs.length > 1) parts.push(runs[run].name);
-  return parts.join(", ");
+  else if (flow !== null && !(alike && parts.length)) parts.push(flowName(run, flow));
+  return parts.join(", ") || panel.title.toLowerCase();
 }
 named.names = [...new Set(streams.map(({name}) => name).filter((name) => name !== undefined))];
 
@@ -58,29 +55,31 @@ function flowName(run, number) {
 
 /** Builds a panel: heading, canvas with its cursor, readings, table. */
 function build(panel) {
-  const title = make("h3", {}, panel.title, " ", make("small", {}, panel.note ? `${panel.unit} (${panel.note})` : panel.unit));
-  panel.canvas = make("canvas", {role: "img"});
-  panel.canvas.className = panel.style;
+  panel.about = make("small", {});
+  const title = make("h3", {}, panel.title, " ", panel.about);
+  panel.canvas = make("canvas", {role: "img", "aria-label": panel.title});
+  panel.canvas.className = panel.style === "shares" ? "shares" : "";
+  if (panel.style === "events") {
+    const lanes = panel.kinds.length * runs.length;
+    panel.canvas.style.height = `${TOP + BOTTOM + lanes * (runs.length > 1 ? 15 : 24)}px`;
+  }
   panel.context = panel.canvas.getContext("2d");
   panel.line = make("div", {class: "cursor", hidden: true});
   panel.band = make("div", {class: "band", hidden: true});
-  panel.heading = make("p", {class: "heading"});
+  panel.heading = make("p", {class: "heading"}, make("span", {}),
+    ...(panel.measures ?? []).map((name) => make("b", {}, name)));
   panel.rows = [];
   panel.nothing = make("p", {class: "nothing", hidden: true}, "none");
-  const list = make("ul", {tabindex: "0", "aria-label": `Readings of ${panel.title}`});
-  for (const line of panel.lines) {
-    const output = make("output", {});
-    const swatch = make("i", {});
-    const row = make("li", {}, swatch, make("span", {}, named(panel, line)), output);
-    row.dataset.flow = line.flow ?? "";
-    row.dataset.run = line.run;
-    panel.rows.push({line, row, output, swatch});
-    list.append(row);
+  const list = make("ul", {tabindex: "0", "aria-label": `Readings of ${panel.title}`,
+    class: panel.measures ? "several" : ""});
+  for (const [of, lines] of Map.groupBy(panel.lines, ({run, flow, name, streams: [stream]}) =>
+    `${run} ${flow ?? name} ${panel.style === "events" ? "" : stream}`)) {
+    list.append(readingsRow(panel, of, lines));
   }
   panel.table = make("table", {});
   panel.details = make("details", {ontoggle: () => tabulate(panel)}, make("summary", {}, "Numbers"),
     make("div", {class: "scroll", tabindex: "0", role: "region", "aria-label": `Numbers of ${panel.title}`}, panel.table));
-  panel.element = make("section", {class: "panel", id: panel.id, "aria-label": panel.title}, title,
+  panel.element = make("section", {class: `panel ${panel.style}`, id: panel.id, "aria-label": panel.title}, title,
     make("div", {class: "plot"}, panel.canvas, panel.band, panel.line),
     make("div", {class: "readings"}, panel.heading, list, panel.nothing), panel.details);
   panel.pointer = null;
@@ -90,10 +89,23 @@ function build(panel) {
   return panel.element;
 }
 
+/** The readings of a flow or run: a value for each of the panel's measures. */
+function readingsRow(panel, key, lines) {
+  const swatch = make("i", {});
+  const outputs = measures(panel).map(() => make("output", {}));
+  const row = make("li", {}, swatch, make("span", {title: named(panel, lines[0])}, named(panel, lines[0])), ...outputs);
+  row.dataset.flow = lines[0].flow ?? "";
+  row.dataset.run = lines[0].run;
+  const cells = lines.map((line) => ({line, output: outputs[measures(panel).indexOf(line.measure)]}));
+  panel.rows.push({row, swatch, outputs, cells});
+  return row;
+}
+
 const near = new Set();
 const dirty = new Set();
 let frameAsked = false;
 let settling = 0;
+let painted = false;
 
 /** Draws again, in the next frame, all panels that are near the screen; the others when they come. */
 function changed() {
@@ -120,7 +132,15 @@ function paint(panel) {
   if (panel.style === "shares" && settling && panel.drawn) return;
   dirty.delete(panel);
   draw(panel);
-  panel.drawn = true;
+  if (!painted) performance.mark("first panel");
+  panel.drawn = painted = true;
+}
+
+/** Unit and manner of a panel. */
+function about(panel) {
+  const means = panel.style === "rate" ? `means of ${lasting(interval(panel))}` : null;
+  const order = panel.style === "events" && runs.length > 1 ? `of each the runs in their order` : null;
+  return [panel.unit, panel.note, means, order].filter(Boolean).join("; ");
 }
 
 /** What is done when the view has come to rest: distributions, readings, tables, words. */
@@ -129,6 +149,7 @@ function settled() {
   for (const panel of near) {
     if (!panel.loaded) continue;
     if (dirty.has(panel)) paint(panel);
+    panel.about.textContent = about(panel);
     if (state.cursor === null || panel.style === "shares") read(panel);
     tabulate(panel);
     panel.canvas.setAttribute("aria-label", described(panel));
@@ -187,20 +208,42 @@ async function ready(panel) {
 }
 
 /** The whole run in small, with what is in view: the first panel that has a line. */
-const overviewPanel = {canvas: document.getElementById("overview"), style: "", lines: [], factor: 1};
+const overviewPanel = {
+  canvas: document.getElementById("overview"), kept: document.createElement("canvas"), stale: true,
+};
 
 function overview() {
   const {canvas} = overviewPanel;
+  const {kept} = overviewPanel;
+  const context = canvas.getContext("2d");
+  if (overviewPanel.stale) sketch(canvas, kept);
+  context.setTransform(1, 0, 0, 1, 0, 0);
+  canvas.width = kept.width;
+  canvas.height = kept.height;
+  context.drawImage(kept, 0, 0);
+  const ratio = devicePixelRatio || 1;
+  context.setTransform(ratio, 0, 0, ratio, 0, 0);
+  const [width, height] = [canvas.clientWidth, canvas.clientHeight];
+  const across = (t) => LEFT + (t / state.whole) * (width - LEFT - RIGHT);
+  const [a, b] = [across(state.from), across(state.to)];
+  context.fillStyle = theme.shade;
+  context.fillRect(LEFT, 0, a - LEFT, height);
+  context.fillRect(b, 0, width - RIGHT - b, height);
+  context.strokeStyle = theme.focus;
+  context.lineWidth = 1.5;
+  context.strokeRect(a, 0.75, Math.max(2, b - a), height - 1.5);
+}
+
+/** Draws the lines of the strip on a canvas of their own, since they stay while the view moves. */
+function sketch({clientWidth: width, clientHeight: height}, kept) {
   const source = all.find(({loaded, style, lines}) => loaded && (style === "dots" || style === "step") && lines.some(visible));
   const ratio = devicePixelRatio || 1;
-  const width = canvas.clientWidth;
-  const height = canvas.clientHeight;
-  canvas.width = Math.round(width * ratio);
-  canvas.height = Math.round(height * ratio);
-  const context = canvas.getContext("2d");
+  kept.width = Math.round(width * ratio);
+  kept.height = Math.round(height * ratio);
+  const context = kept.getContext("2d");
   context.setTransform(ratio, 0, 0, ratio, 0, 0);
-  const across = (t) => LEFT + (t / state.whole) * (width - LEFT - RIGHT);
   if (source) {
+    overviewPanel.stale = false;
     const lines = source.lines.filter((line) => line.series && visible(line));
     const most = Math.max(...lines.map(({series}) => series.extremes(0, series.time.length)[1]), 0) || 1;
     context.fillStyle = theme.muted;
@@ -217,13 +260,6 @@ function overview() {
       }
     }
   }
-  const [a, b] = [across(state.from), across(state.to)];
-  context.fillStyle = theme.shade;
-  context.fillRect(LEFT, 0, a - LEFT, height);
-  context.fillRect(b, 0, width - RIGHT - b, height);
-  context.strokeStyle = theme.focus;
-  context.lineWidth = 1.5;
-  context.strokeRect(a, 0.75, Math.max(2, b - a), height - 1.5);
 }
 
 function overviewGestures() {
@@ -271,8 +307,9 @@ function relook() {
     theme[name] = style.getPropertyValue(`--${name}`).trim();
   }
   for (const panel of all) {
-    for (const {line, swatch} of panel.rows) paintSwatch(swatch, look(line), line.thin);
+    for (const {cells: [{line}], swatch} of panel.rows) paintSwatch(swatch, look(line));
   }
+  overviewPanel.stale = true;
   for (const [swatch, line] of swatches) paintSwatch(swatch, look(line));
   for (const section of document.querySelectorAll("section.group")) {
     section.hidden = state.wayOff.has(section.dataset.way);
@@ -282,10 +319,9 @@ function relook() {
 
 const swatches = [];
 
-function paintSwatch(swatch, {colour, dash}, thin) {
+function paintSwatch(swatch, {colour, dash}) {
   const stops = dash.length ? `repeating-linear-gradient(90deg, ${colour} 0 ${dash[0]}px, transparent ${dash[0]}px ${dash[0] + dash[1]}px)` : colour;
   swatch.style.background = stops;
-  swatch.style.height = thin ? "1px" : "3px";
 }
 
 function swatchOf(line) {
@@ -369,7 +405,10 @@ function start() {
     relook();
   });
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", relook);
-  new ResizeObserver(changed).observe(main);
+  new ResizeObserver(() => {
+    overviewPanel.stale = true;
+    changed();
+  }).observe(main);
   relook();
   for (const panel of all) watcher.observe(panel.element);
 }

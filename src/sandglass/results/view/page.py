@@ -16,10 +16,12 @@ from sandglass.errors import UsageError
 from sandglass.install import builds
 from sandglass.results import show, style
 from sandglass.results.series import Run, load
-from sandglass.results.view import packing, streams
+from sandglass.results.view import packing, streams, thinning
 
 SCRIPTS = ("unpack", "series", "scale", "panels", "draw", "readings", "gestures", "page")
 """In the order in which they stand in the page: each knows those before it."""
+TOLD = ("kind", "link", "direction", "flow", "name", "whole")
+"""What the page is told of a stream besides its numbers."""
 RECORD = {
     "packets": "queueing delay, backlog, rate by flow, drops and marks of each bottleneck",
     "acks": "congestion window, smoothed round-trip time, goodput and retransmissions of each flow",
@@ -49,19 +51,20 @@ def view(directories: Sequence[Path], out: Path | None) -> Path:
 
 def render(runs: Sequence[Run]) -> str:
     """The page's HTML. It allows itself no connection, and no code but its own."""
-    described, packed = [], []
-    for number, run in enumerate(runs):
-        described.append(description(run, runs))
-        for stream in streams.of(run):
-            layout, text = packing.pack(stream.table)
-            names = ("kind", "link", "direction", "flow", "name")
-            told = {name: value for name in names if (value := getattr(stream, name)) is not None}
-            packed.append(({"run": number, **told, **layout}, text))
+    described = [description(run, runs) for run in runs]
+    found = [(number, stream) for number, run in enumerate(runs) for stream in streams.of(run)]
+    kept, step = thinning.thin([stream for _, stream in found], thinning.LIMIT)
+    told, texts = [], []
+    for (number, _), stream in zip(found, kept, strict=True):
+        layout, text = packing.pack(stream.table)
+        known = {name: getattr(stream, name) for name in TOLD if getattr(stream, name) is not None}
+        told.append({"run": number, **known, **layout})
+        texts.append(text)
     script = "\n".join(asset(f"{name}.js") for name in SCRIPTS)
     sheet = asset("page.css")
     needed = ("name", "duration", "flows")
     drawn = [{name: run[name] for name in needed} for run in described]
-    content = {"runs": drawn, "streams": [told for told, _ in packed], "colours": style.PALETTE}
+    content = {"runs": drawn, "streams": told, "interval": step, "colours": style.PALETTE}
     template = jinja2.Environment(
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     ).from_string(asset("page.html.jinja"))
@@ -71,7 +74,10 @@ def render(runs: Sequence[Run]) -> str:
         script=script,
         sheet=sheet,
         content=embedded(content),
-        texts=[text for _, text in packed],
+        texts=texts,
+        records=sum(stream.table.height for _, stream in found),
+        limit=thinning.LIMIT,
+        interval_ms=step and step / 1e6,
         runs=described,
         several=len(runs) > 1,
     )

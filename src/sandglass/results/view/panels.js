@@ -1,9 +1,9 @@
 // Which panels there are, and which lines each has.
 "use strict";
 
-/** @typedef {{run: number, flow: number | null, measure: string, streams: number[], thin?: boolean,
- *    lane?: string, column?: string, series?: any}} Line a line of a panel: a stream's column, or of
- *    a flow with several connections each stream's */
+/** @typedef {{run: number, flow: number | null, measure: string, streams: number[], thin: boolean,
+ *    name?: string, series?: any}} Line a stream's column, or of a rate of a flow with several
+ *    connections each one's; `measure` is the column, or of events their kind */
 /** @typedef {{id: string, section: string, title: string, unit: string, factor: number,
  *    style: "dots" | "step" | "rate" | "events" | "shares", zero: boolean, of: string,
  *    lines: Line[], link?: string, direction?: string}} Panel */
@@ -21,13 +21,14 @@ const OF_LINKS = [
   {kind: "samples", column: "sent", title: "Rate of all flows", unit: "Mb/s",
    factor: BYTES_TO_MBIT, style: "rate", of: "intervals"},
   {kinds: ["drops", "marks"], title: "Drops and marks", unit: "packets", factor: 1,
-   style: "events", of: "packets"},
+   style: "events", of: "packets", measures: ["drops", "marks"]},
   {kind: "packets", column: "sojourn", title: "Distribution of queueing delay", unit: "ms",
    factor: NS_TO_MS, style: "shares", of: "packets sent"},
 ];
+const DROPS_ALONE = {kinds: ["drops"], measures: undefined, title: "Drops"};
 const OF_FLOWS = [
   {kind: "acks", columns: ["cwnd", "ssthresh"], title: "Congestion window", unit: "packets",
-   factor: 1, style: "step", of: "time", note: "thin: slow-start threshold"},
+   factor: 1, style: "step", of: "time", measures: ["cwnd", "ssthresh"], note: "slow-start threshold: thin"},
   {kind: "acks", column: "srtt", title: "Smoothed round-trip time", unit: "ms", factor: 1e-3,
    style: "step", of: "time", floating: true},
   {kind: "acks", column: "acked", title: "Goodput", unit: "Mb/s", factor: BYTES_TO_MBIT,
@@ -43,7 +44,6 @@ const OF_FLOWS = [
   {kind: "completions", column: "took", title: "Distribution of completion times", unit: "ms",
    factor: NS_TO_MS, style: "shares", of: "completions"},
 ];
-const LANES = {drops: "drops", marks: "marks", resent: "resent"};
 
 /** The links of all runs: name and direction, forward ones first of each. */
 function links() {
@@ -60,8 +60,11 @@ function panels() {
   for (const {link, direction} of links()) {
     const section = direction === "forward" ? link : `${link}, reverse`;
     const here = (stream) => stream.link === link && stream.direction === direction;
+    const packets = streams.some((stream) => here(stream) && stream.kind === "packets");
     for (const sort of OF_LINKS) {
-      found.push({...panel(sort, here, `${link}-${direction}`), section, link, direction});
+      // Samples of a queue count its drops; marks are known where packets were recorded.
+      const known = sort.measures && !packets ? {...sort, ...DROPS_ALONE} : sort;
+      found.push({...panel(known, here, `${link}-${direction}`), section, link, direction});
     }
   }
   for (const sort of OF_FLOWS) {
@@ -79,30 +82,35 @@ function panel(sort, here, where) {
     for (const column of sort.columns ?? [sort.column]) {
       const key = sort.style === "rate" ? `${run} ${flow}` : `${number} ${column}`;
       if (!grouped.has(key)) {
-        const thin = column === "ssthresh";
-        const lane = sort.style === "events" ? LANES[kind] : undefined;
-        grouped.set(key, {run, flow: flow ?? null, name, column, lane, thin, streams: []});
+        const measure = sort.style === "events" ? kind : column;
+        grouped.set(key, {run, flow: flow ?? null, name, measure, thin: measure === "ssthresh", streams: []});
       }
       grouped.get(key).streams.push(number);
     }
   });
   return {
-    ...sort, zero: !sort.floating, lines: [...grouped.values()],
+    ...sort, zero: !sort.floating,
+    lines: [...grouped.values()].sort((a, b) => a.run - b.run || a.flow - b.flow),
     id: `${where}-${sort.title.toLowerCase().replaceAll(" ", "-")}`,
   };
 }
+
+/** What is told of each row of a panel's readings: the only one has no name. */
+const measures = (panel) => panel.measures ?? [panel.lines[0]?.measure ?? panel.kinds?.[0]];
 
 /** A line's numbers, unpacked when it is first drawn. */
 async function load(line, style) {
   if (line.series) return;
   const tables = await Promise.all(line.streams.map(columns));
   if (style === "rate") {
-    line.series = new Growth(tables.map((table) => ({time: table.time, value: table[line.column]})));
+    line.series = new Growth(tables.map((table) => ({time: table.time, value: table[line.measure]})));
   } else if (style === "events") {
     line.series = {time: tables[0].time, count: tables[0].count};
   } else {
-    const value = tables[0][line.column];
+    const value = tables[0][line.measure];
     if (line.thin) value.forEach((number, i) => { if (number < 0) value[i] = NaN; });
-    line.series = style === "shares" ? {time: tables[0].time, value} : new Series(tables[0].time, value);
+    line.whole = streams[line.streams[0]].whole?.[line.measure];
+    line.series = style !== "shares" ? new Series(tables[0].time, value)
+      : line.whole ? {value: Float64Array.from(line.whole.quantiles)} : {time: tables[0].time, value};
   }
 }

@@ -40,8 +40,10 @@ function numbers(panel, line) {
   const {series, run} = line;
   const {factor} = panel;
   if (panel.style === "events") return {n: count(series, state.from, state.to + 1)};
-  let found;
-  if (panel.style === "rate") {
+  let found = line.whole;
+  if (found) {
+    // Of records that are not all here: see thinning.py.
+  } else if (panel.style === "rate") {
     const rates = [...intervals(panel, run)].map(([from, to]) => series.rate(from, to));
     found = summary(Float64Array.from(rates));
   } else if (panel.style === "step") {
@@ -68,6 +70,7 @@ function overTime({time, value}, end) {
 /** The mean over the view, or the count of events: what stands beside a panel without a cursor. */
 function brief(panel, line) {
   const {series, run} = line;
+  if (line.whole) return line.whole.mean * panel.factor;
   if (panel.style === "events") return count(series, state.from, state.to + 1);
   if (panel.style === "rate") {
     const end = Math.min(state.to, runs[run].duration);
@@ -106,19 +109,22 @@ function read(panel) {
   const own = panel.pointer; // a value on the axis of a distribution
   const shares = panel.style === "shares";
   const pointed = shares ? own !== null : at !== null;
-  panel.heading.textContent = pointed
-    ? shares ? `share up to ${shown(own)} ${panel.unit}` : panel.style === "rate" || panel.style === "events"
-      ? `at the cursor, in ${lasting(interval(panel))}` : "at the cursor"
-    : panel.style === "events" ? "in view" : "mean in view";
-  for (const {line, output, row} of panel.rows) {
-    row.hidden = !visible(line);
-    if (row.hidden || !line.series) continue;
-    if (shares && pointed) output.textContent = percent(share(panel, line, own));
-    else if (pointed) {
-      const {value, exact} = reading(panel, line, at);
-      output.textContent = shown(value, exact);
-    } else {
-      output.textContent = shown(brief(panel, line), panel.style === "events");
+  const per = panel.style === "rate" || panel.style === "events" ? `, ${lasting(interval(panel))}` : "";
+  const mean = panel.lines.some(({whole}) => whole) ? "mean of the run" : "mean in view";
+  panel.heading.firstChild.textContent = !pointed ? panel.style === "events" ? "in view" : mean
+    : shares ? `share up to ${shown(own)} ${panel.unit}` : `at the cursor${per}`;
+  const events = panel.style === "events";
+  for (const {row, outputs, cells} of panel.rows) {
+    row.hidden = !visible(cells[0].line);
+    if (row.hidden) continue;
+    for (const output of outputs) output.textContent = events ? "0" : "–";
+    for (const {line, output} of cells) {
+      if (!line.series) continue;
+      if (shares && pointed) output.textContent = percent(share(panel, line, own));
+      else {
+        const {value, exact} = pointed ? reading(panel, line, at) : {value: brief(panel, line), exact: events};
+        output.textContent = shown(value, exact);
+      }
     }
   }
   panel.nothing.hidden = panel.rows.some(({row}) => !row.hidden);
@@ -138,7 +144,8 @@ function tabulate(panel) {
   const body = panel.lines.filter((line) => line.series && visible(line)).map((line) => {
     const found = numbers(panel, line);
     const cells = events ? [found.n] : ["n", "least", "mean", "p95", "greatest"].map((name) => found?.[name]);
-    return make("tr", {}, make("th", {scope: "row"}, named(panel, line)),
+    const measure = panel.measures ? `, ${line.measure}` : "";
+    return make("tr", {}, make("th", {scope: "row"}, named(panel, line) + measure),
       ...cells.map((value, i) => make("td", {}, i ? shown(value) : grouped(String(value ?? 0)))));
   });
   panel.table.replaceChildren(
@@ -148,7 +155,7 @@ function tabulate(panel) {
 
 /** Over what the numbers of a panel are. */
 function over(panel) {
-  const view = panel.lines.some(({series}) => series && panel.style === "shares" && !series.time)
+  const view = panel.lines.some(({series, whole}) => whole || (series && panel.style === "shares" && !series.time))
     ? "the whole run" : `${seconds(state.from, (state.to - state.from) / 1e3)} to ${seconds(state.to, (state.to - state.from) / 1e3)} s`;
   const what = panel.style === "rate" ? `intervals of ${lasting(interval(panel))}` : panel.of;
   return panel.style === "events" ? view : `over ${what}, ${view}`;
@@ -157,7 +164,7 @@ function over(panel) {
 /** What a canvas shows, in words. */
 function described(panel) {
   const lines = panel.lines.filter((line) => line.series && visible(line)).map((line) =>
-    `${named(panel, line)}: ${shown(brief(panel, line), panel.style === "events")}`);
+    `${named(panel, line)}${panel.measures ? `, ${line.measure}` : ""}: ${shown(brief(panel, line), panel.style === "events")}`);
   const about = panel.style === "events" ? "count" : "mean";
   const most = lines.length > 10 ? [...lines.slice(0, 10), `and ${lines.length - 10} more`] : lines;
   return `${panel.title}, ${panel.unit}, ${over(panel)}. ${most.length ? `${about} of ${most.join("; ")}` : "No lines"}.`;

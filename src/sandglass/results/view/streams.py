@@ -3,8 +3,9 @@
 Times are virtual nanoseconds from the experiment's start.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import polars as pl
 
@@ -30,6 +31,8 @@ class Stream:
     direction: str | None = None
     flow: int | None = None
     name: str | None = None
+    whole: Mapping[str, Any] | None = None
+    """Numbers of its columns over all records, where `table` has not all of them."""
 
 
 def of(run: Run) -> Iterator[Stream]:

@@ -1,0 +1,104 @@
+"""What a page has of a run: all records, or, of too many, those that make it look the same."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from sandglass.errors import UsageError
+from sandglass.results import series
+from sandglass.results.view import page, streams, thinning
+from sandglass.results.view.streams import Stream
+from tests.lab.experiments import Run
+from tests.view.conftest import Open
+
+pytestmark = pytest.mark.lab
+RunOf = Callable[[str], Run]
+
+
+def of(run: Run) -> list[Stream]:
+    return list(streams.of(series.load(run.path, {})))
+
+
+def test_the_browser_unpacks_exactly_what_was_recorded(opened: Open, run_of: RunOf) -> None:
+    browser = opened("two")
+    for number, stream in enumerate(of(run_of("two"))):
+        # Without `restored`'s caller: this stream may have been unpacked already.
+        found = browser.run(
+            f"columns({number}).then(table =>"
+            " Object.fromEntries(Object.entries(table).map(([name, of]) => [name, [...of]])))"
+        )
+        told = stream.table.to_dict(as_series=False)
+        if stream.kind == "acks":  # the page has replaced what is infinite by what is no number
+            del found["ssthresh"], told["ssthresh"]
+        assert found == told
+
+
+def test_every_packet_is_in_a_stream(run_of: RunOf) -> None:
+    run = run_of("two")
+    packets = run.table("packets")
+    rows = dict.fromkeys(("packets", "drops", "marks"), 0)
+    for stream in of(run):
+        if stream.kind in rows:
+            rows[stream.kind] += stream.table.height
+    told = run.content["bottleneck"]
+    assert rows["packets"] == packets["dequeue_ns"].count()
+    assert rows["drops"] == packets["drop_ns"].count() == told["drops"] + told["reverse"]["drops"]
+    assert rows["marks"] == told["marks"] + told["reverse"]["marks"]
+
+
+def test_a_thinned_stream_keeps_extremes_and_tells_of_all(run_of: RunOf) -> None:
+    found = of(run_of("two"))
+    total = sum(stream.table.height for stream in found)
+    assert thinning.thin(found, total) == (found, None)
+    kept, step = thinning.thin(found, total // 4)
+    assert step is not None
+    assert sum(stream.table.height for stream in kept) < total // 2
+    assert any(stream.whole for stream in kept)
+    for before, after in zip(found, kept, strict=True):
+        if after.whole is None:
+            assert after.table.equals(before.table)
+            continue
+        assert after.table.join(before.table, on=before.table.columns, how="anti").is_empty()
+        for of_what, told in after.whole.items():
+            values = before.table.with_columns(of=pl.col("time") // step)
+            least = values.group_by("of").agg(pl.col(of_what).min()).sort("of")
+            left = after.table.with_columns(of=pl.col("time") // step)
+            assert left.group_by("of").agg(pl.col(of_what).min()).sort("of").equals(least)
+            assert told["greatest"] == before.table[of_what].max()
+        if after.kind == "packets":
+            waited = before.table["sojourn"].to_numpy()
+            assert after.whole["sojourn"]["mean"] == pytest.approx(waited.mean())
+            assert after.whole["sojourn"]["p95"] == pytest.approx(
+                np.quantile(waited, 0.95), rel=0.01
+            )
+
+
+def test_a_thinned_page_says_so(
+    run_of: RunOf, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = series.load(run_of("two").path, {})
+    assert "more than a page holds" not in page.render([run])
+    monkeypatch.setattr(thinning, "LIMIT", 1000)
+    assert "more than a page holds" in page.render([run])
+
+
+def test_what_no_page_can_be_made_of_is_refused(run_of: RunOf, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no finished run"):
+        page.view([tmp_path], None)
+    with pytest.raises(UsageError, match=r"let it end in \.html"):
+        page.view([run_of("two").path], tmp_path / "page.svg")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_titles_and_names_are_text(run_of: RunOf, tmp_path: Path) -> None:
+    """No part of a run is code of the page."""
+    run = series.load(run_of("two").path, {})
+    evil = "</script><script>alert(1)</script><img src=x onerror=alert(1)>"
+    document = {**run.document, "title": evil}
+    document["flows"] = [{**flow, "cc": evil} for flow in run.document["flows"]]
+    text = page.render([series.Run(run.directory, {}, document)])
+    assert "<script>alert" not in text
+    assert "<img" not in text
