@@ -45,7 +45,8 @@ def readings(browser: Browser, panel: str, measure: int = 0) -> dict[str, float]
     """
     rows = browser.run(
         f"[...document.querySelectorAll('#{panel} .readings li:not([hidden])')].map(row =>"
-        f" [row.querySelector('span').textContent, row.querySelectorAll('output')[{measure}].textContent])"
+        " [row.querySelector('span').textContent,"
+        f" row.querySelectorAll('output')[{measure}].textContent])"
     )
     return {
         name: float(value.replace("\u2009", "").removesuffix(" %"))

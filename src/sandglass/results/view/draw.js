@@ -9,17 +9,20 @@ const BOTTOM = 20;
 const FONT = "11px system-ui, sans-serif";
 const DASHES = [[], [6, 3], [2, 2], [8, 3, 2, 3]];
 const COLUMNS_PER_INTERVAL = 4;
+const PACKETS_PER_INTERVAL = 10; // at least, on the average over the run
 const SHARES_LEAST = 1e-5; // the distribution's axis ends at this part of the greatest value
 
 /** The time of a pixel, and the pixel of a time. */
-const timeAt = (panel, x) =>
-  state.from + ((x - LEFT) / panel.width) * (state.to - state.from);
+const timeAt = (panel, x) => state.from + ((x - LEFT) / panel.width) * (state.to - state.from);
 const pixelOf = (panel, t) => LEFT + ((t - state.from) / (state.to - state.from)) * panel.width;
 
-/** The length of time (ns) over which rates are means and events are counted: a round one. */
+/** The length of time (ns) over which rates are means and events are counted: a round one. A rate's
+ * is not so short that it would show single packets. */
 function interval(panel) {
   const columns = Math.max(panel.width, 1) / COLUMNS_PER_INTERVAL;
-  return Math.max(1000, round(Math.max((state.to - state.from) / columns, content.interval ?? 0)));
+  const rows = panel.lines.reduce((sum, line) => sum + line.rows, 0);
+  const least = panel.style === "rate" ? (PACKETS_PER_INTERVAL * state.whole) / rows : 1000;
+  return round(Math.max((state.to - state.from) / columns, least, content.interval ?? 0));
 }
 
 /** Gives the canvas as many pixels as the screen has for it, and says whether there are any. */
@@ -59,7 +62,8 @@ function draw(panel) {
         const {colour, dash} = look(line);
         context.strokeStyle = context.fillStyle = colour;
         context.lineWidth = line.thin ? 0.8 : 1.4;
-        context.globalAlpha = line.thin || (panel.style === "dots" && shownLines.length > 1) ? 0.75 : 1;
+        context.globalAlpha =
+          line.thin || (panel.style === "dots" && shownLines.length > 1) ? 0.75 : 1;
         context.setLineDash(dash);
         if (panel.style === "rate") drawRate(panel, line);
         else if (panel.style === "step") drawSteps(panel, line);
@@ -87,15 +91,20 @@ function extent(panel, lines) {
       }
     } else {
       const first = lower(series.time, state.from);
-      take(...series.extremes(Math.max(0, panel.style === "step" ? first - 1 : first),
-                              lower(series.time, state.to, first)));
+      take(
+        ...series.extremes(
+          Math.max(0, panel.style === "step" ? first - 1 : first),
+          lower(series.time, state.to, first),
+        ),
+      );
     }
   }
   low *= panel.factor;
   high *= panel.factor;
   if (!Number.isFinite(high)) return [0, 1];
   if (!Number.isFinite(low)) low = 0;
-  if (high - low < 1e-9) return panel.zero ? [0, high > 0 ? high * 1.2 : 1] : [low * 0.9, low * 1.1 || 1];
+  if (high - low < 1e-9)
+    return panel.zero ? [0, high > 0 ? high * 1.2 : 1] : [low * 0.9, low * 1.1 || 1];
   const air = (high - low) * 0.06;
   return [panel.zero ? 0 : Math.max(0, low - air), high + air];
 }
@@ -205,7 +214,8 @@ function drawSteps(panel, {series, run}) {
       }
       const [low, high] = series.extremes(Math.max(0, from - 1), to);
       const top = scale(high * factor);
-      if (low <= high) context.fillRect(x, top - thin / 2, thickness, scale(low * factor) - top + thin);
+      if (low <= high)
+        context.fillRect(x, top - thin / 2, thickness, scale(low * factor) - top + thin);
       last = x + thickness;
     });
     return;
@@ -281,7 +291,9 @@ function drawEvents(panel, lines) {
     for (const line of lines) {
       if (line.measure !== kind || line.run !== run) continue;
       context.fillStyle = look(line).colour;
-      byColumn(panel, line.series.time, (x) => context.fillRect(x - 0.75, top + 2, 1.5, height - 4));
+      byColumn(panel, line.series.time, (x) =>
+        context.fillRect(x - 0.75, top + 2, 1.5, height - 4),
+      );
     }
   });
 }
@@ -296,11 +308,17 @@ function within({time, value}) {
 function drawShares(panel, lines) {
   const {context, factor} = panel;
   const bottom = TOP + panel.height;
-  const sorted = lines.map((line) => [line, sortedWithin(line)]).filter(([, values]) => values.length);
-  const greatest = Math.max(...sorted.map(([, values]) => values[values.length - 1] * factor), 0) || 1;
+  const sorted = lines
+    .map((line) => [line, sortedWithin(line)])
+    .filter(([, values]) => values.length);
+  const greatest =
+    Math.max(...sorted.map(([, values]) => values[values.length - 1] * factor), 0) || 1;
   const least = Math.max(
     greatest * SHARES_LEAST,
-    Math.min(...sorted.map(([, values]) => (values[lower(values, 1e-12)] ?? greatest) * factor), greatest / 10),
+    Math.min(
+      ...sorted.map(([, values]) => (values[lower(values, 1e-12)] ?? greatest) * factor),
+      greatest / 10,
+    ),
   );
   const low = Math.log10(least);
   const high = Math.log10(greatest * 1.05);
@@ -311,19 +329,21 @@ function drawShares(panel, lines) {
   context.textAlign = "center";
   context.textBaseline = "alphabetic";
   const apart = panel.width / (high - low);
-  for (let power = Math.floor(low); power <= high; power++) {
-    for (const digit of apart > 150 ? [1, 2, 5] : apart > 60 ? [1, 3] : [1]) {
-      const value = digit * 10 ** power;
-      if (value < least * 0.999 || value > greatest * 1.05) continue;
-      const x = across(value);
-      context.fillStyle = theme.grid;
-      context.fillRect(Math.round(x), TOP, 1, panel.height);
-      context.fillStyle = theme.muted;
-      const last = 2 * value > greatest * 1.05;
-      const text = `${Number(value.toPrecision(1))}${last ? ` ${panel.unit}` : ""}`;
-      const half = context.measureText(text).width / 2;
-      context.fillText(text, Math.min(x, LEFT + panel.width + RIGHT - half), bottom + 14);
-    }
+  const digits = apart > 150 ? [1, 2, 5] : apart > 60 ? [1, 3] : [1];
+  let room = LEFT + panel.width + RIGHT;
+  let first = true;
+  for (const value of powers(least, greatest * 1.05, digits).reverse()) {
+    const x = across(value);
+    context.fillStyle = theme.grid;
+    context.fillRect(Math.round(x), TOP, 1, panel.height);
+    const text = `${Number(value.toPrecision(1))}${first ? ` ${panel.unit}` : ""}`;
+    const half = context.measureText(text).width / 2;
+    if (x + half > room && !first) continue;
+    context.fillStyle = theme.muted;
+    const at = Math.min(x, room - half);
+    context.fillText(text, at, bottom + 14);
+    room = at - half - 6;
+    first = false;
   }
   panel.scale = valueAxis(panel, 0, 1);
   for (const [line, values] of sorted) {

@@ -1,4 +1,4 @@
-// Wheel, drag, pinch and keys: they change what stretch of time is in view, and where the cursor is.
+// Wheel, drag, pinch and keys change what stretch of time is in view, and where the cursor is.
 "use strict";
 
 const SHORTEST = 100; // ns in view
@@ -35,7 +35,13 @@ function point(t) {
 }
 
 let lastScroll = -Infinity;
-addEventListener("scroll", () => { lastScroll = performance.now(); }, {passive: true});
+addEventListener(
+  "scroll",
+  () => {
+    lastScroll = performance.now();
+  },
+  {passive: true},
+);
 
 /** Lets a panel's canvas be zoomed, dragged and pointed at. */
 function gestures(panel) {
@@ -44,14 +50,24 @@ function gestures(panel) {
   let dragged = null;
   const x = (event) => event.clientX - canvas.getBoundingClientRect().left;
 
-  canvas.addEventListener("wheel", (event) => {
-    const out = event.deltaY > 0;
-    const scrolls = performance.now() - lastScroll < SCROLLING;
-    if (scrolls || x(event) < LEFT || (out && state.to - state.from >= state.whole)) return;
-    event.preventDefault();
-    if (Math.abs(event.deltaX) > Math.abs(event.deltaY)) pan(event.deltaX / panel.width);
-    else zoom(Math.exp(Math.max(-120, Math.min(120, event.deltaY * (event.deltaMode ? 30 : 1))) * 0.003), timeAt(panel, x(event)));
-  }, {passive: false});
+  canvas.addEventListener(
+    "wheel",
+    (event) => {
+      const out = event.deltaY > 0;
+      const scrolls = performance.now() - lastScroll < SCROLLING;
+      if (scrolls || x(event) < LEFT || (out && state.to - state.from >= state.whole)) return;
+      event.preventDefault();
+      if (Math.abs(event.deltaX) > Math.abs(event.deltaY)) pan(event.deltaX / panel.width);
+      else
+        zoom(
+          Math.exp(
+            Math.max(-120, Math.min(120, event.deltaY * (event.deltaMode ? 30 : 1))) * 0.003,
+          ),
+          timeAt(panel, x(event)),
+        );
+    },
+    {passive: false},
+  );
 
   canvas.addEventListener("pointerdown", (event) => {
     if (event.button > 0 || !panel.drawn) return;
@@ -88,7 +104,10 @@ function gestures(panel) {
     dragged = left.length ? {at: left.map((here) => timeAt(panel, here)), select: null} : null;
   };
   canvas.addEventListener("pointerup", up);
-  canvas.addEventListener("pointercancel", (event) => { select(null); up(event); });
+  canvas.addEventListener("pointercancel", (event) => {
+    select(null);
+    up(event);
+  });
   canvas.addEventListener("pointerleave", (event) => {
     if (event.pointerType === "mouse" && !touches.size) point(null);
   });
@@ -96,7 +115,8 @@ function gestures(panel) {
 }
 
 /** Moves the view so that the times that two fingers took hold of stay under them. */
-function pinch(panel, [a, b], [first, second]) {
+function pinch(panel, fingers, times) {
+  const [[a, b], [first, second]] = [fingers, times];
   if (Math.abs(a - b) < 8) return;
   const perPixel = Math.abs((second - first) / (b - a));
   const from = (first + second) / 2 - ((a + b) / 2 - LEFT) * perPixel;
@@ -129,18 +149,23 @@ const KEYS = {
   "=": () => zoom(1 / ZOOM),
   "-": () => zoom(ZOOM),
   0: showAll,
-  "?": () => document.getElementById("help").showModal(),
+  "?": () => byId("help").showModal(),
 };
+
+/** What does something of its own with a key. */
+const HAVE_KEYS = "input:not([type=checkbox]), select, dialog, pre, .scroll";
 
 /** Moves the cursor by a pixel or so; from the middle where there is none. */
 function step(direction) {
   const middle = (state.from + state.to) / 2;
-  point(state.cursor === null ? middle : state.cursor + (direction * (state.to - state.from)) / 500);
+  point(
+    state.cursor === null ? middle : state.cursor + (direction * (state.to - state.from)) / 500,
+  );
 }
 
 addEventListener("keydown", (event) => {
-  const typing = event.target instanceof Element && event.target.closest("input, select, textarea, dialog, pre");
-  if (event.ctrlKey || event.metaKey || event.altKey || (typing && typing.type !== "checkbox")) return;
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.target instanceof Element && event.target.closest(HAVE_KEYS)) return;
   if (event.shiftKey && event.key.startsWith("Arrow")) {
     if (event.key === "ArrowLeft" || event.key === "ArrowRight") {
       event.preventDefault();

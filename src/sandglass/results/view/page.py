@@ -18,8 +18,18 @@ from sandglass.results import show, style
 from sandglass.results.series import Run, load
 from sandglass.results.view import packing, streams, thinning
 
-SCRIPTS = ("unpack", "series", "scale", "panels", "draw", "readings", "gestures", "page")
+SCRIPTS = (
+    *("unpack", "series", "scale", "panels", "state", "elements", "draw", "readings"),
+    *("gestures", "overview", "build", "controls", "page"),
+)
 """In the order in which they stand in the page: each knows those before it."""
+IDENTITY = ("id", "workload", "from", "to", "cc")
+"""What the page's scripts know a flow by."""
+FLOW_HEADS = (
+    *("flow", "workload", "from", "to", "cc", "ecn", "start, s", "end, s", "Mb/s"),
+    *("completion, s", "resent", "timeouts"),
+)
+QDISC_HEADS = ("node", "device", "kind", "parent", "options", "counters")
 TOLD = ("kind", "link", "direction", "flow", "name", "whole")
 """What the page is told of a stream besides its numbers."""
 RECORD = {
@@ -76,7 +86,6 @@ def render(runs: Sequence[Run]) -> str:
         content=embedded(content),
         texts=texts,
         records=sum(stream.table.height for _, stream in found),
-        limit=thinning.LIMIT,
         interval_ms=step and step / 1e6,
         runs=described,
         several=len(runs) > 1,
@@ -110,83 +119,68 @@ def description(run: Run, runs: Sequence[Run]) -> dict[str, Any]:
     document = run.document
     names = [other.directory.resolve().name for other in runs]
     name = run.directory.resolve().name
-    if names.count(name) > 1:
-        name = str(run.directory)
-    record = document["experiment"]["record"]
+    experiment = document["experiment"]
     return {
-        "name": name,
-        "title": document["title"],
+        "name": name if names.count(name) == 1 else str(run.directory),
         "seed": document["seed"],
         "digest": document["digest"],
-        "duration": round(document["virtual_s"] * 1e9),
-        "flows": [
-            {key: flow.get(key) for key in ("id", "workload", "from", "to", "cc")}
-            for flow in document["flows"]
-        ],
-        "flow_table": [flow_row(flow) for flow in document["flows"]],
-        "missing": missing(record),
-        "repeat": document["experiment"]["repeat"],
-        "experiment": yaml.safe_dump(document["experiment"], sort_keys=False, allow_unicode=True),
-        "qdiscs": qdiscs(document["observed"]["qdiscs"]),
-        "versions": versions(document),
+        "kernel": document["kernel"]["release"],
         "warnings": document.get("warnings", []),
+        "duration": round(document["virtual_s"] * 1e9),
+        "flows": [{key: flow.get(key) for key in IDENTITY} for flow in document["flows"]],
+        "repeat": experiment["repeat"],
+        "missing": {name: RECORD[name] for name in RECORD if name not in experiment["record"]},
+        "experiment": yaml.safe_dump(experiment, sort_keys=False, allow_unicode=True),
+        "flow_heads": FLOW_HEADS,
+        "flow_rows": [flow_row(flow) for flow in document["flows"]],
+        "qdisc_heads": QDISC_HEADS,
+        "qdisc_rows": [
+            qdisc_row(node, qdisc)
+            for node, reported in document["observed"]["qdiscs"].items()
+            for qdisc in reported
+        ],
+        "versions": versions(document),
     }
 
 
 def flow_row(flow: Mapping[str, Any]) -> list[str]:
-    """A row of the table of flows."""
+    """A row of the table of flows, as `FLOW_HEADS` names them."""
     return [
         *(str(flow[key]) for key in ("id", "workload", "from", "to")),
         flow.get("cc") or "-",
         "yes" if flow.get("ecn") else "no",
-        *(show.number(flow.get(key), "g") for key in ("start_s", "end_s")),
-        show.number(flow.get("goodput_mbit"), ".3f"),
+        *(show.number(flow.get(key), ".3f") for key in ("start_s", "end_s", "goodput_mbit")),
         show.number(flow.get("fct_s") or flow.get("plt_s"), ".3f"),
         *(show.number(flow.get(key), "d") for key in ("retransmits", "rtos")),
     ]
 
 
-def missing(record: Sequence[str]) -> dict[str, str]:
-    """What the run did not record that the page could show."""
-    return {name: brings for name, brings in RECORD.items() if name not in record}
-
-
-def qdiscs(observed: dict[str, list[dict[str, Any]]]) -> list[dict[str, str]]:
-    """A row for each qdisc as the kernel reported it at the end."""
-    rows = []
-    for node, reported in observed.items():
-        for qdisc in reported:
-            rest = dict(qdisc)
-            kind, device = rest.pop("kind"), rest.pop("dev", "")
-            options = rest.pop("options", {})
-            place = {key: rest.pop(key, None) for key in ("handle", "parent", "root", "refcnt")}
-            rows.append(
-                {
-                    "node": node,
-                    "device": device,
-                    "kind": kind,
-                    "parent": place["parent"] or "root",
-                    "options": words(options),
-                    "counters": words(rest),
-                }
-            )
-    return rows
+def qdisc_row(node: str, qdisc: Mapping[str, Any]) -> list[str]:
+    """A row of the table of queues, as `QDISC_HEADS` names them."""
+    named = {"kind", "dev", "handle", "parent", "root", "refcnt", "options"}
+    counters = {key: value for key, value in qdisc.items() if key not in named}
+    place = [node, qdisc.get("dev", ""), qdisc["kind"], qdisc.get("parent", "root")]
+    return [*place, words(qdisc.get("options", {})), words(counters)]
 
 
 def words(values: Any) -> str:
     """A nested object of tc's on a line."""
+    if isinstance(values, bool):
+        return "yes" if values else "no"
     if not isinstance(values, dict):
         return str(values)
     return ", ".join(
-        f"{key} ({words(value)})" if isinstance(value, dict) else f"{key} {value}"
+        f"{key} ({words(value)})" if isinstance(value, dict) else f"{key} {words(value)}"
         for key, value in values.items()
     )
 
 
-def versions(document: Any) -> dict[str, str]:
-    """On what the run was made."""
+def versions(document: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """On what the run was made, and how it is called."""
     kernel = document["kernel"]
     found = {
+        "seed": document["seed"],
+        "digest": document["digest"] or "none: another run gives other records",
         "kernel": kernel["release"],
         "kernel build": kernel.get("build"),
         "modules": words(kernel.get("modules", {})),
@@ -196,4 +190,4 @@ def versions(document: Any) -> dict[str, str]:
         "backend": document["backend"],
         **document["tools"],
     }
-    return {name: str(value) for name, value in found.items() if value}
+    return [(name, str(value)) for name, value in found.items() if value not in (None, "")]

@@ -1,48 +1,161 @@
 // Which panels there are, and which lines each has.
 "use strict";
 
-/** @typedef {{run: number, flow: number | null, measure: string, streams: number[], thin: boolean,
- *    name?: string, series?: any}} Line a stream's column, or of a rate of a flow with several
- *    connections each one's; `measure` is the column, or of events their kind */
-/** @typedef {{id: string, section: string, title: string, unit: string, factor: number,
- *    style: "dots" | "step" | "rate" | "events" | "shares", zero: boolean, of: string,
- *    lines: Line[], link?: string, direction?: string}} Panel */
+/**
+ * A stream's column; or of a rate, which may be of a flow with several connections, each one's.
+ * `measure` is the column, or of events their kind; `thin` how it is drawn; `rows` its records.
+ * @typedef {{run: number, flow: number | null, name?: string, connection?: number,
+ *   measure: string, thin: boolean, streams: number[], rows: number,
+ *   series?: any, whole?: any, sorted?: Float64Array, sortedOf?: string}} Line
+ */
+
+/**
+ * A panel: what it shows; and, once it is built, its elements and where it is drawn.
+ * @typedef {{id: string, section: string, link?: string, direction?: string, title: string,
+ *   unit: string, factor: number, note?: string, of: string, zero: boolean, lines: Line[],
+ *   style: "dots" | "step" | "rate" | "events" | "shares", kinds?: string[], measures?: string[],
+ *   element?: any, canvas?: any, context?: CanvasRenderingContext2D, line?: any, band?: any,
+ *   about?: any, heading?: any, nothing?: any, details?: any, table?: any, rows?: any[],
+ *   width?: number, height?: number, scale?: (value: number) => number,
+ *   valueAt?: (x: number) => number, pointer?: number | null,
+ *   loaded?: boolean, drawn?: boolean}} Panel
+ */
 
 const NS_TO_MS = 1e-6;
 const BYTES_TO_MBIT = 8e-6;
 
 const OF_LINKS = [
-  {kind: "packets", column: "sojourn", title: "Queueing delay", unit: "ms", factor: NS_TO_MS,
-   style: "dots", of: "packets sent"},
-  {kind: "backlog", column: "backlog", title: "Backlog", unit: "packets", factor: 1, style: "step",
-   of: "time"},
-  {kind: "packets", column: "sent", title: "Rate by flow", unit: "Mb/s", factor: BYTES_TO_MBIT,
-   style: "rate", of: "intervals"},
-  {kind: "samples", column: "sent", title: "Rate of all flows", unit: "Mb/s",
-   factor: BYTES_TO_MBIT, style: "rate", of: "intervals"},
-  {kinds: ["drops", "marks"], title: "Drops and marks", unit: "packets", factor: 1,
-   style: "events", of: "packets", measures: ["drops", "marks"]},
-  {kind: "packets", column: "sojourn", title: "Distribution of queueing delay", unit: "ms",
-   factor: NS_TO_MS, style: "shares", of: "packets sent"},
+  {
+    kind: "packets",
+    column: "sojourn",
+    title: "Queueing delay",
+    unit: "ms",
+    factor: NS_TO_MS,
+    style: "dots",
+    of: "packets sent",
+  },
+  {
+    kind: "backlog",
+    column: "backlog",
+    title: "Backlog",
+    unit: "packets",
+    factor: 1,
+    style: "step",
+    of: "time",
+  },
+  {
+    kind: "packets",
+    column: "sent",
+    title: "Rate by flow",
+    unit: "Mb/s",
+    factor: BYTES_TO_MBIT,
+    style: "rate",
+    of: "intervals",
+  },
+  {
+    kind: "samples",
+    column: "sent",
+    title: "Rate of all flows",
+    unit: "Mb/s",
+    factor: BYTES_TO_MBIT,
+    style: "rate",
+    of: "intervals",
+  },
+  {
+    kinds: ["drops", "marks"],
+    title: "Drops and marks",
+    unit: "packets",
+    factor: 1,
+    style: "events",
+    of: "packets",
+    measures: ["drops", "marks"],
+  },
+  {
+    kind: "packets",
+    column: "sojourn",
+    title: "Distribution of queueing delay",
+    unit: "ms",
+    factor: NS_TO_MS,
+    style: "shares",
+    of: "packets sent",
+  },
 ];
 const DROPS_ALONE = {kinds: ["drops"], measures: undefined, title: "Drops"};
 const OF_FLOWS = [
-  {kind: "acks", columns: ["cwnd", "ssthresh"], title: "Congestion window", unit: "packets",
-   factor: 1, style: "step", of: "time", measures: ["cwnd", "ssthresh"], note: "slow-start threshold: thin"},
-  {kind: "acks", column: "srtt", title: "Smoothed round-trip time", unit: "ms", factor: 1e-3,
-   style: "step", of: "time", floating: true},
-  {kind: "acks", column: "acked", title: "Goodput", unit: "Mb/s", factor: BYTES_TO_MBIT,
-   style: "rate", of: "intervals"},
-  {kind: "goodput", column: "acked", title: "Goodput", unit: "Mb/s", factor: BYTES_TO_MBIT,
-   style: "rate", of: "intervals"},
-  {kinds: ["resent"], title: "Retransmissions", unit: "packets", factor: 1, style: "events",
-   of: "packets"},
-  {kind: "deliveries", column: "took", title: "One-way delay", unit: "ms", factor: NS_TO_MS,
-   style: "dots", of: "packets received"},
-  {kind: "echoes", column: "took", title: "Round trips of pings", unit: "ms", factor: NS_TO_MS,
-   style: "dots", of: "answers"},
-  {kind: "completions", column: "took", title: "Distribution of completion times", unit: "ms",
-   factor: NS_TO_MS, style: "shares", of: "completions"},
+  {
+    kind: "acks",
+    columns: ["cwnd", "ssthresh"],
+    title: "Congestion window",
+    unit: "packets",
+    factor: 1,
+    style: "step",
+    of: "time",
+    measures: ["cwnd", "ssthresh"],
+    note: "slow-start threshold: thin",
+  },
+  {
+    kind: "acks",
+    column: "srtt",
+    title: "Smoothed round-trip time",
+    unit: "ms",
+    factor: 1e-3,
+    style: "step",
+    of: "time",
+    floating: true,
+  },
+  {
+    kind: "acks",
+    column: "acked",
+    title: "Goodput",
+    unit: "Mb/s",
+    factor: BYTES_TO_MBIT,
+    style: "rate",
+    of: "intervals",
+  },
+  {
+    kind: "goodput",
+    column: "acked",
+    title: "Goodput",
+    unit: "Mb/s",
+    factor: BYTES_TO_MBIT,
+    style: "rate",
+    of: "intervals",
+  },
+  {
+    kinds: ["resent"],
+    title: "Retransmissions",
+    unit: "packets",
+    factor: 1,
+    style: "events",
+    of: "packets",
+  },
+  {
+    kind: "deliveries",
+    column: "took",
+    title: "One-way delay",
+    unit: "ms",
+    factor: NS_TO_MS,
+    style: "dots",
+    of: "packets received",
+  },
+  {
+    kind: "echoes",
+    column: "took",
+    title: "Round trips of pings",
+    unit: "ms",
+    factor: NS_TO_MS,
+    style: "dots",
+    of: "answers",
+  },
+  {
+    kind: "completions",
+    column: "took",
+    title: "Distribution of completion times",
+    unit: "ms",
+    factor: NS_TO_MS,
+    style: "shares",
+    of: "completions",
+  },
 ];
 
 /** The links of all runs: name and direction, forward ones first of each. */
@@ -70,7 +183,9 @@ function panels() {
   for (const sort of OF_FLOWS) {
     found.push({...panel(sort, (stream) => stream.link === undefined, "flows"), section: "Flows"});
   }
-  return found.filter(({lines, style, section}) => lines.length || (style === "events" && section !== "Flows"));
+  return found.filter(
+    ({lines, style, section}) => lines.length || (style === "events" && section !== "Flows"),
+  );
 }
 
 function panel(sort, here, where) {
@@ -83,16 +198,41 @@ function panel(sort, here, where) {
       const key = sort.style === "rate" ? `${run} ${flow}` : `${number} ${column}`;
       if (!grouped.has(key)) {
         const measure = sort.style === "events" ? kind : column;
-        grouped.set(key, {run, flow: flow ?? null, name, measure, thin: measure === "ssthresh", streams: []});
+        grouped.set(key, {
+          run,
+          flow: flow ?? null,
+          name,
+          measure,
+          thin: measure === "ssthresh",
+          streams: [],
+          rows: 0,
+        });
       }
       grouped.get(key).streams.push(number);
+      grouped.get(key).rows += stream.rows;
     }
   });
   return {
-    ...sort, zero: !sort.floating,
-    lines: [...grouped.values()].sort((a, b) => a.run - b.run || a.flow - b.flow),
+    ...sort,
+    zero: !sort.floating,
+    lines: numbered([...grouped.values()].sort((a, b) => a.run - b.run || a.flow - b.flow)),
     id: `${where}-${sort.title.toLowerCase().replaceAll(" ", "-")}`,
   };
+}
+
+/** Lines that are of one flow and measure, as it has several connections, with their numbers. */
+function numbered(lines) {
+  const alike = Map.groupBy(
+    lines,
+    ({run, flow, name, measure}) => `${run} ${flow ?? name} ${measure}`,
+  );
+  for (const connections of alike.values()) {
+    if (connections.length > 1)
+      connections.forEach((line, n) => {
+        line.connection = n + 1;
+      });
+  }
+  return lines;
 }
 
 /** What is told of each row of a panel's readings: the only one has no name. */
@@ -103,14 +243,23 @@ async function load(line, style) {
   if (line.series) return;
   const tables = await Promise.all(line.streams.map(columns));
   if (style === "rate") {
-    line.series = new Growth(tables.map((table) => ({time: table.time, value: table[line.measure]})));
+    line.series = new Growth(
+      tables.map((table) => ({time: table.time, value: table[line.measure]})),
+    );
   } else if (style === "events") {
     line.series = {time: tables[0].time, count: tables[0].count};
   } else {
     const value = tables[0][line.measure];
-    if (line.thin) value.forEach((number, i) => { if (number < 0) value[i] = NaN; });
+    if (line.thin)
+      value.forEach((number, i) => {
+        if (number < 0) value[i] = NaN;
+      });
     line.whole = streams[line.streams[0]].whole?.[line.measure];
-    line.series = style !== "shares" ? new Series(tables[0].time, value)
-      : line.whole ? {value: Float64Array.from(line.whole.quantiles)} : {time: tables[0].time, value};
+    line.series =
+      style !== "shares"
+        ? new Series(tables[0].time, value)
+        : line.whole
+          ? {value: Float64Array.from(line.whole.quantiles)}
+          : {time: tables[0].time, value};
   }
 }

@@ -53,7 +53,13 @@ function numbers(panel, line) {
   }
   if (!found) return null;
   const {n, least, mean, p95, greatest} = found;
-  return {n, least: least * factor, mean: mean * factor, p95: p95 * factor, greatest: greatest * factor};
+  return {
+    n,
+    least: least * factor,
+    mean: mean * factor,
+    p95: p95 * factor,
+    greatest: greatest * factor,
+  };
 }
 
 /** A step function from the view's begin to `end`, each value by how long it was held. */
@@ -109,10 +115,16 @@ function read(panel) {
   const own = panel.pointer; // a value on the axis of a distribution
   const shares = panel.style === "shares";
   const pointed = shares ? own !== null : at !== null;
-  const per = panel.style === "rate" || panel.style === "events" ? `, ${lasting(interval(panel))}` : "";
-  const mean = panel.lines.some(({whole}) => whole) ? "mean of the run" : "mean in view";
-  panel.heading.firstChild.textContent = !pointed ? panel.style === "events" ? "in view" : mean
-    : shares ? `share up to ${shown(own)} ${panel.unit}` : `at the cursor${per}`;
+  const per =
+    panel.style === "rate" || panel.style === "events" ? `, ${lasting(interval(panel))}` : "";
+  const mean = wholly(panel) ? "mean of the run" : "mean in view";
+  panel.heading.firstChild.textContent = !pointed
+    ? panel.style === "events"
+      ? "in view"
+      : mean
+    : shares
+      ? `share up to ${shown(own)} ${panel.unit}`
+      : `at the cursor${per}`;
   const events = panel.style === "events";
   for (const {row, outputs, cells} of panel.rows) {
     row.hidden = !visible(cells[0].line);
@@ -122,7 +134,9 @@ function read(panel) {
       if (!line.series) continue;
       if (shares && pointed) output.textContent = percent(share(panel, line, own));
       else {
-        const {value, exact} = pointed ? reading(panel, line, at) : {value: brief(panel, line), exact: events};
+        const {value, exact} = pointed
+          ? reading(panel, line, at)
+          : {value: brief(panel, line), exact: events};
         output.textContent = shown(value, exact);
       }
     }
@@ -134,38 +148,70 @@ function percent(part) {
   return part === null ? "–" : `${(100 * part).toFixed(2)} %`;
 }
 
+const TOLD = 10; // lines whose means are part of a panel's description
 const HEADS = ["line", "n", "min", "mean", "p95", "max"];
 
 /** Fills the table of a panel, unless it is closed. */
 function tabulate(panel) {
   if (!panel.details.open) return;
   const events = panel.style === "events";
-  const head = make("tr", {}, ...HEADS.slice(0, events ? 2 : 6).map((name) => make("th", {scope: "col"}, name)));
-  const body = panel.lines.filter((line) => line.series && visible(line)).map((line) => {
-    const found = numbers(panel, line);
-    const cells = events ? [found.n] : ["n", "least", "mean", "p95", "greatest"].map((name) => found?.[name]);
-    const measure = panel.measures ? `, ${line.measure}` : "";
-    return make("tr", {}, make("th", {scope: "row"}, named(panel, line) + measure),
-      ...cells.map((value, i) => make("td", {}, i ? shown(value) : grouped(String(value ?? 0)))));
-  });
+  const head = make(
+    "tr",
+    {},
+    ...HEADS.slice(0, events ? 2 : 6).map((name) => make("th", {scope: "col"}, name)),
+  );
+  const body = panel.lines
+    .filter((line) => line.series && visible(line))
+    .map((line) => {
+      const found = numbers(panel, line);
+      const cells = events
+        ? [found.n]
+        : ["n", "least", "mean", "p95", "greatest"].map((name) => found?.[name]);
+      const measure = panel.measures ? `, ${line.measure}` : "";
+      return make(
+        "tr",
+        {},
+        make("th", {scope: "row"}, named(panel, line) + measure),
+        ...cells.map((value, i) => make("td", {}, i ? shown(value) : grouped(String(value ?? 0)))),
+      );
+    });
   panel.table.replaceChildren(
     make("caption", {}, `${panel.title}, ${panel.unit}; ${over(panel)}`),
-    make("thead", {}, head), make("tbody", {}, ...body));
+    make("thead", {}, head),
+    make("tbody", {}, ...body),
+  );
+}
+
+/** Whether a panel's numbers are of the whole run, whatever is in view. */
+function wholly(panel) {
+  return panel.lines.some(
+    ({series, whole}) => whole || (series && panel.style === "shares" && !series.time),
+  );
+}
+
+/** What is in view, in words. */
+function inView() {
+  const {from, to} = state;
+  const fine = (to - from) / 1e3;
+  return `${seconds(from, fine)} to ${seconds(to, fine)} s`;
 }
 
 /** Over what the numbers of a panel are. */
 function over(panel) {
-  const view = panel.lines.some(({series, whole}) => whole || (series && panel.style === "shares" && !series.time))
-    ? "the whole run" : `${seconds(state.from, (state.to - state.from) / 1e3)} to ${seconds(state.to, (state.to - state.from) / 1e3)} s`;
+  const view = wholly(panel) ? "the whole run" : inView();
   const what = panel.style === "rate" ? `intervals of ${lasting(interval(panel))}` : panel.of;
   return panel.style === "events" ? view : `over ${what}, ${view}`;
 }
 
 /** What a canvas shows, in words. */
 function described(panel) {
-  const lines = panel.lines.filter((line) => line.series && visible(line)).map((line) =>
-    `${named(panel, line)}${panel.measures ? `, ${line.measure}` : ""}: ${shown(brief(panel, line), panel.style === "events")}`);
+  const lines = panel.lines.filter((line) => line.series && visible(line));
+  const told = lines.slice(0, TOLD).map((line) => {
+    const measure = panel.measures ? `, ${line.measure}` : "";
+    return `${named(panel, line)}${measure}: ${shown(brief(panel, line))}`;
+  });
+  if (lines.length > TOLD) told.push(`and ${lines.length - TOLD} more`);
   const about = panel.style === "events" ? "count" : "mean";
-  const most = lines.length > 10 ? [...lines.slice(0, 10), `and ${lines.length - 10} more`] : lines;
-  return `${panel.title}, ${panel.unit}, ${over(panel)}. ${most.length ? `${about} of ${most.join("; ")}` : "No lines"}.`;
+  const means = told.length ? `${about} of ${told.join("; ")}` : "No lines";
+  return `${panel.title}, ${panel.unit}, ${over(panel)}. ${means}.`;
 }

@@ -24,6 +24,15 @@ function ticks(low, high, most) {
   return found;
 }
 
+/** The digits times powers of ten that lie in the range. */
+function powers(low, high, digits) {
+  const found = [];
+  for (let power = Math.floor(Math.log10(low)); power <= Math.log10(high); power++) {
+    for (const digit of digits) found.push(digit * 10 ** power);
+  }
+  return found.filter((value) => value >= low * 0.999 && value <= high);
+}
+
 /** A number with thin spaces between thousands, as SI writes it, in front of the point. */
 function grouped(text) {
   const [whole, rest] = text.split(".");
@@ -35,9 +44,10 @@ function grouped(text) {
 function shown(value, exact = false) {
   if (value === null || value === undefined || Number.isNaN(value)) return "–";
   if (exact) return grouped(String(Number(value.toFixed(6))));
+  if (Number.isInteger(value)) return grouped(String(value));
   const size = Math.abs(value);
   if (size >= 1000) return grouped(value.toFixed(0));
-  return grouped(value === 0 ? "0" : value.toFixed(size < 1e-3 ? 6 : Math.min(4, 3 - Math.floor(Math.log10(size)))));
+  return grouped(value.toFixed(size < 1e-3 ? 6 : Math.min(4, 3 - Math.floor(Math.log10(size)))));
 }
 
 /** A time in ns as seconds, with the decimals that a step of `step` ns needs. */
@@ -47,7 +57,11 @@ function seconds(ns, step) {
 
 /** A length of time in ns with the unit that fits it. */
 function lasting(ns) {
-  for (const [unit, size] of /** @type {[string, number][]} */ ([["s", 1e9], ["ms", 1e6], ["µs", 1e3]])) {
+  for (const [unit, size] of /** @type {[string, number][]} */ ([
+    ["s", 1e9],
+    ["ms", 1e6],
+    ["µs", 1e3],
+  ])) {
     if (ns >= size) return `${Number((ns / size).toPrecision(4))} ${unit}`;
   }
   return `${ns} ns`;

@@ -31,7 +31,7 @@ class Series {
     this.time = time;
     this.value = value;
     this.levels = [{least: value, greatest: value}];
-    for (let n = value.length; n > STEP; ) {
+    for (let n = value.length; n > STEP;) {
       const below = this.levels[this.levels.length - 1];
       n = Math.ceil(n / STEP);
       const least = new Float64Array(n);
@@ -99,7 +99,7 @@ class Growth {
 }
 
 /** Count, least, mean, 95 % quantile and greatest of values, each counting as much as its weight;
- * null of none. The quantile is the least value that at least 95 % of the weight does not exceed. */
+ * null of none. The quantile is the least value that 95 % of the weight does not exceed. */
 function summary(values, weights) {
   let n = 0;
   let all = 0;

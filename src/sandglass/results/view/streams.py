@@ -169,16 +169,17 @@ def deliveries(rows: pl.LazyFrame, due: str) -> pl.LazyFrame:
 def completions(run: Run, recorded: set[str]) -> Iterator[Stream]:
     """How long what has an end took: flows with a size, pages, their objects, rounds."""
     flows = run.records("flows").collect()
-    for name, column in (("flow", "fct_s"), ("page", "plt_s")):
+    for name, column in (("flows", "fct_s"), ("loads", "plt_s")):
         if column in flows.columns:
-            for (workload,), rows in sorted(flows.group_by("workload")):
+            parts = flows.partition_by("workload", as_dict=True)
+            for (workload,), rows in sorted(parts.items()):
                 took = (rows[column].drop_nulls() * 1e9).round().cast(pl.Int64)
-                yield from taken(f"{name}, {workload}" if name == "flow" else name, took)
+                yield from taken(f"{workload} {name}", took)
     if "objects" in recorded:
         objects = run.records("objects").select(pl.col("end_ns") - pl.col("start_ns"))
-        yield from taken("object of a page", objects.collect().to_series())
+        yield from taken("objects of pages", objects.collect().to_series())
     if "rounds" in recorded:
-        yield from taken("round", run.records("rounds").select("fct_ns").collect().to_series())
+        yield from taken("rounds", run.records("rounds").select("fct_ns").collect().to_series())
 
 
 def taken(name: str, took: pl.Series) -> Iterator[Stream]:

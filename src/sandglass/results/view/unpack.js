@@ -1,9 +1,17 @@
 // The page's streams, as packing.py wrote them. Each is unpacked when something first needs it.
 "use strict";
 
-/** @typedef {{bytes: number, unit: number}} Layout how a column is written */
-/** @typedef {{run: number, kind: string, link?: string, direction?: string, flow?: number,
- *    name?: string, rows: number, columns: Record<string, Layout>}} Stream */
+/**
+ * How a column is written: so many bytes a number, in this unit.
+ * @typedef {{bytes: number, unit: number}} Layout
+ */
+
+/**
+ * A table as streams.py has it; `whole` tells of a column of which not all records are here.
+ * @typedef {{run: number, kind: string, link?: string, direction?: string, flow?: number,
+ *   name?: string, rows: number, columns: Record<string, Layout>,
+ *   whole?: Record<string, any>}} Stream
+ */
 
 const content = JSON.parse(document.getElementById("content").textContent);
 const runs = content.runs;

@@ -1,0 +1,82 @@
+// Panels as elements of the page.
+"use strict";
+
+/** Builds a panel: heading, canvas with its cursor, readings, table. */
+function build(panel) {
+  panel.about = make("small", {});
+  const title = make("h3", {}, panel.title, " ", panel.about);
+  panel.canvas = make("canvas", {role: "img", "aria-label": panel.title});
+  panel.canvas.className = panel.style === "shares" ? "shares" : "";
+  if (panel.style === "events") {
+    const lanes = panel.kinds.length * runs.length;
+    panel.canvas.style.height = `${TOP + BOTTOM + lanes * (runs.length > 1 ? 15 : 24)}px`;
+  }
+  panel.context = panel.canvas.getContext("2d");
+  panel.line = make("div", {class: "cursor", hidden: true});
+  panel.band = make("div", {class: "band", hidden: true});
+  panel.heading = make(
+    "p",
+    {class: "heading"},
+    make("span", {}),
+    ...(panel.measures ?? []).map((name) => make("b", {}, name)),
+  );
+  panel.rows = [];
+  panel.nothing = make("p", {class: "nothing", hidden: true}, "none");
+  const list = make("ul", {
+    tabindex: "0",
+    "aria-label": `Readings of ${panel.title}`,
+    class: panel.measures ? "several" : "",
+  });
+  for (const [of, lines] of Map.groupBy(
+    panel.lines,
+    ({run, flow, name, streams: [stream]}) =>
+      `${run} ${flow ?? name} ${panel.style === "events" ? "" : stream}`,
+  )) {
+    list.append(readingsRow(panel, of, lines));
+  }
+  panel.table = make("table", {});
+  panel.details = make(
+    "details",
+    {ontoggle: () => tabulate(panel)},
+    make("summary", {}, "Numbers"),
+    make(
+      "div",
+      {class: "scroll", tabindex: "0", role: "region", "aria-label": `Numbers of ${panel.title}`},
+      panel.table,
+    ),
+  );
+  panel.element = make(
+    "section",
+    {class: `panel ${panel.style}`, id: panel.id, "aria-label": panel.title},
+    title,
+    make("div", {class: "plot"}, panel.canvas, panel.band, panel.line),
+    make("div", {class: "readings"}, panel.heading, list, panel.nothing),
+    panel.details,
+  );
+  panel.pointer = null;
+  panel.width = panel.height = 0;
+  if (panel.style === "shares") pointAtValues(panel);
+  else gestures(panel);
+  return panel.element;
+}
+
+/** The readings of a flow or run: a value for each of the panel's measures. */
+function readingsRow(panel, key, lines) {
+  const swatch = make("i", {});
+  const outputs = measures(panel).map(() => make("output", {}));
+  const row = make(
+    "li",
+    {},
+    swatch,
+    make("span", {title: named(panel, lines[0])}, named(panel, lines[0])),
+    ...outputs,
+  );
+  row.dataset.flow = lines[0].flow ?? "";
+  row.dataset.run = lines[0].run;
+  const cells = lines.map((line) => ({
+    line,
+    output: outputs[measures(panel).indexOf(line.measure)],
+  }));
+  panel.rows.push({row, swatch, outputs, cells});
+  return row;
+}
