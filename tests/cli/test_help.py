@@ -9,7 +9,7 @@ from tests.cli.conftest import Cli
 
 COMMANDS = [
     *("setup", "doctor", "list"),
-    *("run", "debug", "verify", "show", "plot", "compare", "view"),
+    *("run", "debug", "verify", "show", "plot", "compare", "view", "export"),
     *("study", "reproduce", "bundle", "shell", "exec", "mn", "trace"),
     *("cache", "bench", "test", "docs", "lab"),
 ]

@@ -5,6 +5,9 @@ from typing import Annotated
 
 import typer
 
+from sandglass.errors import UsageError
+from sandglass.results.export.point import Point
+
 app = typer.Typer()
 
 
@@ -85,3 +88,40 @@ def view(
     size = written.stat().st_size / 1e6
     print(f"{written}: {size:.1f} MB, which need no network. Open it in a browser:")
     print(f"  {written.resolve().as_uri()}")
+
+
+@app.command()
+def export(
+    run_directory: Annotated[Path, typer.Argument(metavar="RUN_DIR", show_default=False)],
+    pcapng: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Its packets, for Wireshark.")
+    ] = None,
+    at: Annotated[Point, typer.Option(help="Which end of the queue they are seen at.")] = (
+        Point.ARRIVAL
+    ),
+    csv: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Its tables, a file for each.")
+    ] = None,
+    flent: Annotated[
+        Path | None, typer.Option(metavar="FILE.flent.gz", help="Its flows, for flent's plots.")
+    ] = None,
+) -> None:
+    """Write a finished run in other programs' formats.
+
+    Example: ./sandglass export results/runs/experiment-1a2b3c4d --pcapng run.pcapng
+    """
+    from sandglass.results import series
+    from sandglass.results.export import flent_data, tables
+    from sandglass.results.export import pcapng as capture
+
+    if not (pcapng or csv or flent):
+        raise UsageError("export to what?", "Give --pcapng FILE, --csv DIR or --flent FILE.")
+    run = series.load(run_directory, {})
+    if pcapng:
+        count = capture.write(run, pcapng, at)
+        print(f"{pcapng}: {count} frames; open it: wireshark {pcapng}")
+    if csv:
+        print(f"{csv}: {', '.join(tables.write(run, csv))}")
+    if flent:
+        plots = flent_data.write(run, flent)
+        print(f"{flent}: open it: flent --plot {plots[0]} {flent}; also {', '.join(plots[1:])}")

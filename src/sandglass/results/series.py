@@ -41,6 +41,11 @@ class Run:
                 raise SandglassError(f"{self.directory}/run.json has no {path}") from error
         return found
 
+    @property
+    def plan(self) -> Mapping[str, Any]:
+        """What the lab was told: plan.json. Raises SandglassError when it cannot be read."""
+        return _json(self.directory / "plan.json")
+
     def records(self, name: str) -> pl.LazyFrame:
         """One of the run's tables ('packets', 'acks', 'queues', 'flows'), read when collected.
 
@@ -56,19 +61,24 @@ class Run:
 
 def load(directory: Path, axes: Mapping[str, Value]) -> Run:
     """The run in `directory`. Raises SandglassError when there is none that can be read."""
-    path = directory / "run.json"
+    run = Run(directory, axes, _json(directory / "run.json"))
+    if run.field("format") != FORMAT:
+        found = run.field("format")
+        raise SandglassError(f"{directory}/run.json has format {found}, not {FORMAT}")
+    return run
+
+
+def _json(path: Path) -> Mapping[str, Any]:
+    """What is in a file of a run."""
     try:
-        document = json.loads(path.read_text())
+        content: Mapping[str, Any] = json.loads(path.read_text())
     except OSError as error:
         raise SandglassError(f"{path}: {error.strerror}", "the run has to be done first") from error
     except ValueError as error:
         raise SandglassError(
             f"{path} is not JSON: {error}", "delete the run, do it again"
         ) from error
-    run = Run(directory, axes, document)
-    if run.field("format") != FORMAT:
-        raise SandglassError(f"{path} has format {run.field('format')}, not {FORMAT}")
-    return run
+    return content
 
 
 def tidy(runs: Sequence[Run], fields: Mapping[str, str]) -> pl.DataFrame:

@@ -1,0 +1,1 @@
+"""Runs in other programs' formats: Wireshark's, flent's, and plain tables."""

@@ -1,0 +1,220 @@
+"""Captures: every byte that is recorded is in them, and none that is wrong."""
+
+import struct
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sandglass.agent import ipv6
+from sandglass.errors import SandglassError
+from sandglass.results.export import pcapng
+from sandglass.results.export.point import Point
+from tests.export import made, reader
+from tests.export.made import packet
+
+FIN, SYN, ACK = 1, 2, 16
+OVERHEAD = {(4, 17): 42, (6, 17): 62, (4, 1): 34, (6, 58): 54}
+BACK = {"direction": "reverse", "src": "d1", "dst": "s1", "sport": 5001, "dport": 40000}
+
+
+def exported(
+    directory: Path, packets: list[dict[str, Any]], acks: Any = None, at: Point = Point.ARRIVAL
+) -> reader.Capture:
+    """What a reader finds in the capture of a run with these records."""
+    run = made.run(directory / "run", packets, acks)
+    file = directory / "run.pcapng"
+    count = pcapng.write(run, file, at)
+    capture = reader.read(file)
+    assert count == len(capture.frames)
+    return capture
+
+
+@st.composite
+def packets(draw: st.DrawFn) -> dict[str, Any]:
+    """A packet of any kind, and what became of it."""
+    family = draw(st.sampled_from([4, 6]))
+    protocol = draw(st.sampled_from([6, 17, 1 if family == 4 else 58]))
+    payload = draw(st.integers(0, 1400)) if protocol in (6, 17) else 0
+    ports = st.integers(2, 65535) if protocol in (6, 17) else st.just(0)
+    if protocol == 6:  # a connection of IPv4 that had 20 more bytes in each header is none
+        overhead = 14 + {4: 20, 6: 40}[family] + draw(st.sampled_from([20, 32, 36]))
+    else:
+        overhead = OVERHEAD[family, protocol]
+    arrival, wait = draw(st.integers(0, 2**40)), draw(st.integers(0, 10**9))
+    fate = draw(st.sampled_from(["dequeue_ns", "drop_ns", None]))
+    ecn = draw(st.integers(0, 3))
+    return packet(
+        **{"enqueue_ns": arrival} | ({fate: arrival + wait} if fate else {}),
+        drop=draw(st.sampled_from(["overlimit", "aqm_dequeue"])) if fate == "drop_ns" else None,
+        size_bytes=overhead + payload,
+        payload_bytes=payload,
+        protocol=protocol,
+        sport=draw(ports) // 2 * 2 + (family == 6) if protocol in (6, 17) else 0,
+        dport=draw(ports),
+        seq=draw(st.integers(0, 2**32 - 1)) if protocol == 6 else draw(st.integers(0, 65535)),
+        ecn_in=ecn,
+        ecn_out=draw(st.sampled_from([ecn, 3])) if fate == "dequeue_ns" else ecn,
+        queue_packets=draw(st.integers(0, 100)),
+    ) | {"family": family}
+
+
+@given(st.lists(packets(), min_size=1, max_size=20), st.sampled_from(Point))
+def test_a_frame_says_what_was_recorded(
+    tmp_path_factory: pytest.TempPathFactory, rows: list[dict[str, Any]], at: Point
+) -> None:
+    families = [row.pop("family") for row in rows]
+    capture = exported(tmp_path_factory.mktemp("run"), rows, at=at)
+    seen = []
+    for row, family in zip(rows, families, strict=True):
+        left = row["dequeue_ns"] if row["dequeue_ns"] is not None else row["drop_ns"]
+        time = row["enqueue_ns"] if at is Point.ARRIVAL else left
+        ecn = row["ecn_in"] if at is Point.ARRIVAL else row["ecn_out"]
+        if time is not None:
+            seen.append((time, family, ecn, row))
+    told = []
+    for frame in capture.frames:
+        found = reader.headers(frame.data)
+        assert found.ip_bytes == frame.size - 14
+        told.append((frame.time_ns, found, frame))
+    assert [time for time, *_ in told] == sorted(time for time, *_ in seen)
+    assert len(told) == len(seen)
+    unmatched = list(told)
+    for time, family, ecn, row in seen:
+        match = next(
+            one for one in unmatched if (one[0], said(one[1])) == (time, expected(row, family, ecn))
+        )
+        assert match[2].size == row["size_bytes"]
+        assert match[2].comment == comment(row)
+        check_checksum(match[2], row)
+        unmatched.remove(match)
+
+
+def said(found: reader.Headers) -> tuple[Any, ...]:
+    """What the headers tell of a packet's kind."""
+    ports = struct.unpack_from(">HH", found.l4) if len(found.l4) >= 8 else (0, 0)
+    seq = struct.unpack_from(">I", found.l4, 4)[0] if found.protocol == 6 else None
+    return found.version, found.src, found.dst, found.protocol, found.ecn, *ports, seq
+
+
+def expected(row: dict[str, Any], family: int, ecn: int) -> tuple[Any, ...]:
+    """The same of a row."""
+    addresses = [made.HOSTS[row[end]]["address"] for end in ("src", "dst")]
+    if family == 6:
+        addresses = [ipv6.address(address) for address in addresses]
+    seq = row["seq"] if row["protocol"] == 6 else None
+    return family, *addresses, row["protocol"], ecn, row["sport"], row["dport"], seq
+
+
+def comment(row: dict[str, Any]) -> str:
+    """What is told of a packet's time in the queue."""
+    if row["dequeue_ns"] is None and row["drop_ns"] is None:
+        return "still in the queue at the end"
+    left = row["drop_ns"] if row["dequeue_ns"] is None else row["dequeue_ns"]
+    waited = left - row["enqueue_ns"]
+    ms = f"{waited // 10**6}.{waited % 10**6:06} ms"
+    if row["drop"]:
+        return f"dropped ({row['drop']}) after {ms}"
+    return f"CE mark, sojourn {ms}" if row["ecn_out"] == 3 != row["ecn_in"] else f"sojourn {ms}"
+
+
+def check_checksum(frame: reader.Frame, row: dict[str, Any]) -> None:
+    """That of TCP and UDP holds for a payload of zeros, and lengths are right."""
+    l4 = reader.headers(frame.data).l4
+    if row["protocol"] == 6:
+        assert len(l4) == l4[12] >> 4 << 2
+    elif row["protocol"] == 17:
+        assert struct.unpack_from(">H", l4, 4) == (8 + row["payload_bytes"],)
+    else:
+        assert l4 == b""
+        return
+    assert reader.with_pseudo_header(frame.data, len(l4) + row["payload_bytes"]) == 0xFFFF
+
+
+def flags(frame: reader.Frame) -> tuple[int, int]:
+    """Flags and acknowledgement number of a segment."""
+    l4 = reader.headers(frame.data).l4
+    return l4[13], struct.unpack_from(">I", l4, 8)[0]
+
+
+def test_a_connection_opens_acknowledges_and_closes(tmp_path: Path) -> None:
+    first, other, end = 2**32 - 1000, 7000, 2**32 - 1000 + 1 + 2896
+    data = {"size_bytes": 1514, "payload_bytes": 1448}
+    rows = [
+        packet(enqueue_ns=0, dequeue_ns=0, seq=first, size_bytes=74),
+        packet(**BACK, enqueue_ns=100, dequeue_ns=100, seq=other, size_bytes=74),
+        packet(enqueue_ns=200, dequeue_ns=200, seq=first + 1),
+        packet(enqueue_ns=200, dequeue_ns=300, seq=first + 1, queue_packets=1, **data),
+        packet(enqueue_ns=200, dequeue_ns=400, seq=(first + 1449) % 2**32, queue_packets=2, **data),
+        packet(enqueue_ns=200, dequeue_ns=500, seq=end % 2**32, queue_packets=3),
+        packet(**BACK, enqueue_ns=900_000, dequeue_ns=900_000, seq=other + 1),
+        packet(**BACK, enqueue_ns=950_000, dequeue_ns=950_000, seq=other + 1),
+        packet(enqueue_ns=10**6, dequeue_ns=10**6, seq=(end + 1) % 2**32),
+    ]
+    # 5 ms from the queue to the sender, besides the transmission at 10 Mb/s
+    sender = {"src": "s1", "dst": "d1", "sport": 40000, "dport": 5001}
+    acks = [
+        {"time_ns": 900_000 + 52_800 + 5_000_000, "bytes_acked": 1, **sender},
+        {"time_ns": 950_000 + 52_800 + 5_000_000, "bytes_acked": 1449, **sender},
+    ]
+    capture = exported(tmp_path, rows, acks)
+    assert [flags(frame) for frame in capture.frames] == [
+        (SYN, 0),
+        (SYN | ACK, (first + 1) % 2**32),
+        (ACK, other + 1),
+        (ACK, other + 1),
+        (ACK, other + 1),
+        (FIN | ACK, other + 1),
+        (ACK, (first + 1449) % 2**32),
+        (0, 0),  # what this one brought about is not recorded: no row of acks tells
+        (ACK, other + 1),
+    ]
+
+
+def test_what_leaves_and_what_is_dropped_are_apart(tmp_path: Path) -> None:
+    rows = [
+        packet(enqueue_ns=5, dequeue_ns=10),
+        packet(enqueue_ns=6, drop_ns=6, drop="overlimit"),
+        packet(enqueue_ns=7),
+        packet(**BACK, enqueue_ns=8, dequeue_ns=9),
+        packet(enqueue_ns=-3, dequeue_ns=-2),
+    ]
+    arriving = exported(tmp_path / "a", rows)
+    assert arriving.interfaces == ["bottleneck forward", "bottleneck reverse"]
+    assert [(frame.interface, frame.time_ns) for frame in arriving.frames] == [
+        *[(0, 5), (0, 6), (0, 7), (1, 8)]
+    ]
+    leaving = exported(tmp_path / "d", rows, at=Point.DEPARTURE)
+    assert leaving.interfaces == [
+        *["bottleneck forward", "bottleneck forward dropped"],
+        *["bottleneck reverse", "bottleneck reverse dropped"],
+    ]
+    assert [(frame.interface, frame.time_ns) for frame in leaving.frames] == [
+        *[(1, 6), (2, 9), (0, 10)]
+    ]
+    assert leaving.hosts["10.1.1.1"] == leaving.hosts["fd00::a01:101"] == "s1"
+
+
+def test_of_what_is_not_recorded_nothing_is_told(tmp_path: Path) -> None:
+    rows = [
+        packet(enqueue_ns=1, protocol=0, sport=0, dport=0, src=None, dst=None, size_bytes=60),
+        packet(enqueue_ns=2, protocol=17, sport=0, dport=0, seq=77, size_bytes=500),
+    ]
+    other, fragment = exported(tmp_path, rows).frames
+    assert other.data == bytes(12) + b"\x88\xb5"
+    assert other.size == 60
+    assert reader.headers(fragment.data).l4 == b""
+    assert fragment.data[18:20] == (77).to_bytes(2, "big")
+
+
+def test_without_packets_there_is_no_file(tmp_path: Path) -> None:
+    file = tmp_path / "run.pcapng"
+    with pytest.raises(SandglassError, match=r"packets\.parquet is missing") as caught:
+        pcapng.write(made.run(tmp_path / "run", None), file, Point.ARRIVAL)
+    assert caught.value.hint
+    assert "record packets" in caught.value.hint
+    with pytest.raises(SandglassError, match="holds no packet"):
+        pcapng.write(made.run(tmp_path / "empty", []), file, Point.ARRIVAL)
+    assert not list(tmp_path.glob("*.pcapng*")) + list(tmp_path.glob(".*"))
