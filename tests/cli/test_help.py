@@ -10,7 +10,7 @@ from tests.cli.conftest import Cli
 COMMANDS = [
     *("setup", "doctor", "list"),
     *("run", "debug", "verify", "show", "plot", "compare", "view", "export"),
-    *("study", "reproduce", "bundle", "shell", "exec", "mn", "trace"),
+    *("study", "reproduce", "bundle", "shell", "exec", "mn", "python", "notebook", "trace"),
     *("cache", "bench", "test", "docs", "lab"),
 ]
 OF_LABS = [f"lab {name}" for name in ("build", "list", "export", "import", "remove")]

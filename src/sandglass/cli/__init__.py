@@ -9,6 +9,7 @@ from sandglass.cli import (
     offer,
     papers,
     results,
+    scripting,
     setting_up,
     studies,
     traces,
@@ -25,7 +26,18 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
-for part in (setting_up, offer, experiments, results, studies, papers, mininet, traces, upkeep):
+for part in (
+    setting_up,
+    offer,
+    experiments,
+    results,
+    studies,
+    papers,
+    mininet,
+    scripting,
+    traces,
+    upkeep,
+):
     app.add_typer(part.app)
 app.add_typer(lab.app, name="lab")
 

@@ -46,6 +46,11 @@ def bundler() -> None:
     add_locked("requirements-bundle.lock")
 
 
+def notebooks() -> None:
+    """Add JupyterLab to the Python environment."""
+    add_locked("requirements-notebook.lock")
+
+
 def linters_and_tests() -> None:
     """Add what the tests need to the Python environment."""
     bundler()

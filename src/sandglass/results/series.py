@@ -46,8 +46,52 @@ class Run:
         """What the lab was told: plan.json. Raises SandglassError when it cannot be read."""
         return _json(self.directory / "plan.json")
 
+    @property
+    def experiment(self) -> Mapping[str, Any]:
+        """The experiment as it was run, with all defaults filled in; runs again as it stands."""
+        found: Mapping[str, Any] = self.field("experiment")
+        return found
+
+    @property
+    def digest(self) -> str | None:
+        """Over all that was recorded; None in real time."""
+        found: str | None = self.field("digest")
+        return found
+
+    @property
+    def tables(self) -> list[str]:
+        """The names of the tables that the run left."""
+        return sorted(path.stem for path in self.directory.glob("*.parquet"))
+
+    @property
+    def packets(self) -> pl.DataFrame:
+        """A row for each packet that met a recorded queue."""
+        return self.table("packets")
+
+    @property
+    def acks(self) -> pl.DataFrame:
+        """A row for each segment that reached a sender, with the sender's state."""
+        return self.table("acks")
+
+    @property
+    def queues(self) -> pl.DataFrame:
+        """The queues' counters, every 10 ms."""
+        return self.table("queues")
+
+    @property
+    def flows(self) -> pl.DataFrame:
+        """A row for each flow and repetition."""
+        return self.table("flows")
+
+    def table(self, name: str) -> pl.DataFrame:
+        """One of the run's tables, whose columns docs/data-format.md has.
+
+        Raises SandglassError when the run did not record it.
+        """
+        return self.records(name).collect()
+
     def records(self, name: str) -> pl.LazyFrame:
-        """One of the run's tables ('packets', 'acks', 'queues', 'flows'), read when collected.
+        """The same, read when collected.
 
         Raises SandglassError when the run did not record it.
         """

@@ -1,0 +1,176 @@
+"""What `import sandglass` offers: runs and studies from a script or a notebook."""
+
+import copy
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from sandglass.errors import SandglassError, UsageError
+from sandglass.experiment import document, reading
+from sandglass.experiment.document import Value
+from sandglass.experiment.experiment import Experiment
+from sandglass.install import setup_lab
+from sandglass.results import series
+from sandglass.results.series import Run
+from sandglass.results.view import page
+from sandglass.run import runs as running
+from sandglass.studies import conduct, steps, targets
+from sandglass.studies import reading as studies
+from sandglass.terminal import progress
+
+Place = str | os.PathLike[str]
+
+
+def run(
+    experiment: Place | Mapping[str, Any],
+    settings: Mapping[str, Any] | None = None,
+    seed: int | None = None,
+    out: Place | None = None,
+    *,
+    cached: bool = False,
+) -> Run:
+    """Run an experiment in the lab, which is built first where it is not there.
+
+    Args:
+        experiment: a file, or what would stand in one; paths in that are relative to the working
+            directory.
+        settings: keys to change, by their paths: {"bottleneck.queue.kind": "pie"}.
+        seed: instead of the experiment's own.
+        out: where the results go, by default below results/runs. What an earlier run left there is
+            replaced.
+        cached: take the run from the cache of runs, or keep it there.
+
+    Raises:
+        SandglassError: the experiment is none that can be run, or the run failed.
+    """
+    wanted, source = _experiment(experiment, settings or {}, seed)
+    _lab()
+    with progress(wanted.title) as advance:
+        done = running.run(wanted, source, _path(out), cached=cached, progress=advance)
+    return load(done.path)
+
+
+def load(directory: Place) -> Run:
+    """The finished run in a directory. Raises SandglassError where there is none."""
+    return series.load(Path(directory), {})
+
+
+def view(*runs: Run, out: Place | None = None) -> Path:
+    """Write the page of one run, or of several over each other; returns its file.
+
+    That is view.html in the run's directory, of several results/view.html, unless `out` names one.
+    """
+    return page.view([run.directory for run in runs], _path(out))
+
+
+@dataclass(frozen=True)
+class StudyResult:
+    """A finished study: its directory and tables, whose columns docs/studies.md has."""
+
+    directory: Path
+    axes: tuple[str, ...]
+
+    @property
+    def runs(self) -> pl.DataFrame:
+        """A row for each run: axes, replica, seed, metrics."""
+        return self._table(targets.RUNS)
+
+    @property
+    def summary(self) -> pl.DataFrame:
+        """A row for each point and metric: mean, spread and its 95 % interval."""
+        return self._table(targets.SUMMARY)
+
+    @property
+    def differences(self) -> pl.DataFrame:
+        """The same of paired differences. Raises SandglassError where nothing is compared."""
+        return self._table(targets.DIFFERENCES)
+
+    @property
+    def claims(self) -> pl.DataFrame:
+        """What was expected, and what came of it. Raises SandglassError where nothing was."""
+        return self._table(targets.CLAIMS)
+
+    @property
+    def page(self) -> Path:
+        """The study's page."""
+        return self.directory / targets.INDEX
+
+    def each(self) -> list[Run]:
+        """The runs, in the order of `runs`, each with its values on the axes as `axes`."""
+        return [
+            series.load(self.directory / row["directory"], {name: row[name] for name in self.axes})
+            for row in self.runs.iter_rows(named=True)
+        ]
+
+    def _table(self, name: str) -> pl.DataFrame:
+        if not (self.directory / name).is_file():
+            raise SandglassError(f"{self.directory} has no {name}")
+        return steps.read(name, self.axes, self.directory)
+
+
+def study(
+    file: Place,
+    settings: Mapping[str, Value] | None = None,
+    out: Place | None = None,
+    *,
+    cores: int | None = None,
+) -> StudyResult:
+    """Do a study, or what is left of it.
+
+    Args:
+        settings: keys of its experiment to change, as in `run`.
+        out: its directory, by default below results/studies.
+        cores: labs at once; all processors by default.
+
+    Raises:
+        SandglassError: the study cannot be done, or something in it failed.
+    """
+    wanted = studies.load(Path(file), _texts(settings or {}), [], None)
+    _lab()
+    home = (_path(out) or conduct.STUDIES / Path(file).stem).absolute()
+    if conduct.conduct(wanted, home, cores, None):
+        raise SandglassError(f"the study {file} failed", f"What failed: {home}/logs")
+    return load_study(home)
+
+
+def load_study(directory: Place) -> StudyResult:
+    """The finished study in a directory. Raises SandglassError where there is none."""
+    home = Path(directory)
+    if not (home / targets.SUMMARY).is_file():
+        raise SandglassError(f"{home} has no {targets.SUMMARY}", "the study has to be done first")
+    return StudyResult(home, tuple(studies.resolved(home / conduct.STUDY).axes))
+
+
+def _experiment(
+    given: Place | Mapping[str, Any], settings: Mapping[str, Any], seed: int | None
+) -> tuple[Experiment, Path | None]:
+    """The experiment with its changes, and its file."""
+    if not isinstance(given, Mapping):
+        return reading.load(Path(given), _texts(settings), seed), Path(given)
+    data = copy.deepcopy(dict(given))
+    for key, value in settings.items():
+        document.put(data, key, value, f"settings: {key}")
+    if seed is not None:
+        data["seed"] = seed
+    return reading.parse(data, Path("experiment")), None
+
+
+def _texts(settings: Mapping[str, Any]) -> list[str]:
+    """Settings as the command line has them; JSON is YAML."""
+    return [f"{key}={json.dumps(value)}" for key, value in settings.items()]
+
+
+def _path(place: Place | None) -> Path | None:
+    return None if place is None else Path(place)
+
+
+def _lab() -> None:
+    try:
+        setup_lab.lab()
+    except SystemExit:  # what failed has said so
+        raise UsageError("the lab could not be built", "Try: ./sandglass setup") from None
