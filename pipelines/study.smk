@@ -10,12 +10,12 @@ sys.path.insert(0, str(ROOT / "src"))
 
 from sandglass.studies import reading, targets, work
 
-STUDY = reading.resolved(Path("study.yaml"))
+STUDY = reading.resolved(Path(targets.STUDY))
 WORK = json.loads(work.FILE.read_text())
 RUNS = [run["directory"] for run in WORK["runs"]]
 TABLES = targets.tables(STUDY)
 PAGE = targets.page(STUDY)
-STEP = f"{sys.executable} -m sandglass.studies.steps "
+STEP = f"{sys.executable} -m sandglass.studies."
 
 
 def rooms(*names: str) -> list[str]:
@@ -85,7 +85,7 @@ rule table:
     message:
         "The table of the runs"
     shell:
-        STEP + "table >{log:q} 2>&1"
+        STEP + "tables measure >{log:q} 2>&1"
 
 
 rule judge:
@@ -101,7 +101,7 @@ rule judge:
     message:
         "Statistics and claims"
     shell:
-        STEP + "judge >{log:q} 2>&1"
+        STEP + "tables judge >{log:q} 2>&1"
 
 
 rule page:
@@ -117,4 +117,4 @@ rule page:
     message:
         "Pictures and page"
     shell:
-        STEP + "page >{log:q} 2>&1"
+        STEP + "pictures >{log:q} 2>&1"

@@ -10,7 +10,7 @@ import pytest
 from sandglass.errors import SandglassError
 from sandglass.papers import grid, provenance
 from sandglass.papers.provenance import Provenance
-from sandglass.results.series import Run
+from sandglass.results.series import Run, combined_digest
 from tests.pipeline.synthetic import FIGURES, document, run, write_profile
 
 SOURCE = Provenance(
@@ -44,8 +44,8 @@ def test_provenance(tmp_path: Path) -> None:
     runs = [run(tmp_path, {}, seed=2, digest="b"), run(tmp_path, {}, seed=1, digest="a")]
     source = provenance.provenance(runs, "abe", "fig03", "quick")
     assert (source.seeds, source.virtual_s, source.wall_s, source.ratio) == ([1, 2], 180, 4, 45)
-    assert source.digest == provenance.combined_digest(["a", "b"])
-    assert source.digest != provenance.combined_digest(["a", "c"])
+    assert source.digest == combined_digest(["a", "b"])
+    assert source.digest != combined_digest(["a", "c"])
 
 
 KERNEL = document()["kernel"]

@@ -1,6 +1,5 @@
 """Where a figure's numbers come from: which runs, in which lab, made by which code."""
 
-import hashlib
 import textwrap
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -10,7 +9,7 @@ import polars as pl
 from sandglass.errors import SandglassError
 from sandglass.experiment.units import parse_time
 from sandglass.papers.grid import Point
-from sandglass.results.series import Run, load
+from sandglass.results.series import Run, combined_digest, load
 
 CAPTION_COLUMNS = 108
 
@@ -128,11 +127,6 @@ def _only(runs: Sequence[Run], path: str, complaint: str) -> str:
 def _modules(run: Run) -> dict[str, str]:
     """The builds of a run's out-of-tree modules by name."""
     return dict(run.field("kernel.modules"))
-
-
-def combined_digest(digests: Iterable[str]) -> str:
-    """SHA-256 over the runs' digests, whatever order the runs came in."""
-    return hashlib.sha256("\n".join(sorted(digests)).encode()).hexdigest()
 
 
 def caption(text: str, redesign: list[str], source: Provenance) -> str:

@@ -3,8 +3,9 @@
 All times of the records are virtual nanoseconds since the start of the experiment.
 """
 
+import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -136,6 +137,11 @@ def tidy(runs: Sequence[Run], fields: Mapping[str, str]) -> pl.DataFrame:
         {**run.axes, **{name: run.field(path) for name, path in fields.items()}} for run in runs
     ]
     return pl.DataFrame(rows, infer_schema_length=None)
+
+
+def combined_digest(digests: Iterable[str]) -> str:
+    """SHA-256 over the runs' digests, whatever order the runs came in."""
+    return hashlib.sha256("\n".join(sorted(digests)).encode()).hexdigest()
 
 
 def rounded(rows: pl.DataFrame) -> pl.DataFrame:

@@ -16,7 +16,6 @@ from sandglass.terminal import complain
 from sandglass.workflow.snakemake import Work, snakemake
 
 RULES = builds.ROOT / "pipelines" / "study.smk"
-STUDY = "study.yaml"
 STUDIES = builds.ROOT / "results" / "studies"
 
 
@@ -31,11 +30,15 @@ def conduct(study: Study, out: Path, cores: int | None, profile: Path | None) ->
         UsageError: `out` holds something else.
         SandglassError: another one is at work there.
     """
-    if out.exists() and not (out / STUDY).is_file() and (not out.is_dir() or any(out.iterdir())):
+    if (
+        out.exists()
+        and not (out / targets.STUDY).is_file()
+        and (not out.is_dir() or any(out.iterdir()))
+    ):
         raise UsageError(f"{out} is there already and is no study", "Choose another with --out.")
     out.mkdir(parents=True, exist_ok=True)
     written = yaml.safe_dump(dict(study.data), sort_keys=False, allow_unicode=True)
-    (out / STUDY).write_text(written)
+    (out / targets.STUDY).write_text(written)
     wide = cores or len(os.sched_getaffinity(0))
     with builds.settled():
         runs = study.runs()
@@ -55,6 +58,12 @@ def conduct(study: Study, out: Path, cores: int | None, profile: Path | None) ->
                 break
             runs = more
     return _snakemake(study, out, todo, cores, profile, "all")
+
+
+def _check_ours(out: Path) -> None:
+    empty = not out.exists() or (out.is_dir() and not any(out.iterdir()))
+    if not empty and not (out / targets.STUDY).is_file():
+        raise UsageError(f"{out} is there already and is no study", "Choose another with --out.")
 
 
 def _clear(study: Study, out: Path) -> None:

@@ -5,9 +5,15 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType
+from typing import TYPE_CHECKING
+
+import polars as pl
 
 from sandglass.errors import SandglassError, UsageError
 from sandglass.results.series import Run
+
+if TYPE_CHECKING:
+    from plotnine import ggplot
 
 
 def load(path: Path) -> ModuleType:
@@ -37,4 +43,16 @@ def metrics(module: ModuleType, run: Run) -> Mapping[str, float]:
         found = {str(name): float(value) for name, value in measure(run).items()}
     except Exception as error:
         raise SandglassError(f"{run.directory}: {module.__file__}: {error!r}") from error
+    return found
+
+
+def plots(module: ModuleType, runs: pl.DataFrame, summary: pl.DataFrame) -> "Mapping[str, ggplot]":
+    """What the module draws of the study's tables, by the files' names. Raises SandglassError."""
+    draw = getattr(module, "plots", None)
+    if draw is None:
+        return {}
+    try:
+        found: Mapping[str, ggplot] = draw(runs, summary)
+    except Exception as error:
+        raise SandglassError(f"{module.__file__}: {error!r}") from error
     return found

@@ -31,8 +31,16 @@ PART = re.compile(r'\w+|\*|"[^"]*"')
 Number = float | list[float | None]
 
 
+UNITS = (("_mbit", "Mbit/s"), ("_ms", "ms"), ("_s", "s"))
+"""What the parts of a path to a field end in that has a unit."""
+
+
 class Metric(Protocol):
     """What a study measures in each run."""
+
+    @property
+    def unit(self) -> str:
+        """Of its number; empty where it is not known."""
 
     def value(self, run: Run) -> float:
         """Its number. Raises ValueError, which says why there is none."""
@@ -119,6 +127,19 @@ class Expression:
     tree: ast.expr
     paths: tuple[tuple[str, ...], ...]
     """Of the fields; the tree has the number of each in its place."""
+    said: str | None = None
+    """The unit, as the file says it."""
+
+    @property
+    def unit(self) -> str:
+        """As the file says it, else that of the field, where it is a field, or the mean of some."""
+        node = self.tree
+        while isinstance(node, ast.Call) and _keeps_the_unit(node):
+            node = node.args[0]
+        if self.said is not None or not isinstance(node, ast.Name):
+            return self.said or ""
+        path = self.paths[int(node.id[1:])]
+        return next((unit for end, unit in UNITS for part in path if part.endswith(end)), "")
 
     def value(self, run: Run) -> float:
         try:
@@ -147,7 +168,11 @@ class Expression:
         raise AssertionError(node)  # _check lets nothing else pass
 
 
-def expression(text: str) -> Expression:
+def _keeps_the_unit(node: ast.Call) -> bool:
+    return isinstance(node.func, ast.Name) and node.func.id not in ("count", "jain", "sqrt", "log")
+
+
+def expression(text: str, unit: str | None = None) -> Expression:
     """An expression, checked. Raises ValueError, which says what is wrong with it."""
     if len(text) > LONGEST:
         raise ValueError(f"is longer than {LONGEST} characters: write a `module`")
@@ -169,7 +194,7 @@ def expression(text: str) -> Expression:
         if path[0] not in FIELDS:
             near = nearest(path[0], [*FIELDS, *FUNCTIONS])
             raise ValueError(f"run.json has no {'.'.join(path)}{near}")
-    return Expression(text, tree, tuple(paths))
+    return Expression(text, tree, tuple(paths), unit)
 
 
 def _check(node: ast.expr) -> None:
@@ -232,6 +257,7 @@ class Aggregate:
     table: str
     of: str
     where: str | None = None
+    unit: str = ""
 
     def value(self, run: Run) -> float:
         try:

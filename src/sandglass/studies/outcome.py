@@ -6,7 +6,7 @@ import polars as pl
 from rich.console import Console
 from rich.table import Table
 
-from sandglass.studies import steps, targets
+from sandglass.studies import tables, targets
 from sandglass.studies.points import text
 from sandglass.studies.study import Study
 
@@ -16,7 +16,7 @@ MOST_ROWS = 40
 def tell(study: Study, out: Path) -> None:
     """Print the summary, the claims' outcomes, and where the page is."""
     console = Console(highlight=False)
-    summary = steps.read(targets.SUMMARY, study.axes, out)
+    summary = tables.read(targets.SUMMARY, study.axes, out)
     console.print(table(summary, study.axes))
     if study.expects:
         for row in pl.read_csv(out / targets.CLAIMS, infer_schema_length=None).to_dicts():

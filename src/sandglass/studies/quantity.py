@@ -1,5 +1,6 @@
 """Labels of an axis that are quantities, 20ms or 0.5bdp, as the numbers that they stand for."""
 
+import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -79,3 +80,45 @@ def _of(
         return [value / scales[unit] for value in values], WORDS.get(unit, unit)
 
     return read
+
+
+def said(label: Value) -> str:
+    """A label as people read it: without the last digits of arithmetic."""
+    if isinstance(label, float):
+        return f"{label:.6g}"
+    return str(label).lower() if isinstance(label, bool) else str(label)
+
+
+def words(name: str) -> str:
+    """An axis or a metric in a sentence: queue delay, RTT; of a key's path the last part."""
+    parts = name.rpartition(".")[2].split("_")
+    return " ".join(part.upper() if part in SHORT else part for part in parts)
+
+
+def titled(name: str, unit: str) -> str:
+    """What an axis of a picture or a column of a table is called: Goodput (Mb/s)."""
+    return f"{capital(words(name))} ({unit})" if unit else capital(words(name))
+
+
+def capital(text: str) -> str:
+    """With a capital, the rest as it is."""
+    return text[:1].upper() + text[1:]
+
+
+SHORT = frozenset(["aqm", "bdp", "cc", "ecn", "fct", "plt", "rto", "rtt", "udp", "tcp"])
+"""Words that are initials."""
+
+
+def unit_of(expression: str) -> str:
+    """The unit of a metric whose expression is fields of one unit: Mb/s of flows.0.goodput_mbit.
+
+    Empty where it says none, or where it is computed with.
+    """
+    found = {FIELD_UNITS[unit] for unit in re.findall(FIELD, expression)}
+    computed = re.search(r"[-+/]|\*\*|(?<!\.)\*|\*(?!\.)|(jain|sqrt|log|count)\s*\(", expression)
+    return found.pop() if len(found) == 1 and not computed else ""
+
+
+FIELD_UNITS = {"mbit": "Mb/s", "ms": "ms", "s": "s", "bytes": "bytes"}
+FIELD = rf"_({'|'.join(FIELD_UNITS)})\b"
+"""How a field of run.json says its unit."""

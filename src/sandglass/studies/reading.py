@@ -259,44 +259,58 @@ class _Reader:
             elif name in TAKEN or name in axes:
                 self._wrong(at, f"a metric cannot be called {name}: a column is called so")
             elif isinstance(spec, dict):
-                if aggregate := self._aggregate(spec, at, base):
-                    found[name] = aggregate
-            else:
-                try:
-                    found[name] = metric.expression(text(spec) if spec is not None else "")
-                except ValueError as error:
-                    self._wrong(at, str(error) if spec is not None else EMPTY)
+                if one := self._detailed(spec, at, base):
+                    found[name] = one
+            elif one := self._expression(spec, at):
+                found[name] = one
         return found
 
-    def _aggregate(
+    def _expression(self, spec: Any, at: KeyPath, unit: str | None = None) -> Metric | None:
+        if spec is None or isinstance(spec, list | dict):
+            self._wrong(at, EMPTY if spec is None else "is no expression: write text")
+            return None
+        try:
+            return metric.expression(text(spec), unit)
+        except ValueError as error:
+            self._wrong(at, str(error))
+            return None
+
+    def _detailed(
         self, spec: Mapping[str, Any], at: KeyPath, base: Mapping[str, Any]
     ) -> Metric | None:
+        """A metric with its unit, or of a table."""
         before = len(self.problems)
-        keys = ("table", "of", "where")
+        keys = ("of", "table", "where", "unit")
         for key in spec:
             if key not in keys:
                 near = nearest(key, keys)
                 self._wrong((*at, key), f"unknown key{near} Keys here: {', '.join(keys)}")
-        for key in keys[:2]:
-            if not isinstance(spec.get(key), str):
-                self._wrong((*at, key), "is missing: table is a table of the run, of an aggregate")
+            elif key != "of" and not isinstance(spec[key], str):
+                self._wrong((*at, key), f"{units.shown(spec[key])} is not text")
+        if "of" not in spec:
+            self._wrong((*at, "of"), "is missing: write what is measured")
+        elif "table" not in spec:
+            found = self._expression(spec["of"], (*at, "of"), spec.get("unit"))
+            if "where" in spec:
+                self._wrong((*at, "where"), "is of a table: name the `table`")
+            return found if len(self.problems) == before else None
         recorded = base.get("record", list(DEFAULT_RECORDS))
         table = spec.get("table")
         if table in RECORDS and isinstance(recorded, list) and table not in recorded:
             self._wrong(
                 (*at, "table"), f"the experiment does not record {table}: name it in its `record`"
             )
-        for key in keys[1:]:
-            if isinstance(spec.get(key), str):
+        for key in ("of", "where"):
+            if key in spec:
                 try:
-                    metric.check_sql(spec[key])
+                    metric.check_sql(str(spec[key]))
                 except ValueError as error:
                     self._wrong((*at, key), str(error))
-            elif key in spec and key == "where":
-                self._wrong((*at, key), 'is not a condition in SQL, such as "flow = 1"')
         if len(self.problems) > before:
             return None
-        return metric.Aggregate(spec["table"], spec["of"], spec.get("where"))
+        return metric.Aggregate(
+            spec["table"], str(spec["of"]), spec.get("where"), spec.get("unit", "")
+        )
 
     def _compare(self, value: Any, factors: Sequence[Sequence[Setting]]) -> Compare | None:
         if value is None:
@@ -353,11 +367,7 @@ class _Reader:
         # What a module measures is known when it has done so.
         if rule and rule.of not in study.metrics and study.module is None:
             self._wrong(("replicas", "of"), unknown("metric", rule.of, study.metrics))
-        labels = {
-            axis: list(dict.fromkeys(each.labels[axis] for each in factor))
-            for factor in study.factors
-            for axis in factor[0].labels
-        }
+        labels = study.labels
         metrics = None if study.module else list(study.metrics)
         for number, plot in enumerate(study.plots):
             for at, said in plot.wrong(labels, metrics):

@@ -58,6 +58,15 @@ class Study:
         return [axis for factor in self.factors for axis in factor[0].labels]
 
     @property
+    def labels(self) -> dict[str, list[Value]]:
+        """What the values of each axis are called, in the order of the file."""
+        return {
+            axis: list(dict.fromkeys(each.labels[axis] for each in factor))
+            for factor in self.factors
+            for axis in factor[0].labels
+        }
+
+    @property
     def rule(self) -> Rule | None:
         """When there are replicas enough, where their number is not given."""
         return self.replicas if isinstance(self.replicas, Rule) else None

@@ -5,6 +5,7 @@ import json
 
 from sandglass.studies.study import Study
 
+STUDY = "study.yaml"
 RUNS = "runs.csv"
 SUMMARY = "summary.csv"
 DIFFERENCES = "differences.csv"

@@ -1,0 +1,131 @@
+"""What the runs of a study recorded, over time and as distributions, with a band of replicas."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from sandglass.errors import SandglassError
+from sandglass.results import plot as drawn
+from sandglass.results import series
+from sandglass.results.series import Run
+from sandglass.studies.plot import Distribution, Rows, Series
+
+STEPS = 100
+"""Of a run's duration; each is drawn at its middle."""
+POINTS = 200
+"""At which a distribution is looked at."""
+FEW = 8
+"""Replicas; of fewer a band is from the least to the largest, of more from 5 to 95 %."""
+
+Floats = npt.NDArray[np.float64]
+
+
+def _data(run: Run) -> pl.LazyFrame:
+    """The packets with payload that met the first bottleneck."""
+    first = next(iter(run.document["bottlenecks"] or {}), None)
+    if first is None:
+        raise SandglassError(f"{run.directory} recorded no queue")
+    return series.forward(run, first).filter(pl.col("payload_bytes") > 0)
+
+
+def _delay(run: Run, step_ns: int) -> pl.DataFrame:
+    return drawn.means(_data(run), "dequeue_ns", pl.col("sojourn_ns").mean() / 1e6, step_ns)
+
+
+def _rate(run: Run, step_ns: int) -> pl.DataFrame:
+    carried = pl.col("size_bytes").sum() * (8e3 / step_ns)
+    return _every(drawn.means(_data(run), "dequeue_ns", carried, step_ns))
+
+
+def _window(run: Run, step_ns: int) -> pl.DataFrame:
+    return drawn.means(run.records("acks"), "time_ns", pl.col("cwnd_packets").mean(), step_ns)
+
+
+def _every(found: pl.DataFrame) -> pl.DataFrame:
+    """Where nothing was sent, 0."""
+    steps = pl.DataFrame({"step": pl.int_range(STEPS, eager=True)})
+    flows = found.select("flow").unique(maintain_order=True)
+    every = flows.join(steps, how="cross").join(found, on=["flow", "step"], how="left")
+    return every.fill_null(0)
+
+
+OVER_TIME: Mapping[Series, tuple[str, Callable[[Run, int], pl.DataFrame], pl.Expr]] = {
+    "queue_delay": ("Queueing delay (ms)", _delay, pl.col("y").mean()),
+    "rate": ("Throughput (Mb/s)", _rate, pl.col("y").sum()),
+    "cwnd": ("Congestion window (packets)", _window, pl.col("y").mean()),
+}
+"""What each series is called, how it is read by flow, and what makes one of all flows."""
+
+
+def over_time(run: Run, what: Series, by_flow: bool) -> pl.DataFrame:
+    """Columns time_s, flow (0: all of them) and y, the mean of each step of the run."""
+    _, read, together = OVER_TIME[what]
+    step_s = run.document["virtual_s"] / STEPS
+    found = read(run, round(step_s * 1e9))
+    if not by_flow and what == "queue_delay":
+        found = _whole_delay(run, round(step_s * 1e9))
+    elif not by_flow:
+        found = found.group_by("step").agg(together).with_columns(flow=pl.lit(0, pl.Int64))
+    if found.is_empty():
+        raise SandglassError(f"{run.directory} has nothing to draw of {what}")
+    return found.select((pl.col("step") + 0.5) * step_s, "flow", "y").rename({"step": "time_s"})
+
+
+def _whole_delay(run: Run, step_ns: int) -> pl.DataFrame:
+    """The mean over a step's packets, whichever flow's they are."""
+    return drawn.means(
+        _data(run).with_columns(flow=pl.lit(1)),
+        "dequeue_ns",
+        pl.col("sojourn_ns").mean() / 1e6,
+        step_ns,
+    ).with_columns(flow=pl.lit(0, pl.Int64))
+
+
+def distributed(run: Run, what: Distribution | Rows) -> tuple[str, Floats]:
+    """What is distributed, with its unit, and the values of a run, in order."""
+    match what:
+        case "queue_delay":
+            title, values = "Queueing delay (ms)", _data(run).select(pl.col("sojourn_ns") / 1e6)
+        case "fct":
+            title, values = "Flow completion time (s)", run.records("flows").select("fct_s")
+        case Rows():
+            title = f"{what.of} of {what.table}"
+            rows = run.records(what.table)
+            rows = rows.filter(pl.sql_expr(what.where)) if what.where else rows
+            values = rows.select(pl.sql_expr(what.of))
+    try:
+        found: Any = values.collect().to_series().drop_nulls().cast(pl.Float64).sort()
+    except pl.exceptions.PolarsError as error:
+        raise SandglassError(f"{run.directory}: {str(error).splitlines()[0]}") from None
+    if found.is_empty():
+        raise SandglassError(f"{run.directory} has no value of {title}")
+    return title, found.to_numpy()
+
+
+def distribution(runs: list[Floats]) -> pl.DataFrame:
+    """Of replicas' sorted values: columns x, y (mean share up to x), low and high of the band."""
+    x = np.unique(np.quantile(np.concatenate(runs), np.linspace(0, 1, POINTS + 1)))
+    shares = np.stack([np.searchsorted(own, x, "right") / own.size for own in runs])
+    low, high = band(shares)
+    return pl.DataFrame({"x": x, "y": shares.mean(0), "low": low, "high": high})
+
+
+def band(values: Floats) -> tuple[Floats, Floats]:
+    """Between what replicas, the first dimension, lie."""
+    ends = (0.0, 1.0) if values.shape[0] < FEW else (0.05, 0.95)
+    low, high = np.quantile(values, ends, axis=0)
+    return low, high
+
+
+def banded(over: pl.DataFrame, by: list[str]) -> pl.DataFrame:
+    """Replicas put together: the median as y, and low and high of their band."""
+    few = pl.len() < FEW
+    y = pl.col("y")
+    return over.group_by(by, maintain_order=True).agg(
+        y=y.median(),
+        low=pl.when(few).then(y.min()).otherwise(y.quantile(0.05, "linear")),
+        high=pl.when(few).then(y.max()).otherwise(y.quantile(0.95, "linear")),
+    )
