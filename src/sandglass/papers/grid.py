@@ -5,7 +5,6 @@ of grids, each the product of its axes' values. The axis `experiment` names a fi
 experiments/; every other axis sets keys of it, as `--set` does.
 """
 
-import itertools
 import re
 from collections import Counter
 from dataclasses import dataclass
@@ -18,9 +17,12 @@ from sandglass.errors import UsageError
 from sandglass.experiment.document import Value
 from sandglass.papers import shelf
 from sandglass.papers.shelf import Figure, Overrides
+from sandglass.studies.points import UNCHANGED, Setting, plain, product, text
+from sandglass.studies.points import Point as GridPoint
 
 PROFILES = ("smoke", "quick", "paper")
-UNCHANGED = "as-is"
+EXPERIMENT = "experiment"
+"""The axis that names a file."""
 PYTHON_FILE = re.compile(r"[^\s'\"=:,\[\]{}]+\.py\b")
 TIMES_FILE = re.compile(r"\b(?:trace|host)['\"]?\s*[:=]\s*['\"]?([^\s'\",\[\]{}]+)")
 """What follows the keys of an experiment that may name a file of times."""
@@ -44,21 +46,20 @@ class Point:
     @property
     def name(self) -> str:
         """Names the overrides and nothing else, so figures and profiles share their runs."""
-        return ",".join(f"{k}={_text(v)}" for k, v in self.overrides.items()) or UNCHANGED
+        return ",".join(f"{k}={text(v)}" for k, v in self.overrides.items()) or UNCHANGED
 
     def directory(self, paper: str) -> Path:
         """Where the run lies. Snakemake hands its name to a cluster through a shell, in a list with
         commas, so that it has neither a comma nor what a shell reads as its own.
         """
-        plain = re.sub(r"[^\w.=,+-]", "", self.name).replace(",", "+")
-        return Path("results/runs") / paper / self.experiment / plain
+        return Path("results/runs") / paper / self.experiment / plain(self.name.replace(",", "+"))
 
     def arguments(self) -> list[str]:
         """The command line's `--set KEY=VALUE`, one after the other."""
         return [
             word
             for key, value in self.overrides.items()
-            for word in ("--set", f"{key}={_text(value)}")
+            for word in ("--set", f"{key}={text(value)}")
         ]
 
     def files(self, home: Path) -> list[Path]:
@@ -91,9 +92,9 @@ def points(paper: str, figure: str, profile: str) -> list[Point]:
         raise UsageError(f"{path}: {figure} has no grid")
     where = f"{path}: {figure}"
     found = [
-        _point(dict(zip(grid, values, strict=True)), known[figure], home, where)
+        _point(point)
         for grid in grids
-        for values in itertools.product(*grid.values())
+        for point in product(_factors(grid, known[figure], home, where))
     ]
     names = Counter(str(point.directory(paper)) for point in found)
     if twice := [name for name, count in names.items() if count > 1]:
@@ -101,27 +102,33 @@ def points(paper: str, figure: str, profile: str) -> list[Point]:
     return found
 
 
-def _point(axes: dict[str, Value], figure: Figure, home: Path, where: str) -> Point:
-    experiment = axes.pop("experiment", None)
-    if not isinstance(experiment, str):
-        raise UsageError(f"{where}: a grid needs the axis 'experiment', a list of file names")
-    file = shelf.experiment_file(home, experiment)
-    if not file.is_file():
-        raise UsageError(f"{where}: {file} does not exist")
-    overrides: Overrides = {}
-    for axis, value in axes.items():
-        meaning = figure.axes.get(axis, axis)
-        if isinstance(meaning, str):
-            overrides[meaning] = value
-        elif value in meaning:
-            overrides |= meaning[str(value)]
-        else:
-            raise UsageError(
-                f"{where}: {axis} has no value '{value}'", f"has: {', '.join(meaning)}"
-            )
-    return Point(experiment, axes, overrides)
+def _point(found: GridPoint) -> Point:
+    axes = found.labels
+    return Point(str(axes.pop(EXPERIMENT)), axes, found.overrides)
 
 
-def _text(value: Value) -> str:
-    """As YAML writes it, so that the command line reads back what the profile says."""
-    return str(value).lower() if isinstance(value, bool) else str(value)
+def _factors(
+    grid: dict[str, list[Value]], figure: Figure, home: Path, where: str
+) -> list[list[Setting]]:
+    """What each axis of a grid sets. Raises UsageError where a value means nothing."""
+    if EXPERIMENT not in grid:
+        raise UsageError(f"{where}: a grid needs the axis '{EXPERIMENT}', a list of file names")
+    return [
+        [Setting({axis: value}, _set(axis, value, figure, home, where)) for value in values]
+        for axis, values in grid.items()
+    ]
+
+
+def _set(axis: str, value: Value, figure: Figure, home: Path, where: str) -> Overrides:
+    """The keys that a value of an axis sets."""
+    if axis == EXPERIMENT:
+        file = shelf.experiment_file(home, str(value))
+        if not file.is_file():
+            raise UsageError(f"{where}: {file} does not exist")
+        return {}
+    meaning = figure.axes.get(axis, axis)
+    if isinstance(meaning, str):
+        return {meaning: value}
+    if value not in meaning:
+        raise UsageError(f"{where}: {axis} has no value '{value}'", f"has: {', '.join(meaning)}")
+    return meaning[str(value)]

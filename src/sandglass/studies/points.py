@@ -28,8 +28,8 @@ class Setting:
     """What it is called, by the axes."""
     overrides: Mapping[str, Any]
     """What it sets, by the keys' paths."""
-    at: KeyPath
-    """Where it stands in the file."""
+    at: KeyPath = ()
+    """Where it stands in a study's file."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +47,11 @@ class Point:
     def name(self) -> str:
         """In words: queue=CoDel, rtt=20ms."""
         return ", ".join(f"{axis}={text(label)}" for axis, label in self.labels.items())
+
+    @property
+    def overrides(self) -> dict[str, Any]:
+        """All that it sets, by the keys' paths."""
+        return {key: value for each in self.settings for key, value in each.overrides.items()}
 
     def experiment(self, base: Mapping[str, Any]) -> tuple[dict[str, Any], dict[KeyPath, Setting]]:
         """The experiment with what the point sets, and which setting is behind each key.
@@ -89,9 +94,12 @@ def directories(points: Sequence[Point]) -> dict[Point, Path]:
 
 
 def _plain(point: Point) -> str:
-    """Without what a shell, Snakemake or a file system reads as its own."""
-    parts = [f"{axis}={text(label)}" for axis, label in point.labels.items()]
-    return re.sub(r"[^\w.=+-]", "", "+".join(parts)) or UNCHANGED
+    return plain("+".join(f"{axis}={text(label)}" for axis, label in point.labels.items()))
+
+
+def plain(name: str) -> str:
+    """A directory's name without what a shell, Snakemake or a file system reads as its own."""
+    return re.sub(r"[^\w.=+-]", "", name) or UNCHANGED
 
 
 def _numbered(point: Point, name: str) -> str:

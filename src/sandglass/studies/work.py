@@ -16,7 +16,7 @@ from sandglass.studies.study import Study
 
 FILE = Path("logs/work.json")
 """In the study's directory."""
-LARGEST_BATCH = 20
+LARGEST_BATCH = 40
 """Runs in one job: Snakemake and Python take half a second for each job, as a short run does."""
 
 
@@ -76,7 +76,7 @@ def batches(runs: int, cores: int) -> list[int]:
     """
     sizes = []
     while runs:
-        sizes.append(min(LARGEST_BATCH, math.ceil(runs / (2 * cores))))
+        sizes.append(min(LARGEST_BATCH, math.ceil(runs / (1.5 * cores))))
         runs -= sizes[-1]
     return sizes
 
