@@ -83,6 +83,11 @@ def test_of_several_points_the_one_that_fails_decides() -> None:
     assert judged.explanation == "It is far."
 
 
+def test_where_all_hold_the_nearest_to_its_bound_is_shown() -> None:
+    assert judge(at={"queue": "PIE"}, bounds={"below": 99}).place == "queue PIE, rtt 100ms"
+    assert judge(at={"queue": "PIE"}, bounds={"above": 1}).place == "queue PIE, rtt 20ms"
+
+
 def test_an_open_point_leaves_the_claim_open() -> None:
     judged = judge(at={"queue": "CoDel"}, bounds={"below": 8.3}, explanation="It is far.")
     assert (judged.outcome, judged.place) == ("open", "queue CoDel, rtt 100ms")
@@ -91,7 +96,7 @@ def test_an_open_point_leaves_the_claim_open() -> None:
 
 def test_a_difference_is_of_pairs() -> None:
     judged = judge(difference={"queue": ["PIE", "CoDel"]}, bounds={"at_least": 9.9})
-    assert (judged.outcome, judged.points, judged.place) == ("holds", 2, "rtt 100ms")
+    assert (judged.outcome, judged.points) == ("holds", 2)
     assert (judged.low, judged.value, judged.high) == pytest.approx((10, 10, 10))
     assert judged.expected == "delay (PIE less CoDel): at least 9.9"
 
@@ -113,9 +118,9 @@ def test_a_ratio_of_what_is_not_positive_is_refused() -> None:
 
 def test_steps_go_by_size_whatever_their_order_in_the_file() -> None:
     assert judge(rises="rtt").outcome == "holds"
-    judged = judge(falls="rtt")
+    judged = judge(falls="rtt", at={"queue": "CoDel"})
     assert (judged.outcome, judged.place) == ("fails", "queue CoDel, rtt 20ms to 100ms")
-    assert judged.expected == "delay falls with rtt"
+    assert judged.expected == "delay at queue CoDel falls with rtt"
 
 
 def test_one_run_has_no_interval_and_its_value_decides() -> None:

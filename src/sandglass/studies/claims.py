@@ -5,6 +5,7 @@ A bound is compared with the whole 95 % interval. One run has none: there its va
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Annotated, Literal
 
 import polars as pl
@@ -64,6 +65,12 @@ class Bounds(BaseModel):
         if self._too_low(high) or self._too_high(low):
             return "fails"
         return "holds" if self.hold(low) and self.hold(high) else "open"
+
+    def slack(self, low: float, high: float) -> float:
+        """How far an interval is from the nearer end of the bounds; below 0 what lies outside."""
+        lower = [low - end for end in (self.at_least, self.above) if end is not None]
+        upper = [end - high for end in (self.at_most, self.below) if end is not None]
+        return min(lower + upper)
 
     def __str__(self) -> str:
         ends = self.model_dump(exclude_none=True)
@@ -175,7 +182,8 @@ class Expect(Part):
 class Judged(BaseModel):
     """A claim with what the runs say: a row of claims.csv.
 
-    Of several points it is the one that decides: the first that fails, else that is open.
+    Of several points it is the worst: one that fails, else one that is open, else the nearest to
+    its bound.
     """
 
     claim: str
@@ -212,6 +220,12 @@ def frame(judged: Sequence[Judged]) -> pl.DataFrame:
     return pl.DataFrame([each.model_dump() for each in judged], schema=schema)
 
 
+def read(path: Path) -> list[Judged]:
+    """The rows of a claims.csv."""
+    table = pl.read_csv(path, schema=frame([]).schema).with_columns(pl.col(pl.String).fill_null(""))
+    return [Judged.model_validate(row) for row in table.to_dicts()]
+
+
 def unknown(noun: str, name: str, known: Sequence[str] | Mapping[str, object]) -> str:
     """What is said of a name that a study does not have."""
     return f"there is no {noun} {name!r}{nearest(name, known)} There are {', '.join(known)}"
@@ -234,11 +248,11 @@ def _judged(expect: Expect, runs: pl.DataFrame, axes: Sequence[str]) -> Judged:
     found = []
     for place, n, measured in _measured(expect, runs, axes):
         ends = [measured.mean if end is None else end for end in measured[1:]]
-        found.append((bounds.outcome(*ends), place, n, measured))
+        found.append((bounds.outcome(*ends), bounds.slack(*ends), place, n, measured))
     if not found:
         raise SandglassError(f"claim {expect.claim!r}: there is no point to judge it by")
     order: list[Outcome] = ["fails", "open", "holds"]
-    outcome, place, n, measured = min(found, key=lambda each: order.index(each[0]))
+    outcome, _, place, n, measured = min(found, key=lambda each: (order.index(each[0]), each[1]))
     return Judged(
         claim=expect.claim,
         kind=expect.kind,

@@ -20,6 +20,7 @@ from plotnine import (
     geom_path,
     geom_point,
     geom_ribbon,
+    geom_step,
     geom_text,
     geom_tile,
     ggplot,
@@ -126,6 +127,7 @@ def _(entry: entries.Differences, results: Results) -> ggplot:
     )
     layout = arranged(entry, left, [entry.x])
     unit = results.units.get(metric, "")
+    new = f": {said(left.axes[axis][0])}" if len(left.axes[axis]) == 1 else ""
     how = "Ratio of" if entry.ratio else "Difference in"
     called = entry.labels.get(metric) or f"{how} {words(metric)} to {said(label)}"
     made = _against(entry, left, layout, means, both.with_columns(y=value))
@@ -135,7 +137,7 @@ def _(entry: entries.Differences, results: Results) -> ggplot:
         entry,
         results,
         layout,
-        f"{_plain(entry, metric)} compared with {said(label)}",
+        f"{_plain(entry, metric)}{new} compared with {said(label)}",
         _mean_of(means["n"], "Geometric mean" if entry.ratio else "Mean", "pairs of one seed"),
     )
 
@@ -238,10 +240,14 @@ def _(entry: entries.Cdf, results: Results) -> ggplot:
         curve = recorded.distribution([values for _, values in found])
         curves.append(curve.join(group.select(KEYS).head(1), how="cross"))
     title = titles.pop()
+    shown = pl.concat(curves)
     made = (
-        ggplot(pl.concat(curves), aes("x", "y", color="colour", fill="colour"))
+        ggplot(
+            shown.filter(pl.col("x") > 0) if entry.log else shown,
+            aes("x", "y", color="colour", fill="colour"),
+        )
         + geom_ribbon(aes(ymin="low", ymax="high"), alpha=0.2, color="none")
-        + geom_line(size=0.8)
+        + geom_step(size=0.8)
         + labs(x=title, y="Share up to there")
     )
     if entry.log:
@@ -415,12 +421,14 @@ def _colours(labels: Sequence[str]) -> list[Any]:
     colours = {label: style.PALETTE[i % of] for i, label in enumerate(labels)}
     shapes = {label: style.SHAPES[(i + i // of) % of] for i, label in enumerate(labels)}
     rows = math.ceil(sum(len(label) + 5 for label in labels) / LEGEND_COLUMNS)
-    shown: Any = guide_legend(nrow=rows) if len(labels) > 1 else False
+    legend: dict[str, Any] = {
+        key: guide_legend(nrow=rows) if len(labels) > 1 else False for key in ("color", "shape")
+    }
     return [
         scale_color_manual(colours),
         scale_fill_manual(colours, guide=None),
         scale_shape_manual(shapes),
-        guides(color=shown, shape=shown),
+        guides(**legend),
     ]
 
 

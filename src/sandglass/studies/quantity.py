@@ -1,6 +1,5 @@
 """Labels of an axis that are quantities, 20ms or 0.5bdp, as the numbers that they stand for."""
 
-import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -107,18 +106,3 @@ def capital(text: str) -> str:
 
 SHORT = frozenset(["aqm", "bdp", "cc", "ecn", "fct", "plt", "rto", "rtt", "udp", "tcp"])
 """Words that are initials."""
-
-
-def unit_of(expression: str) -> str:
-    """The unit of a metric whose expression is fields of one unit: Mb/s of flows.0.goodput_mbit.
-
-    Empty where it says none, or where it is computed with.
-    """
-    found = {FIELD_UNITS[unit] for unit in re.findall(FIELD, expression)}
-    computed = re.search(r"[-+/]|\*\*|(?<!\.)\*|\*(?!\.)|(jain|sqrt|log|count)\s*\(", expression)
-    return found.pop() if len(found) == 1 and not computed else ""
-
-
-FIELD_UNITS = {"mbit": "Mb/s", "ms": "ms", "s": "s", "bytes": "bytes"}
-FIELD = rf"_({'|'.join(FIELD_UNITS)})\b"
-"""How a field of run.json says its unit."""

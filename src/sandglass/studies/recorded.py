@@ -15,7 +15,7 @@ from sandglass.studies.plot import Distribution, Rows, Series
 
 STEPS = 100
 """Of a run's duration; each is drawn at its middle."""
-POINTS = 200
+POINTS = 500
 """At which a distribution is looked at."""
 FEW = 8
 """Replicas; of fewer a band is from the least to the largest, of more from 5 to 95 %."""
@@ -106,11 +106,18 @@ def distributed(run: Run, what: Distribution | Rows) -> tuple[str, Floats]:
 
 
 def distribution(runs: list[Floats]) -> pl.DataFrame:
-    """Of replicas' sorted values: columns x, y (mean share up to x), low and high of the band."""
-    x = np.unique(np.quantile(np.concatenate(runs), np.linspace(0, 1, POINTS + 1)))
+    """Of replicas' sorted values: columns x, y (mean share up to x), low and high of the band.
+
+    It begins with 0 at the least value.
+    """
+    every = np.linspace(0, 1, POINTS + 1)
+    x = np.unique(np.quantile(np.concatenate(runs), every, method="inverted_cdf"))
     shares = np.stack([np.searchsorted(own, x, "right") / own.size for own in runs])
     low, high = band(shares)
-    return pl.DataFrame({"x": x, "y": shares.mean(0), "low": low, "high": high})
+    found = pl.DataFrame({"x": x, "y": shares.mean(0), "low": low, "high": high})
+    return pl.concat(
+        [found.head(1).select("x", y=pl.lit(0.0), low=pl.lit(0.0), high=pl.lit(0.0)), found]
+    )
 
 
 def band(values: Floats) -> tuple[Floats, Floats]:

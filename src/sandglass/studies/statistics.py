@@ -207,8 +207,8 @@ def _compared(new: Floats, old: Floats) -> dict[str, Any]:
     difference = new - old
     found = interval(difference)
     by_ratio = ratio(new, old) if min(new.min(), old.min()) > 0 else (None, None, None)
-    spread = min(new.std(), old.std()) > 0
-    varies = difference.size > 1 and bool(difference.std() > 0)
+    spread = new.min() < new.max() and old.min() < old.max()
+    varies = difference.min() < difference.max()
     return {
         "n": difference.size,
         "mean": found.mean,
