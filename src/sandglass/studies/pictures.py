@@ -3,10 +3,13 @@
 from pathlib import Path
 
 import polars as pl
+from plotnine import ggplot
 
 from sandglass.results import series, style
-from sandglass.studies import drawing, extension, reading, targets
+from sandglass.studies import claims, drawing, extension, page, reading, targets
 from sandglass.studies.layout import Results
+from sandglass.studies.origin import Origin, origin
+from sandglass.studies.page import Picture
 from sandglass.studies.points import text
 from sandglass.studies.study import Study
 from sandglass.studies.tables import read
@@ -17,23 +20,38 @@ def publish() -> None:
     """Draw the pictures, and write the page."""
     study = reading.resolved(Path(targets.STUDY))
     rows, summary = (read(name, study.axes) for name in (targets.RUNS, targets.SUMMARY))
-    found = results(study, rows, summary)
-    for entry, name in zip(study.plots, targets.pictures(study), strict=True):
-        style.save(drawing.draw(entry, found), Path(name))
+    source = origin([series.load(Path(each), {}) for each in rows["directory"]], study.title)
+    found = results(study, rows, summary, source)
+    drawn = {
+        name: drawing.draw(entry, found)
+        for entry, name in zip(study.plots, targets.pictures(study), strict=True)
+    }
     if study.module:
-        for name, drawn in extension.plots(extension.load(study.module), rows, summary).items():
-            style.save(style.finish(drawn, study.title, found.origin), Path(name))
-    Path(targets.INDEX).write_text(study.title)
+        own = extension.plots(extension.load(study.module), rows, summary)
+        drawn |= {name: style.finish(each, study.title, found.origin) for name, each in own.items()}
+    text = page.page(
+        study,
+        found,
+        source,
+        [_saved(name, each) for name, each in drawn.items()],
+        read(targets.DIFFERENCES, study.axes) if study.compare else None,
+        claims.read(Path(targets.CLAIMS)) if study.expects else [],
+    )
+    Path(targets.INDEX).write_text(text)
 
 
-def results(study: Study, rows: pl.DataFrame, summary: pl.DataFrame) -> Results:
+def _saved(name: str, drawn: ggplot) -> Picture:
+    """A picture in its files, as the page shows it; its words stand for it where it is not seen."""
+    style.save(drawn, Path(name))
+    said = f"{drawn.labels.title}. {drawn.labels.caption}".replace("\n", " ")
+    return Picture(name, said, Path(f"{name}.svg").read_bytes())
+
+
+def results(study: Study, rows: pl.DataFrame, summary: pl.DataFrame, source: Origin) -> Results:
     """What the pictures are made of."""
-    first = series.load(Path(rows["directory"][0]), {})
-    seeds = sorted(rows["seed"].unique())
-    origin = (
-        f"{rows.height} runs, seeds {seeds[0]} to {seeds[-1]}, "
-        f"Linux {first.field('kernel.release')}, lab build {first.field('lab_build')}, "
-        f"digest {series.combined_digest(rows['digest'])[:16]}."
+    said = (
+        f"{source.runs} runs, {source.seeded}, Linux {source.kernel_release}, "
+        f"lab build {source.lab_build}, digest {source.digest[:16]}."
     )
     # As the tables have them: text, where not all are numbers.
     labels = {
@@ -42,7 +60,7 @@ def results(study: Study, rows: pl.DataFrame, summary: pl.DataFrame) -> Results:
     }
     known = {name: each.unit for name, each in study.metrics.items()}
     measured = {name: known.get(name, "") for name in summary["metric"].unique()}
-    return Results(labels, rows, summary, Path(), measured, origin)
+    return Results(labels, rows, summary, Path(), measured, said)
 
 
 if __name__ == "__main__":
