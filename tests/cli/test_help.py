@@ -9,7 +9,7 @@ from tests.cli.conftest import Cli
 
 COMMANDS = [
     *("setup", "doctor", "list"),
-    *("run", "debug", "verify", "show", "plot", "compare", "view", "export"),
+    *("run", "check", "debug", "verify", "show", "plot", "compare", "view", "export"),
     *("study", "reproduce", "bundle", "shell", "exec", "mn", "python", "notebook", "trace"),
     *("cache", "bench", "test", "docs", "lab"),
 ]

@@ -1,6 +1,8 @@
 """Experiments: run, repeated, looked into."""
 
+import json
 import os
+import shlex
 import signal
 from enum import StrEnum
 from pathlib import Path
@@ -72,6 +74,35 @@ def run(
         speed = result.content["virtual_s"] / result.content["wall_s"]
         print(f"{result.path}: {speed:.0f} times as fast as real time")
     print(f"digest {result.content['digest']}")
+
+
+@app.command()
+def check(
+    experiment: ExperimentFile,
+    seed: Seed = None,
+    settings: Settings = None,
+    as_json: Annotated[bool, typer.Option("--json", help="For programs.")] = False,
+) -> None:
+    """Tell what would be run, without running it.
+
+    What is wrong with the file, as run says it; else the network as a picture, links, queues and
+    flows in plain numbers, what the run will take, and what is allowed but often not meant.
+
+    Example: ./sandglass check experiment.yaml --set rtt=40ms
+    """
+    from sandglass.experiment import reading
+    from sandglass.install import setup_lab
+    from sandglass.run import preview
+
+    setup_lab.lab()
+    found = preview.preview(reading.load(experiment, settings or [], seed))
+    if as_json:
+        print(json.dumps(found.as_json(), indent=1))
+        return
+    print("\n".join(found.told()))
+    again = "".join(f" --set {shlex.quote(each)}" for each in settings or [])
+    again += "" if seed is None else f" --seed {seed}"
+    print(f"\nrun it: ./sandglass run {experiment}{again}")
 
 
 @app.command(context_settings={"allow_extra_args": True})
