@@ -120,9 +120,12 @@ def test_pictures() -> None:
     assert star[0::3] == ["core", "└─ arm3 ─ a3 ── h3"]
     assert drawn("parking_lot", hops=2)[1::2] == ["║ hop1", "║ hop2"]
     assert drawn("chain", routers=2) == ["r1 ── h1", "│", "r2 ── h2"]
-    fat = drawn("fat_tree", k=2)
-    assert fat == ["core1   ─ agg1_1, agg2_1", "agg1_1  ─ edge1_1", "agg2_1  ─ edge2_1",
-                   "edge1_1 ── h1", "edge2_1 ── h2"]  # fmt: skip
+    assert drawn("leaf_spine", leaves=2, spines=2, per_leaf=2) == [
+        "spine1 ─ leaf1, leaf2",
+        "spine2 ─ leaf1, leaf2",
+        "leaf1  ── h1, h2",
+        "leaf2  ── h3, h4",
+    ]
 
 
 OWN = """

@@ -1,11 +1,21 @@
 """list: what there is, ours and others', each in a line."""
 
+import re
 import shutil
 from pathlib import Path
 
 import pytest
 
-from sandglass.experiment import offer, reading, topology, workload
+from sandglass.experiment import (
+    detail,
+    mainline,
+    offer,
+    qdiscs,
+    reading,
+    synthetic,
+    topology,
+    workload,
+)
 from sandglass.install import builds
 from sandglass.papers import shelf
 from tests.cli.conftest import Cli
@@ -33,7 +43,10 @@ def test_everything_of_ours_with_a_line_about_it(sandglass: Cli, empty_cache: Pa
     assert list(found["topologies"]) == topology.names()
     assert list(found["workloads"]) == workload.names()
     assert found["workloads"]["ping"] == "Round-trip times: one ICMP echo per interval"
-    assert found["qdiscs"]["pi2"] != found["qdiscs"]["codel"] == "Linux's own"
+    assert found["qdiscs"]["codel"].startswith("CoDel (RFC 8289)")
+    assert found["qdiscs"].keys() == mainline.QDISCS.keys() | qdiscs.modules("sch_")
+    assert mainline.QDISCS.keys() == qdiscs.KINDS.keys()
+    assert found["traces"].keys() == synthetic.TRACES.keys()
     assert found["congestion-controls"].keys() >= {"cubic", "abe_reno", "lsaimd_dctcp"}
     assert found["papers"].keys() >= {*shelf.papers(), "abe/fig03", "dctcp_internet/table1"}
     assert found["papers"]["abe"].startswith("Alternative Backoff")
@@ -46,6 +59,54 @@ def test_everything_of_ours_with_a_line_about_it(sandglass: Cli, empty_cache: Pa
 
 def test_one_kind(sandglass: Cli) -> None:
     assert list(listed(sandglass("list", "topologies").stdout)) == ["topologies"]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["qdiscs", "codel"], r"  target +default 5ms +time, such as 5ms"),
+        (["qdiscs", "red"], r"  avpkt +needed +size"),
+        (["qdiscs", "pi2"], "read kmods/sch_pi2/README.md"),
+        (["congestion-controls", "dctcp"], "cc: dctcp"),
+        (["congestion-controls", "abe_reno"], r"  net.ipv4.tcp_abe.beta_ecn +default 80"),
+        (["workloads", "bulk"], r"  size +such as 500kB +How much it sends"),
+        (["workloads", "flent"], "{workload: flent:<test>, from"),
+        (["examples", "codel"], "new my.yaml --from codel"),
+        (["traces", "wifi"], "IEEE 802.11n"),
+        (["benches", "speed"], "./sandglass bench speed"),
+        (["papers", "abe"], r"  smoke +59"),
+        (["papers", "abe/fig03"], "droptail-full"),
+    ],
+)
+def test_one_thing_in_detail(
+    sandglass: Cli, empty_cache: Path, words: list[str], said: str
+) -> None:
+    done = sandglass("list", *words)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert re.search(said, done.stdout)
+    assert not empty_cache.exists()
+
+
+def test_every_thing_has_a_detail() -> None:
+    for kind, tell in detail.KINDS.items():
+        if kind != "topologies":
+            for name, _ in offer.KINDS[kind]([]):
+                assert list(tell(name)), name
+
+
+@pytest.mark.lab  # whose root has Mininet
+def test_a_topology_in_detail() -> None:
+    for name in topology.names():
+        assert list(detail.topologies(name))
+    told = "\n".join(detail.topologies("dumbbell"))
+    assert re.search(r"  pairs +a whole number +default 1 +pairs of hosts", told)
+    assert "r1 ── s1\n║ bottleneck\nr2 ── d1" in told
+
+
+def test_an_unknown_thing(sandglass: Cli) -> None:
+    done = sandglass("list", "qdiscs", "coedl")
+    assert done.returncode == 2
+    assert "there is no coedl among qdiscs, did you mean 'codel'?" in done.stderr
 
 
 def test_help_names_every_kind(sandglass: Cli) -> None:

@@ -1,5 +1,6 @@
 """What there is."""
 
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Annotated
 
@@ -13,25 +14,35 @@ app = typer.Typer()
 @app.command(name="list")
 def list_all(
     words: Annotated[
-        list[str] | None, typer.Argument(metavar="[KIND] [DIR]...", show_default=False)
+        list[str] | None, typer.Argument(metavar="[KIND] [NAME] [DIR]...", show_default=False)
     ] = None,
 ) -> None:
     """List what there is to name or to run.
 
-    Kinds: topologies, workloads, qdiscs, congestion-controls, papers, examples, benches.
+    Kinds: topologies, workloads, qdiscs, congestion-controls, examples, studies, traces, benches,
+    papers. With the name of one thing after its kind, that one in detail: the options of a qdisc,
+    the picture of a topology, the keys of a workload, the runs of a figure.
 
     Modules and papers are ours and those of SANDGLASS_KMODS and SANDGLASS_PAPERS. A directory that
     is laid out as examples/module-repository is looked into as well.
 
-    Example: ./sandglass list workloads ../mine
+    Example: ./sandglass list qdiscs codel
     """
-    from sandglass.experiment import offer
+    from sandglass.experiment import detail, offer
     from sandglass.papers import shelf
 
     kinds = offer.KINDS | {"papers": shelf.listing}
     chosen = [word for word in words or [] if word in kinds]
-    directories = [Path(word) for word in words or [] if word not in kinds]
-    for directory in directories:
+    others = [word for word in words or [] if word not in kinds]
+    directories = [Path(word) for word in others if Path(word).is_dir()]
+    names = [word for word in others if not Path(word).is_dir()]
+    if len(chosen) == 1 and names:
+        kind = chosen[0]
+        there = [each for each, _ in kinds[kind](directories)]
+        for name in names:
+            print("\n".join(_tell(kind)(detail.chosen(kind, name, there))))
+        return
+    for directory in map(Path, others):
         if not directory.is_dir():
             raise UsageError(
                 f"{directory} is neither a kind nor a directory{nearest(str(directory), kinds)}",
@@ -39,5 +50,16 @@ def list_all(
             )
     for kind in chosen or kinds:
         found = list(kinds[kind](directories))
-        width = max(len(name) for name, _ in found)
+        width = max((len(name) for name, _ in found), default=0)
         print("\n".join([f"{kind}:", *(f"  {name:{width}}  {about}" for name, about in found)]))
+
+
+def _tell(kind: str) -> Callable[[str], Iterator[str]]:
+    """What tells of one thing of a kind in detail."""
+    from sandglass.experiment import detail
+
+    if kind in detail.KINDS:
+        return detail.KINDS[kind]
+    from sandglass.papers.outline import outline
+
+    return outline

@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from sandglass.errors import SandglassError
+
 app = typer.Typer()
 
 
@@ -26,6 +28,9 @@ def reproduce(
     cores: Annotated[
         int | None, typer.Option(min=1, help="Labs at once; all processors by default.")
     ] = None,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="A claim that fails is a failure: exit status 1.")
+    ] = False,
 ) -> None:
     """Reproduce papers or single figures.
 
@@ -45,6 +50,10 @@ def reproduce(
     status = reproduction.snakemake(words, profile.value, cores, free_mb)
     if status == 0:
         print(*map(reproduction.judged, wanted), sep="\n")
+    if status == 0 and strict:
+        failed = [claim for each in wanted for claim in reproduction.failed(each)]
+        if failed:
+            raise SandglassError(f"{len(failed)} claims fail", "\n".join(failed))
     raise typer.Exit(status)
 
 

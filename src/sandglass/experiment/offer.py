@@ -10,15 +10,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Literal
 
-from sandglass.experiment import qdiscs, values
+from sandglass.experiment import mainline, qdiscs, synthetic
 from sandglass.install import upkeep
 from sandglass.install.builds import ROOT, module_directories
 from sandglass.install.modules import FILE, read
 
 Entry = tuple[str, str]
 """How it is called, and what it is, in a sentence."""
-
-LINUX = "Linux's own"
 
 
 def topologies(directories: Sequence[Path]) -> Iterator[Entry]:
@@ -33,12 +31,12 @@ def workloads(directories: Sequence[Path]) -> Iterator[Entry]:
 
 
 def queues(directories: Sequence[Path]) -> Iterator[Entry]:
-    yield from ((kind, LINUX) for kind in sorted(qdiscs.KINDS))
+    yield from ((kind, mainline.QDISCS[kind]) for kind in sorted(qdiscs.KINDS))
     yield from _modules("sch_", directories)
 
 
 def congestion_controls(directories: Sequence[Path]) -> Iterator[Entry]:
-    yield from ((name, LINUX) for name in sorted(values.CONGESTION_CONTROLS))
+    yield from sorted(mainline.CONGESTION_CONTROLS.items())
     yield from _modules("tcp_", directories)
 
 
@@ -49,6 +47,16 @@ def examples(directories: Sequence[Path]) -> Iterator[Entry]:
     for directory in directories:
         for path in sorted((directory / "experiments").glob("*.yaml")):
             yield str(path), about_experiment(path)
+
+
+def studies(_: Sequence[Path]) -> Iterator[Entry]:
+    for path in sorted((ROOT / "examples" / "studies").glob("*.yaml")):
+        yield str(path.relative_to(ROOT)), about_experiment(path)
+
+
+def traces(_: Sequence[Path]) -> Iterator[Entry]:
+    for name, model in synthetic.TRACES.items():
+        yield name, first_sentence(model.__doc__ or "")
 
 
 def benches(_: Sequence[Path]) -> Iterator[Entry]:
@@ -62,6 +70,8 @@ KINDS: dict[str, Callable[[Sequence[Path]], Iterator[Entry]]] = {
     "qdiscs": queues,
     "congestion-controls": congestion_controls,
     "examples": examples,
+    "studies": studies,
+    "traces": traces,
     "benches": benches,
 }
 """Each finds the things of its kind, of the checkout and of further directories."""
@@ -96,11 +106,15 @@ def about_script(path: Path) -> str:
 
 def about_experiment(path: Path) -> str:
     """The first sentence of the comment at the head of a YAML file, else its title."""
-    text = path.read_text()
-    head = re.match(r"(#.*\n)+", text)
-    title = re.search(r"^title: *(.*)$", text, re.M)
-    comment = re.sub(r"^# ?", "", head[0], flags=re.M) if head else ""
-    return first_sentence(comment) or (title[1] if title else "")
+    title = re.search(r"^title: *(.*)$", path.read_text(), re.M)
+    return first_sentence(comment(path)) or (title[1] if title else "")
+
+
+def comment(path: Path) -> str:
+    """The comment at the head of a YAML file, without what it tells editors."""
+    head = re.match(r"(#.*\n)+", path.read_text())
+    lines = re.sub(r"^# ?", "", head[0], flags=re.M).splitlines() if head else []
+    return "\n".join(line for line in lines if not line.startswith("yaml-language-server:"))
 
 
 def about_module(module: Path) -> str:

@@ -9,17 +9,12 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, PlainSerializer, PlainValidator, WithJsonSchema
 
 from sandglass.errors import nearest
-from sandglass.experiment import qdiscs, units
+from sandglass.experiment import mainline, qdiscs, units
 from sandglass.experiment.problems import PartError, Problem
 from sandglass.install import builds
 
-# Congestion controls of mainline; further ones come from kmods/tcp_<name>.
-CONGESTION_CONTROLS = frozenset(
-    [
-        *["bbr", "bic", "cdg", "cubic", "dctcp", "highspeed", "htcp", "hybla", "illinois", "lp"],
-        *["nv", "reno", "scalable", "vegas", "veno", "westwood", "yeah"],
-    ]
-)
+# Of mainline; further ones come from kmods/tcp_<name>.
+CONGESTION_CONTROLS = frozenset(mainline.CONGESTION_CONTROLS)
 RECORDS = ("packets", "acks", "queues", "goodput")
 AT_LINKS = ("packets", "queues")
 """Of them those that are recorded at links."""

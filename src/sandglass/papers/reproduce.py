@@ -2,6 +2,7 @@
 
 import os
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 from sandglass.errors import UsageError, nearest
@@ -70,14 +71,29 @@ def memory_mb(wanted: str | None) -> int:
 
 def judged(wanted: str | None) -> str:
     """The verdicts of what has been reproduced, for the terminal, and where the page is."""
+    page = (wanted or "").partition("/")[2] or "report"
     lines = []
-    for paper in shelf.papers() if wanted is None else [wanted.partition("/")[0]]:
-        figure = (wanted or "").partition("/")[2]
-        name = f"{figure}.verdicts.csv" if figure else "verdicts.csv"
-        results = builds.ROOT / "results" / paper
-        lines.append(verdicts.summary(verdicts.read(results / name)))
-        lines.append(f"see results/{paper}/{figure or 'report'}.html")
+    for paper, found in _verdicts(wanted):
+        lines.append(verdicts.summary(found))
+        lines.append(f"open {builds.ROOT}/results/{paper}/{page}.html")
     return "\n".join(lines)
+
+
+def failed(wanted: str | None) -> list[str]:
+    """The claims of what has been reproduced whose verdict is fail, as PAPER/FIGURE CLAIM."""
+    return [
+        f"{paper}/{each.figure} {each.claim}"
+        for paper, found in _verdicts(wanted)
+        for each in found
+        if each.verdict == "fail"
+    ]
+
+
+def _verdicts(wanted: str | None) -> Iterator[tuple[str, list[verdicts.Verdict]]]:
+    figure = (wanted or "").partition("/")[2]
+    name = f"{figure}.verdicts.csv" if figure else "verdicts.csv"
+    for paper in shelf.papers() if wanted is None else [wanted.partition("/")[0]]:
+        yield paper, verdicts.read(builds.ROOT / "results" / paper / name)
 
 
 def snakemake(targets: list[str], profile: str, cores: int | None, memory_mb: int) -> int:

@@ -1,0 +1,42 @@
+"""A paper or a figure in detail: what it shows, how much of it there is to run, what it claims."""
+
+from collections.abc import Iterator
+
+from sandglass.experiment.detail import table
+from sandglass.papers import grid, shelf, verdicts
+
+
+def outline(name: str) -> Iterator[str]:
+    """Of PAPER or PAPER/FIGURE, in lines."""
+    paper, _, figure = name.rpartition("/") if name not in shelf.papers() else (name, "", "")
+    about = shelf.figures(paper)
+    yield f"{about.paper}: {about.title}"
+    shown = [figure] if figure else list(about.figures)
+    if figure:
+        yield about.figures[figure].title
+        yield ""
+        yield about.figures[figure].caption.strip()
+        yield ""
+        setup = about.figures[figure].setup
+        for origin in ("stated", "derived", "redesign"):
+            for each in getattr(setup, origin):
+                yield f"{origin.replace('redesign', 're-design')}: {each}"
+    else:
+        yield ""
+        yield from table(*((each, about.figures[each].title) for each in shown))
+    yield ""
+    yield "runs, by profile:"
+    yield from table(*((profile, str(_runs(paper, shown, profile))) for profile in grid.PROFILES))
+    claims = [claim for each in shown for claim in verdicts.claims(paper, each)]
+    if figure:
+        yield "claims:"
+        yield from table(*((claim.id, claim.statement) for claim in claims))
+    else:
+        yield f"{len(claims)} claims"
+    yield f"reproduce it: ./sandglass reproduce {name}"
+
+
+def _runs(paper: str, figures: list[str], profile: str) -> int:
+    """How many runs; those that figures share are done once."""
+    found = (point for figure in figures for point in grid.points(paper, figure, profile))
+    return len({point.directory(paper) for point in found})

@@ -1,0 +1,59 @@
+"""The defaults of qdiscs that `list` tells are those that tc shows in the lab."""
+
+import re
+
+import pytest
+
+from sandglass.experiment import mainline, units
+from tests.lab.conftest import Cli
+
+pytestmark = pytest.mark.lab
+SHOW = """
+ip link add d0 type dummy && ip link set d0 up
+for kind in {kinds}; do
+    tc qdisc add dev d0 root $kind || exit 1
+    tc -d qdisc show dev d0
+    tc qdisc del dev d0 root
+done
+"""
+TOLD_BY_TC = {
+    kind: options
+    for kind, options in mainline.DEFAULTS.items()
+    if "needed" not in options.values() and kind != "cake"
+}
+"""cake shows some options as single words."""
+UNITS = {"Kb": 2**10, "Mb": 2**20, "Kbit": 10**3}
+
+
+def number(text: str) -> float | str:
+    """A value in base units, as tc writes it or as an experiment does."""
+    found = re.fullmatch(r"([\d.]+(?:e-\d+)?)(\D*)", text)
+    if not found:
+        return text
+    unit = found[2]
+    if unit in units.TIMES:
+        return float(found[1]) * units.TIMES[unit]
+    scale = UNITS.get(unit) or units.SIZES.get(unit) or units.RATES.get(unit) or 1
+    return float(found[1]) * scale
+
+
+def test_defaults(sandglass: Cli) -> None:
+    script = SHOW.format(kinds=" ".join(TOLD_BY_TC))
+    done = sandglass("exec", "sh", "-c", script)
+    assert done.returncode == 0, done.stderr
+    shown = [line.split() for line in done.stdout.splitlines() if line.startswith("qdisc")]
+    assert [words[1] for words in shown] == list(TOLD_BY_TC)
+    for words in shown:
+        for option, told in TOLD_BY_TC[words[1]].items():
+            if told in ("yes", "no"):
+                assert (option in words) == (told == "yes"), (words[1], option)
+                continue
+            value = words[words.index(option) + 1]
+            ours = number(told)
+            theirs = number(value)
+            if isinstance(ours, str) or isinstance(theirs, str):
+                assert ours == theirs, (words[1], option)
+            elif words[1] == "sfb" and option in ("rehash", "db"):
+                assert theirs == ours * 1e9  # seconds
+            else:
+                assert theirs == pytest.approx(ours, rel=0.1), (words[1], option)
