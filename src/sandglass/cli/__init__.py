@@ -3,9 +3,11 @@
 import typer
 
 from sandglass.cli import (
+    completion,
     experiments,
     lab,
     mininet,
+    new,
     offer,
     papers,
     results,
@@ -26,22 +28,16 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
-for part in (
-    setting_up,
-    offer,
-    experiments,
-    results,
-    studies,
-    papers,
-    mininet,
-    scripting,
-    traces,
-    upkeep,
-):
+COMMANDS = (
+    *(setting_up, offer, new, experiments, results, studies),
+    *(papers, mininet, scripting, traces, upkeep, completion),
+)
+for part in COMMANDS:
     app.add_typer(part.app)
 app.add_typer(lab.app, name="lab")
 
 
 def main() -> None:
     """Entry point of `sandglass` and of `python -m sandglass`."""
+    completion.answer_shells()
     guarded(lambda: app(prog_name="sandglass"))

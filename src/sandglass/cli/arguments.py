@@ -5,7 +5,31 @@ from typing import Annotated
 
 import typer
 
-ExperimentFile = Annotated[Path, typer.Argument(metavar="EXPERIMENT.yaml", show_default=False)]
+from sandglass.cli import completion
+
+ExperimentFile = Annotated[
+    Path,
+    typer.Argument(
+        metavar="EXPERIMENT.yaml", show_default=False, autocompletion=completion.experiments
+    ),
+]
+RunDirectory = Annotated[
+    Path,
+    typer.Argument(metavar="RUN_DIR", show_default=False, autocompletion=completion.runs),
+]
+RunDirectories = Annotated[
+    list[Path],
+    typer.Argument(metavar="RUN_DIR...", show_default=False, autocompletion=completion.runs),
+]
+WhichLab = Annotated[
+    str | None,
+    typer.Option(
+        "--lab",
+        metavar="LAB",
+        help="Instead of this checkout's.",
+        autocompletion=completion.labs,
+    ),
+]
 Seed = Annotated[int | None, typer.Option(min=0, help="Instead of the experiment's own.")]
 Settings = Annotated[
     list[str] | None,

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from sandglass.cli.arguments import ExperimentFile, Seed, Settings
+from sandglass.cli.arguments import ExperimentFile, Seed, Settings, WhichLab
 from sandglass.errors import UsageError
 from sandglass.terminal import progress
 
@@ -39,9 +39,7 @@ def run(
     cached: Annotated[
         bool, typer.Option("--cached", help="Take the run from the cache, or keep it there.")
     ] = False,
-    which: Annotated[
-        str | None, typer.Option("--lab", metavar="LAB", help="Instead of this checkout's.")
-    ] = None,
+    which: WhichLab = None,
 ) -> None:
     """Run an experiment.
 

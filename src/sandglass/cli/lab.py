@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from sandglass.cli import completion
+from sandglass.cli.arguments import WhichLab
 from sandglass.terminal import progress
 
 app = typer.Typer(
@@ -14,7 +16,10 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
-LabId = Annotated[str, typer.Argument(metavar="LAB", help="Or how its name begins.")]
+LabId = Annotated[
+    str,
+    typer.Argument(metavar="LAB", help="Or how its name begins.", autocompletion=completion.labs),
+]
 
 
 @app.command(name="build")
@@ -59,9 +64,7 @@ def lab_list() -> None:
 @app.command(name="export")
 def lab_export(
     file: Annotated[Path, typer.Argument(metavar="FILE", show_default=False)],
-    which: Annotated[
-        str | None, typer.Option("--lab", metavar="LAB", help="Instead of the one in use.")
-    ] = None,
+    which: WhichLab = None,
 ) -> None:
     """Write a lab to a file.
 

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from sandglass.cli import completion
 from sandglass.errors import UsageError, nearest
 
 app = typer.Typer()
@@ -14,7 +15,10 @@ app = typer.Typer()
 @app.command(name="list")
 def list_all(
     words: Annotated[
-        list[str] | None, typer.Argument(metavar="[KIND] [NAME] [DIR]...", show_default=False)
+        list[str] | None,
+        typer.Argument(
+            metavar="[KIND] [NAME] [DIR]...", show_default=False, autocompletion=completion.listed
+        ),
     ] = None,
 ) -> None:
     """List what there is to name or to run.

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from sandglass.cli import completion
 from sandglass.errors import SandglassError
 
 app = typer.Typer()
@@ -22,7 +23,10 @@ class Profile(StrEnum):
 @app.command()
 def reproduce(
     targets: Annotated[
-        list[str] | None, typer.Argument(metavar="[PAPER[/FIGURE]]...", show_default=False)
+        list[str] | None,
+        typer.Argument(
+            metavar="[PAPER[/FIGURE]]...", show_default=False, autocompletion=completion.papers
+        ),
     ] = None,
     profile: Annotated[Profile, typer.Option(help="How much of it.")] = Profile.QUICK,
     cores: Annotated[
@@ -60,7 +64,12 @@ def reproduce(
 @app.command()
 def bundle(
     targets: Annotated[
-        list[str], typer.Argument(metavar="PAPER[/FIGURE]|RUN_DIR...", show_default=False)
+        list[str],
+        typer.Argument(
+            metavar="PAPER[/FIGURE]|RUN_DIR...",
+            show_default=False,
+            autocompletion=completion.papers,
+        ),
     ],
     out: Annotated[Path, typer.Option(metavar="FILE.tar", help="The archive.")],
     profile: Annotated[Profile, typer.Option(help="How much of papers.")] = Profile.QUICK,

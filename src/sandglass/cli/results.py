@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from sandglass.cli.arguments import RunDirectories, RunDirectory
 from sandglass.errors import UsageError
 from sandglass.results.export.point import Point
 
@@ -13,7 +14,7 @@ app = typer.Typer()
 
 @app.command()
 def show(
-    run_directory: Annotated[Path, typer.Argument(metavar="RUN_DIR", show_default=False)],
+    run_directory: RunDirectory,
 ) -> None:
     """Show a finished run as tables.
 
@@ -26,7 +27,7 @@ def show(
 
 @app.command()
 def plot(
-    run_directory: Annotated[Path, typer.Argument(metavar="RUN_DIR", show_default=False)],
+    run_directory: RunDirectory,
     out: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Instead of results/plot.svg, .png."),
@@ -45,9 +46,7 @@ def plot(
 
 @app.command()
 def compare(
-    run_directories: Annotated[
-        list[Path], typer.Argument(metavar="RUN_DIR...", show_default=False)
-    ],
+    run_directories: RunDirectories,
     out: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Instead of results/comparison.svg, .png, .csv."),
@@ -66,9 +65,7 @@ def compare(
 
 @app.command()
 def view(
-    run_directories: Annotated[
-        list[Path], typer.Argument(metavar="RUN_DIR...", show_default=False)
-    ],
+    run_directories: RunDirectories,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -92,7 +89,7 @@ def view(
 
 @app.command()
 def export(
-    run_directory: Annotated[Path, typer.Argument(metavar="RUN_DIR", show_default=False)],
+    run_directory: RunDirectory,
     pcapng: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Its packets, for Wireshark.")
     ] = None,

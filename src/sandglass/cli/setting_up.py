@@ -52,6 +52,25 @@ def setup(
 
 
 @app.command()
+def env() -> None:
+    """Print what gives bash or zsh the programs of this checkout.
+
+    Its sandglass, and snakemake and python as Sandglass runs them.
+
+    Example: . <(./sandglass env)
+    """
+    import shlex
+    import sys
+    from pathlib import Path
+
+    from sandglass.install import builds
+
+    places = ":".join([str(Path(sys.executable).parent), str(builds.ROOT)])
+    print(f"export PATH={shlex.quote(places)}:$PATH")
+    print(f"export PYTHONPATH={shlex.quote(str(builds.ROOT / 'src'))}${{PYTHONPATH:+:$PYTHONPATH}}")
+
+
+@app.command()
 def doctor() -> None:
     """Tell what is needed and what is missing.
 

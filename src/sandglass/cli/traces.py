@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from sandglass.cli import completion
 from sandglass.errors import UsageError, nearest
 
 app = typer.Typer()
@@ -12,7 +13,14 @@ app = typer.Typer()
 
 @app.command()
 def trace(
-    name: Annotated[str, typer.Argument(metavar="cellular|wifi|satellite", show_default=False)],
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="cellular|wifi|satellite",
+            show_default=False,
+            autocompletion=completion.of_kind("traces"),
+        ),
+    ],
     out: Annotated[Path, typer.Option(help="The file that it goes to.")],
     seed: Annotated[int, typer.Option(min=0, help="Another one of the same kind.")] = 1,
     seconds: Annotated[int, typer.Option(min=1, max=3600, help="How long it is.")] = 60,

@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from sandglass.cli import completion
+
 app = typer.Typer()
 
 
@@ -30,7 +32,12 @@ def kept_runs(
 @app.command()
 def bench(
     names: Annotated[
-        list[str] | None, typer.Argument(metavar="[NAME]...", show_default=False)
+        list[str] | None,
+        typer.Argument(
+            metavar="[NAME]...",
+            show_default=False,
+            autocompletion=completion.of_kind("benches"),
+        ),
     ] = None,
 ) -> None:
     """Measure how fast the lab is.
