@@ -105,6 +105,45 @@ def test_more_flows_bytes_and_records_take_longer() -> None:
     assert seconds("flows.0={workload: bulk, from: s1, to: d1, ecn: true, size: 1MB}") < seconds()
 
 
+STUDY = """
+title: Which queue?
+experiment: {codel}
+vary:
+  queue:
+    key: bottleneck.queue
+    values: {{CoDel: {{kind: codel, ecn: true}}, FIFO: {{kind: pfifo, limit: 20}}}}
+  rtt: [20ms, 100ms]
+replicas: 3
+metrics: {{goodput: flows.0.goodput_mbit}}
+"""
+
+
+def test_a_study(tmp_path: Path) -> None:
+    (tmp_path / "queues.yaml").write_text(STUDY.format(codel=CODEL))
+    done = check(str(tmp_path / "queues.yaml"))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "queue: CoDel, FIFO" in done.stdout
+    assert "3 of each point" in done.stdout
+    assert "12, of which" in done.stdout
+    assert "the first point, queue=CoDel, rtt=20ms:" in done.stdout
+    assert "pfifo does not mark (queue=FIFO, rtt=" in " ".join(done.stdout.split())
+    told = json.loads(check(str(tmp_path / "queues.yaml"), "--json").stdout)
+    assert told["runs"] == 12
+    assert len(told["points"]) == 4
+    assert told["expected"]["labs_s"] > 0
+
+
+def test_errors_of_a_study_are_those_of_study(tmp_path: Path) -> None:
+    (tmp_path / "queues.yaml").write_text(STUDY.format(codel=CODEL).replace("[20ms", "[20mss"))
+    done = check(str(tmp_path / "queues.yaml"))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "queues.yaml:" in done.stderr
+
+
+def test_a_limit_of_one_bdp_is_not_below_it() -> None:
+    assert "BDP" not in warnings("bottleneck.queue={kind: pfifo, limit: 1bdp}", "rtt=40ms")
+
+
 def drawn(name: str, **params: object) -> list[str]:
     facts = topology.facts(name, params)
     return picture(facts, lambda link: link if link in facts.bottlenecks else "")

@@ -6,13 +6,17 @@ import shlex
 import signal
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from sandglass.cli.arguments import ExperimentFile, Seed, Settings, WhichLab
 from sandglass.errors import UsageError
 from sandglass.terminal import progress
+
+if TYPE_CHECKING:
+    from sandglass.run.preview import Preview
+    from sandglass.studies.preview import StudyPreview
 
 app = typer.Typer()
 
@@ -84,23 +88,36 @@ def check(
     """Tell what would be run, without running it.
 
     What is wrong with the file, as run says it; else the network as a picture, links, queues and
-    flows in plain numbers, what the run will take, and what is allowed but often not meant.
+    flows in plain numbers, what the run will take, and what is allowed but often not meant. Of a
+    study, also how many runs there are, and how many of them are in the cache.
 
     Example: ./sandglass check experiment.yaml --set rtt=40ms
     """
-    from sandglass.experiment import reading
+    from sandglass.experiment import document, reading
     from sandglass.install import setup_lab
-    from sandglass.run import preview
 
     setup_lab.lab()
-    found = preview.preview(reading.load(experiment, settings or [], seed))
+    found: Preview | StudyPreview
+    if "experiment" in document.read(experiment).data:
+        from sandglass.studies import preview as studies
+        from sandglass.studies import reading as study_files
+
+        if seed is not None:
+            raise UsageError("--seed is for an experiment", "A study's runs have a seed each.")
+        done = "study"
+        found = studies.study_preview(study_files.load(experiment, settings or []))
+    else:
+        from sandglass.run import preview
+
+        done = "run"
+        found = preview.preview(reading.load(experiment, settings or [], seed))
     if as_json:
         print(json.dumps(found.as_json(), indent=1))
         return
     print("\n".join(found.told()))
     again = "".join(f" --set {shlex.quote(each)}" for each in settings or [])
     again += "" if seed is None else f" --seed {seed}"
-    print(f"\nrun it: ./sandglass run {experiment}{again}")
+    print(f"\n{done} it: ./sandglass {done} {experiment}{again}")
 
 
 @app.command(context_settings={"allow_extra_args": True})

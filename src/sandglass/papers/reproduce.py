@@ -75,7 +75,7 @@ def judged(wanted: str | None) -> str:
     lines = []
     for paper, found in _verdicts(wanted):
         lines.append(verdicts.summary(found))
-        lines.append(f"open {builds.ROOT}/results/{paper}/{page}.html")
+        lines.append(f"see results/{paper}/{page}.html")
     return "\n".join(lines)
 
 

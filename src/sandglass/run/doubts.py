@@ -46,7 +46,7 @@ def _about_queue(
     limit = queue["limit"]
     if limit is not None:
         size = limit if queue["limit_unit"] == "bytes" else limit * full
-        if size < bdp:
+        if size + full // 2 < bdp:  # 1bdp is the nearest number of packets
             consequence = (
                 "one flow that backs off by half, as Reno does, leaves the link idle"
                 if queue["kind"] in DROPS_AT_THE_END

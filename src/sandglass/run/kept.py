@@ -157,6 +157,11 @@ def _pack(files: dict[str, bytes], file: IO[bytes]) -> None:
             tar.addfile(member, io.BytesIO(content))
 
 
+def names() -> set[str]:
+    """The keys of the runs that are kept."""
+    return {path.stem for _, _, path in _found("*.tar")}
+
+
 def sizes() -> list[int]:
     """Bytes of each kept run."""
     return [size for _, size, _ in _found("*.tar")]

@@ -53,26 +53,26 @@ class Preview:
             "warnings": self.warnings,
         }
 
-    def told(self) -> Iterator[str]:
+    def told(self, *, warned: bool = True) -> Iterator[str]:
         """For people, in lines."""
         yield self.experiment.title
         yield ""
         yield from drawn(self.experiment, self.plan)
         yield ""
         for name, lines in _parts(self.experiment, self.plan, self.expected):
-            shown = lines[:MOST_SHOWN]
-            if len(lines) > MOST_SHOWN:
-                shown.append(f"and {len(lines) - MOST_SHOWN} more")
-            for number, line in enumerate(shown):
-                head = f"{name if number == 0 else '':{WIDTH}}  "
-                yield textwrap.fill(
-                    line, 100, initial_indent=head, subsequent_indent=" " * (WIDTH + 4)
-                )
-        for warning in self.warnings:
-            yield textwrap.fill(
-                warning, 100, initial_indent=f"{'warning':{WIDTH}}  ",
-                subsequent_indent=" " * (WIDTH + 4),
-            )  # fmt: skip
+            yield from said(name, lines)
+        for warning in self.warnings if warned else ():
+            yield from said("warning", [warning])
+
+
+def said(name: str, lines: list[str]) -> Iterator[str]:
+    """Lines about one thing, behind its name."""
+    shown = lines[:MOST_SHOWN]
+    if len(lines) > MOST_SHOWN:
+        shown.append(f"and {len(lines) - MOST_SHOWN} more")
+    for number, line in enumerate(shown):
+        head = f"{name if number == 0 else '':{WIDTH}}  "
+        yield textwrap.fill(line, 100, initial_indent=head, subsequent_indent=" " * (WIDTH + 4))
 
 
 def preview(experiment: Experiment) -> Preview:
@@ -91,8 +91,8 @@ def drawn(experiment: Experiment, plan: Plan) -> list[str]:
             rate = plan["bottlenecks"][name]["forward"]["rate_bps"]
             kind = plan["bottlenecks"][name]["forward"]["queue"]["kind"]
             return f"{name} {units.format_rate(rate)} {kind}"
-        said = _link(shaped[name].forward) if name in shaped else ""
-        return "" if said == common else said
+        about = _link(shaped[name].forward) if name in shaped else ""
+        return "" if about == common else about
 
     links = [_link(link.forward) for link in shaped.values()]
     common = links[0] if len(links) > FEW and len(set(links)) == 1 else ""
@@ -102,12 +102,12 @@ def drawn(experiment: Experiment, plan: Plan) -> list[str]:
 
 def _link(way: Direction) -> str:
     """What a link has, in a few words."""
-    said = [units.format_rate(way.rate)] if way.rate is not None else []
-    said += [units.format_time(way.delay)] if way.delay else []
-    said += [f"±{units.format_time(way.jitter)}"] if way.jitter else []
+    words = [units.format_rate(way.rate)] if way.rate is not None else []
+    words += [units.format_time(way.delay)] if way.delay else []
+    words += [f"±{units.format_time(way.jitter)}"] if way.jitter else []
     if way.loss:
-        said.append(f"{percent(way.loss)} loss" if isinstance(way.loss, float) else "loss")
-    return " ".join([*said, *([way.queue.kind] if way.queue else [])])
+        words.append(f"{percent(way.loss)} loss" if isinstance(way.loss, float) else "loss")
+    return " ".join([*words, *([way.queue.kind] if way.queue else [])])
 
 
 def _parts(
@@ -207,21 +207,21 @@ def _flows(experiment: Experiment, plan: Plan) -> Iterator[str]:
 def _about(flow: PlannedFlow, usual: str | None) -> str:
     """What a flow has besides its ends; `usual` is its host's congestion control, if it has one."""
     cc = flow["cc"] or usual
-    said = [cc] if cc else []
-    said += ["ECN"] if flow["ecn"] else []
-    said += ["IPv6"] if flow["family"] == 6 else []
+    words = [cc] if cc else []
+    words += ["ECN"] if flow["ecn"] else []
+    words += ["IPv6"] if flow["family"] == 6 else []
     size = flow["size_bytes"]
     if size is not None:
-        said.append(units.format_size(size) if isinstance(size, int) else "of random size")
+        words.append(units.format_size(size) if isinstance(size, int) else "of random size")
     start = units.format_time(flow["start_ns"])
     lasts = flow["duration_ns"]
     if lasts is not None:
-        said.append(f"from {start} to {units.format_time(flow['start_ns'] + lasts)}")
+        words.append(f"from {start} to {units.format_time(flow['start_ns'] + lasts)}")
     else:
-        said.append(f"from {start} until it is done")
+        words.append(f"from {start} until it is done")
     if within := flow["start_within_ns"]:
-        said.append(f"up to {units.format_time(within)} later")
-    return f", {', '.join(said)}"
+        words.append(f"up to {units.format_time(within)} later")
+    return f", {', '.join(words)}"
 
 
 def _hosts(experiment: Experiment, plan: Plan) -> Iterator[str]:
