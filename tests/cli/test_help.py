@@ -12,7 +12,7 @@ COMMANDS = [
     *("setup", "env", "doctor", "list", "new"),
     *("run", "check", "debug", "verify", "show", "plot", "compare", "view", "export"),
     *("study", "reproduce", "bundle", "shell", "exec", "mn", "python", "notebook", "trace"),
-    *("cache", "bench", "test", "completion", "docs", "lab"),
+    *("cache", "bench", "test", "docs", "completion", "lab"),
 ]
 OF_LABS = [f"lab {name}" for name in ("build", "list", "export", "import", "remove")]
 
