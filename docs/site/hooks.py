@@ -19,7 +19,7 @@ from sandglass.install.builds import ROOT
 Nav = list[dict[str, Any]]
 
 GUIDES = [
-    *("experiment", "mininet", "workloads", "flent", "kmods", "pipeline", "ci"),
+    *("experiment", "view", "mininet", "workloads", "flent", "kmods", "pipeline", "ci"),
     *("container", "cluster", "bundle", "host", "lab"),
 ]
 """In the order in which they are of use; what is not named here comes after them."""

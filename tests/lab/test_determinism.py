@@ -51,7 +51,8 @@ def digest(words: list[str], directory: Path) -> str:
         words, cwd=directory, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL
     )
     assert done.returncode == 0, done.stderr
-    return done.stdout.splitlines()[-1].removeprefix("digest ")
+    [line] = (line for line in done.stdout.splitlines() if line.startswith("digest "))
+    return line.removeprefix("digest ")
 
 
 def test_again(example: tuple[Path, str], tmp_path: Path) -> None:

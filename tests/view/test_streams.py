@@ -80,9 +80,9 @@ def test_a_thinned_page_says_so(
     run_of: RunOf, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = series.load(run_of("two").path, {})
-    assert "more than a page holds" not in page.render([run])
+    assert "than a page holds" not in page.render([run])
     monkeypatch.setattr(thinning, "LIMIT", 1000)
-    assert "more than a page holds" in page.render([run])
+    assert "than a page holds" in page.render([run])
 
 
 def test_what_no_page_can_be_made_of_is_refused(run_of: RunOf, tmp_path: Path) -> None:

@@ -69,13 +69,14 @@ def run(
         )
     if backend is Backend.HOST:
         print(f"{result.path}: in real time, so that no other run is equal: no digest")
-        return
-    if result.cached:
+    elif result.cached:
         print(f"{result.path}: from the cache")
     else:
         speed = result.content["virtual_s"] / result.content["wall_s"]
         print(f"{result.path}: {speed:.0f} times as fast as real time")
-    print(f"digest {result.content['digest']}")
+    if backend is Backend.LAB:
+        print(f"digest {result.content['digest']}")
+    print(f"look at it: ./sandglass view {result.path}")
 
 
 @app.command()
