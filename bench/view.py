@@ -4,7 +4,6 @@ The browser is Chromium without a screen and without a graphics card, 1400 by 90
 the zoom draws all panels that are on the screen, over a stretch that grows and shrinks.
 """
 
-import os
 import shutil
 import subprocess
 import sys
@@ -102,5 +101,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    os.chdir(builds.ROOT)
     sys.exit(main())

@@ -25,13 +25,23 @@ TWO = dumbbell(
 """Marks of one flow, drops of the other."""
 OTHER = TWO | {"title": "other", "bottleneck": {"rate": "10mbit", "queue": {"kind": "pie"}}}
 BARE = dumbbell(bulk(cc="reno", size="100kB"), queue=CODEL, duration="2s", record=[], repeat=3)
+COUNTED = TWO | {"record": ["queues", "goodput"]}
+CROWD = dumbbell(
+    bulk(cc="cubic", count=8, size="50kB"), bulk(cc="reno", count=2, size="50kB"), queue=CODEL
+) | {"duration": "2s"}
 Open = Callable[..., Browser]
 
 
 @pytest.fixture(scope="session")
 def run_of(shared: Path) -> Callable[[str], Run]:
     """Runs one of the experiments above, once for all tests."""
-    experiments: dict[str, Any] = {"two": TWO, "other": OTHER, "bare": BARE}
+    experiments: dict[str, Any] = {
+        "two": TWO,
+        "other": OTHER,
+        "bare": BARE,
+        "counted": COUNTED,
+        "crowd": CROWD,
+    }
 
     def of(name: str) -> Run:
         home = shared / f"view-{name}"

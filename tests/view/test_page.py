@@ -245,6 +245,38 @@ def test_axe_finds_nothing_against_its_being_accessible(
     browser.run("document.querySelector('#help button').click()")
 
 
+def test_a_run_without_packets_and_acks_shows_what_was_counted(
+    opened: Open, run_of: Callable[[str], Run]
+) -> None:
+    """And nothing of marks, which it does not know; and says what would bring the rest."""
+    browser, run = opened("counted"), run_of("counted")
+    place(browser, "bottleneck-forward-drops", 0.5)
+    shown = browser.run("all.filter(p => p.direction !== 'reverse').map(({title}) => title)")
+    assert shown == ["Backlog", "Rate of all flows", "Drops", "Goodput", "Round trips of pings"]
+    assert readings(browser, "bottleneck-forward-drops") == {
+        "drops": run.content["bottleneck"]["drops"]
+    }
+    missing = browser.run("document.querySelector('.facts ul').textContent")
+    assert "queueing delay" in missing
+    assert "congestion window" in missing
+    assert browser.complaints() == []
+
+
+def test_flows_can_be_found(opened: Open) -> None:
+    browser = opened("crowd")
+    browser.run(
+        "(search => { search.value = 'reno'; search.dispatchEvent(new Event('input')); })"
+        "(document.querySelector('input[type=search]'))"
+    )
+    entries = "[...document.querySelectorAll('.entries label:not([hidden])')]"
+    assert browser.run(f"{entries}.map(entry => entry.dataset.flow)") == ["9", "10"]
+    browser.run("[...document.querySelectorAll('.flows button')].at(-1).click()")  # None of these
+    browser.settle()
+    left = browser.run("[...state.flowsOff].sort((a, b) => a - b)")
+    assert left == [0, 9, 10]
+    assert browser.complaints() == []
+
+
 def test_a_run_without_records_shows_what_it_has(opened: Open) -> None:
     browser = opened("bare")
     assert browser.run("all.map(({title}) => title)") == ["Distribution of completion times"]

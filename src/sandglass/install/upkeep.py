@@ -35,7 +35,9 @@ def benchmarks(names: list[str]) -> list[Path]:
 def bench(scripts: list[Path]) -> int:
     """Run benchmarks one after the other; returns the first exit status that is not 0."""
     statuses = [
-        subprocess.run([sys.executable, str(script)], cwd=builds.ROOT, check=False).returncode
+        subprocess.run(
+            [sys.executable, "-m", f"bench.{script.stem}"], cwd=builds.ROOT, check=False
+        ).returncode
         for script in scripts
     ]
     return next((status for status in statuses if status), 0)

@@ -9,7 +9,8 @@ const BOTTOM = 20;
 const FONT = "11px system-ui, sans-serif";
 const DASHES = [[], [6, 3], [2, 2], [8, 3, 2, 3]];
 const COLUMNS_PER_INTERVAL = 4;
-const PACKETS_PER_INTERVAL = 10; // at least, on the average over the run
+const PIXELS_PER_MARK = 6; // of all lines together, for each record to get a mark
+const PACKETS_PER_INTERVAL = 10; // at least, of the flow with most, on the average over the run
 const SHARES_LEAST = 1e-5; // the distribution's axis ends at this part of the greatest value
 
 /** The time of a pixel, and the pixel of a time. */
@@ -20,7 +21,7 @@ const pixelOf = (panel, t) => LEFT + ((t - state.from) / (state.to - state.from)
  * is not so short that it would show single packets. */
 function interval(panel) {
   const columns = Math.max(panel.width, 1) / COLUMNS_PER_INTERVAL;
-  const rows = panel.lines.reduce((sum, line) => sum + line.rows, 0);
+  const rows = Math.max(...panel.lines.map((line) => line.rows));
   const least = panel.style === "rate" ? (PACKETS_PER_INTERVAL * state.whole) / rows : 1000;
   return round(Math.max((state.to - state.from) / columns, least, content.interval ?? 0));
 }
@@ -53,6 +54,10 @@ function draw(panel) {
     if (panel.style === "events") drawEvents(panel, shownLines);
     else {
       const [low, high] = extent(panel, shownLines);
+      if (panel.style !== "rate") {
+        const records = shownLines.reduce((sum, {series}) => sum + inSight(series.time), 0);
+        panel.sparse = records < panel.width / PIXELS_PER_MARK;
+      }
       panel.scale = valueAxis(panel, low, high);
       context.save();
       context.beginPath();
@@ -174,11 +179,14 @@ function byColumn(panel, time, each) {
   }
 }
 
-/** Whether more than two records share a column of pixels, on the average. */
-function dense(panel, time) {
+/** How many records are in view. */
+function inSight(time) {
   const first = lower(time, state.from);
-  return lower(time, state.to, first) - first > 2 * panel.width;
+  return lower(time, state.to, first) - first;
 }
+
+/** Whether more than two records of a line share a column of pixels, on the average. */
+const dense = (panel, time) => inSight(time) > 2 * panel.width;
 
 function drawDots(panel, {series}) {
   const {context, scale, factor} = panel;
@@ -193,7 +201,7 @@ function drawDots(panel, {series}) {
   }
   const end = Math.min(lower(series.time, state.to) + 1, series.time.length);
   const first = Math.max(0, lower(series.time, state.from) - 1);
-  const size = end - first < panel.width / 3 ? 4 : 2;
+  const size = panel.sparse ? 4 : 2;
   for (let i = first; i < end; i++) {
     const x = pixelOf(panel, series.time[i]);
     context.fillRect(x - size / 2, scale(series.value[i] * factor) - size / 2, size, size);
@@ -239,7 +247,7 @@ function drawSteps(panel, {series, run}) {
     open = true;
   }
   context.stroke();
-  if (end - first < panel.width / 12) {
+  if (panel.sparse) {
     for (let i = first; i < end; i++) {
       if (!Number.isNaN(value[i])) {
         context.fillRect(clamped(time[i]) - 2, scale(value[i] * factor) - 2, 4, 4);

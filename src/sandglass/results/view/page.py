@@ -14,7 +14,8 @@ import yaml
 
 from sandglass.errors import UsageError
 from sandglass.install import builds
-from sandglass.results import show, style
+from sandglass.results import show
+from sandglass.results.palette import PALETTE
 from sandglass.results.series import Run, load
 from sandglass.results.view import packing, streams, thinning
 
@@ -74,7 +75,7 @@ def render(runs: Sequence[Run]) -> str:
     sheet = asset("page.css")
     needed = ("name", "duration", "flows")
     drawn = [{name: run[name] for name in needed} for run in described]
-    content = {"runs": drawn, "streams": told, "interval": step, "colours": style.PALETTE}
+    content = {"runs": drawn, "streams": told, "interval": step, "colours": PALETTE}
     template = jinja2.Environment(
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     ).from_string(asset("page.html.jinja"))

@@ -17,7 +17,7 @@
  *   element?: any, canvas?: any, context?: CanvasRenderingContext2D, line?: any, band?: any,
  *   about?: any, heading?: any, nothing?: any, details?: any, table?: any, rows?: any[],
  *   width?: number, height?: number, scale?: (value: number) => number,
- *   valueAt?: (x: number) => number, pointer?: number | null,
+ *   valueAt?: (x: number) => number, pointer?: number | null, sparse?: boolean,
  *   loaded?: boolean, drawn?: boolean}} Panel
  */
 

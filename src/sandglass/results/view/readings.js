@@ -109,23 +109,23 @@ function share(panel, line, value) {
   return values.length ? lower(values, value / panel.factor + 1e-9) / values.length : null;
 }
 
+/** Says what the readings of a panel are. */
+function head(panel, text) {
+  panel.heading.firstChild.textContent = text;
+}
+
 /** Writes the readings of a panel: at the cursor, or over the view. */
 function read(panel) {
   const at = state.cursor;
   const own = panel.pointer; // a value on the axis of a distribution
   const shares = panel.style === "shares";
   const pointed = shares ? own !== null : at !== null;
-  const per =
-    panel.style === "rate" || panel.style === "events" ? `, ${lasting(interval(panel))}` : "";
-  const mean = wholly(panel) ? "mean of the run" : "mean in view";
-  panel.heading.firstChild.textContent = !pointed
-    ? panel.style === "events"
-      ? "in view"
-      : mean
-    : shares
-      ? `share up to ${shown(own)} ${panel.unit}`
-      : `at the cursor${per}`;
   const events = panel.style === "events";
+  if (!pointed)
+    head(panel, events ? "in view" : wholly(panel) ? "mean of the run" : "mean in view");
+  else if (shares) head(panel, `share up to ${shown(own)} ${panel.unit}`);
+  else if (events || panel.style === "rate") head(panel, `within ${lasting(interval(panel))}`);
+  else head(panel, "at the cursor");
   for (const {row, outputs, cells} of panel.rows) {
     row.hidden = !visible(cells[0].line);
     if (row.hidden) continue;
