@@ -65,6 +65,15 @@ def test_many_flows_have_one_line_each_and_one_name(lab: Lab) -> None:
     assert shown["label"].unique().to_list() == [plot.ALL]
 
 
+def test_without_records_it_is_how_long_flows_took(lab: Lab) -> None:
+    flows = bulk(cc="reno", size="100kB", start_within="1s")
+    runs = lab(dumbbell(flows, queue=CODEL, duration="2s", record=[], repeat=3))
+    shown = plot.draw(series.load(runs.path, {})).data
+    assert isinstance(shown, pl.DataFrame)
+    assert shown["took"].to_list() == sorted(runs.table("flows")["fct_s"])
+    assert shown["share"].to_list() == pytest.approx([1 / 3, 2 / 3, 1])
+
+
 def test_without_records_it_says_so(lab: Lab) -> None:
     bare = lab(dumbbell(bulk(cc="reno"), queue=CODEL, duration="1s", record=[]))
     with pytest.raises(UsageError, match="recorded nothing to draw"):

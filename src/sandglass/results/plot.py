@@ -1,7 +1,7 @@
 """A run drawn over time: what its flows got of each recorded link, waited there, and their windows.
 
-Of links in forward direction, of flows that sent data over them. Of a run that recorded nothing over
-time, how long what ended by itself took.
+Of links in forward direction, of flows that sent data over them. Of a run that recorded nothing
+over time, how long what ended by itself took.
 """
 
 from collections.abc import Iterator
@@ -120,20 +120,19 @@ def draw_times(run: series.Run) -> ggplot:
     Raises UsageError when none ended by itself.
     """
     flows = run.records("flows").collect()
-    for column, title in TOOK.items():
-        took = flows.get_column(column, default=pl.Series()).drop_nulls().sort()
-        if len(took):
-            break
-    else:
+    times = {name: flows[name].drop_nulls().sort() for name in TOOK if name in flows.columns}
+    column = next((name for name, each in times.items() if len(each)), None)
+    if column is None:
         raise UsageError(
             f"{run.directory} recorded nothing to draw", "See `record` in docs/experiment.md."
         )
+    took = times[column]
     share = pl.int_range(1, len(took) + 1, eager=True) / len(took)
     plot: ggplot = (
         ggplot(pl.DataFrame({"took": took, "share": share}), aes("took", "share"))
         + geom_step(color=style.PALETTE[0])
         + expand_limits(x=0, y=0)
-        + labs(x=title, y=f"Share of {len(took)}")
+        + labs(x=TOOK[column], y=f"Share of {len(took)}")
     )
     return style.finish(plot, run.document["title"], origin(run))
 
