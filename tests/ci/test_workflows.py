@@ -20,6 +20,7 @@ ROOT = builds.ROOT
 AUTHOR = ROOT / "examples" / "module-repository"
 GITHUB = ROOT / ".github" / "workflows" / "ci.yml"
 RELEASE = ROOT / ".github" / "workflows" / "release.yml"
+SITE = ROOT / ".github" / "workflows" / "site.yml"
 GITLAB = ROOT / ".gitlab-ci.yml"
 ACTION = ROOT / "action.yml"
 THEIRS = AUTHOR / ".github" / "workflows" / "experiments.yml"
@@ -57,7 +58,7 @@ def step(path: Path, action: str) -> dict[str, Any]:
     return dict(found["with"])
 
 
-FILES = [GITHUB, RELEASE, GITLAB, ACTION, THEIRS]
+FILES = [GITHUB, RELEASE, SITE, GITLAB, ACTION, THEIRS]
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
@@ -74,7 +75,9 @@ def test_scripts_are_sound(path: Path) -> None:
         assert checked.stdout == ""
 
 
-@pytest.mark.parametrize("path", [GITHUB, RELEASE, GITLAB, ACTION], ids=lambda path: path.name)
+@pytest.mark.parametrize(
+    "path", [GITHUB, RELEASE, SITE, GITLAB, ACTION], ids=lambda path: path.name
+)
 def test_commands_are_there_and_understood(path: Path) -> None:
     commands = [
         re.sub(r'^"?(\./|\$GITHUB_ACTION_PATH/)|"', "", line.strip()).split()
@@ -117,6 +120,14 @@ def test_what_a_cache_holds_is_where_set_up_puts_it(
     (tmp_path / "roots" / f"{builds.root_key()}-0").mkdir(parents=True)
     assert builds.built_root() is not None
     assert "venv=$SANDGLASS_CACHE/venv/" in (ROOT / "sandglass").read_text()
+
+
+def test_the_site_is_kept_from_where_it_is_made() -> None:
+    assert "./sandglass docs" in scripts(SITE)
+    for action in ("actions/upload-artifact", "actions/upload-pages-artifact"):
+        assert step(SITE, action)["path"] == "results/site"
+    job = read(GITLAB)["pages"]
+    assert f"./sandglass docs --out {job['artifacts']['paths'][0]}" in job["script"]
 
 
 def test_what_is_published_is_made_by_the_jobs_before() -> None:
