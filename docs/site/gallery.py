@@ -1,24 +1,26 @@
 """The gallery: every example and every figure of a paper, with picture, file and command."""
 
+import itertools
+import json
 import os
 import re
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from html import escape
 from pathlib import Path
 
 import polars as pl
 import yaml
 from mkdocs.exceptions import PluginError
 
+from docs.site import render
 from sandglass.install.builds import ROOT
 from sandglass.papers import grid, shelf
 
 PAGE = "gallery/README.md"
-REFERENCE = ROOT / "results" / "reference"
 QUEUES = {
     "bfifo": "Drop-tail",
     "choke": "CHOKe",
@@ -37,7 +39,7 @@ QUEUES = {
     "sfq_codel": "SFQ-CoDel",
 }
 """What people call them."""
-VERDICTS = {"pass": "holds", "fail": "fails", "not judged": "not judged"}
+OUTCOMES = {"pass": "holds", "fail": "fails", "not judged": "not judged"}
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,8 @@ class Entry:
     """A picture of the gallery, and what is said of it."""
 
     title: str
+    alternative: str
+    """What stands for the picture where it is not seen."""
     caption: str
     command: str
     page: str
@@ -55,7 +59,7 @@ class Entry:
     """Where it comes from: examples, or a paper."""
     queues: frozenset[str]
     flows: frozenset[str]
-    """Congestion controls, and workloads that are no bulk transfers."""
+    """Congestion controls, and workloads of flows that name none."""
 
 
 def examples() -> list[Path]:
@@ -63,21 +67,24 @@ def examples() -> list[Path]:
 
 
 def drawn() -> dict[str, bytes]:
-    """The examples' pictures, by where they are on the site; as many at once as processors.
+    """The examples' pictures and pages to look at them, by where they are on the site.
 
-    Runs are taken from the cache. Raises PluginError with what a command said that failed.
+    As many at once as processors, and runs from the cache. Raises PluginError with what a command
+    said that failed.
     """
     processors = len(os.sched_getaffinity(0))
     with tempfile.TemporaryDirectory() as scratch, ThreadPoolExecutor(processors) as pool:
-        pictures = pool.map(lambda path: _draw(path, Path(scratch)), examples())
-        return {picture_of(path): svg for path, svg in zip(examples(), pictures, strict=True)}
+        made = [*pool.map(lambda path: _draw(path, Path(scratch)), examples())]
+    return {path: content for each in made for path, content in each.items()}
 
 
-def _draw(example: Path, scratch: Path) -> bytes:
-    run, picture = scratch / example.stem, scratch / f"{example.stem}.svg"
+def _draw(example: Path, scratch: Path) -> dict[str, bytes]:
+    run = scratch / example.stem
+    picture, look = run.with_suffix(".svg"), run.with_suffix(".html")
     _sandglass("run", example, "--cached", "--out", run)
     _sandglass("plot", run, "--out", picture)
-    return picture.read_bytes()
+    _sandglass("view", run, "--out", look)
+    return {picture_of(example): picture.read_bytes(), look_of(example): look.read_bytes()}
 
 
 def _sandglass(*words: str | Path) -> None:
@@ -100,30 +107,48 @@ def picture_of(example: Path) -> str:
     return f"examples/{example.stem}.svg"
 
 
+def look_of(example: Path) -> str:
+    return f"examples/{example.stem}.run.html"
+
+
 def pages() -> dict[str, str]:
-    """The gallery, and the page of each entry."""
-    shown = [_example(path) for path in examples()]
-    made = {entry.page: _example_page(entry) for entry in shown}
+    """The gallery, and the page of each entry, by their paths on the site."""
+    made: dict[str, str] = {}
+    entries = []
+    for path in examples():
+        entry = _example(path)
+        run = f"results/runs/{path.stem}"
+        file = str(path.relative_to(ROOT))
+        text = path.read_text().rstrip("\n")
+        entries.append(entry)
+        made[entry.page] = render.page(
+            "example", entry=entry, look=look_of(path), file=file, run=run, text=text
+        )
     for paper in papers():
-        about = shelf.figures(paper)
-        for name, figure in about.figures.items():
-            entry = _figure(paper, about.paper, name, figure)
-            made[entry.page] = _figure_page(entry, paper, name, about, figure)
-            shown.append(entry)
-    return {PAGE: _gallery(shown), **made}
+        for name in shelf.figures(paper).figures:
+            entry = _figure(paper, name)
+            entries.append(entry)
+            made[entry.page] = _figure_page(entry, paper, name)
+    return {PAGE: render.page("gallery", entries=entries, choices=_choices(entries)), **made}
 
 
-# Examples
+def _choices(entries: list[Entry]) -> list[tuple[str, str, list[str]]]:
+    """What the gallery can be filtered by: a card's attribute, what it is called, its values."""
+    return [
+        ("source", "From", list(dict.fromkeys(entry.source for entry in entries))),
+        ("queue", "Queue", sorted({each for entry in entries for each in entry.queues})),
+        ("flow", "Flows", sorted({each for entry in entries for each in entry.flows})),
+    ]
 
 
 def _example(path: Path) -> Entry:
     text = path.read_text()
     queues, flows = _topics(text)
-    comment = re.sub(r"^# ?(yaml-language-server.*)?", "", _head(text), flags=re.MULTILINE)
-    paragraphs = [" ".join(part.split()) for part in comment.strip().split("\n\n")]
+    title = yaml.safe_load(text)["title"]
     return Entry(
-        title=yaml.safe_load(text)["title"],
-        caption=paragraphs[0].partition(" Run it with")[0].partition(" Compare:")[0],
+        title=title,
+        alternative=f"{title}: what flows got over time",
+        caption=_caption(text),
         command=f"./sandglass run examples/{path.name}",
         page=page_of(path),
         picture=picture_of(path),
@@ -133,136 +158,72 @@ def _example(path: Path) -> Entry:
     )
 
 
-def _head(text: str) -> str:
-    """The comment that a file begins with."""
-    found = re.match(r"(#.*\n)*", text)
-    return found[0] if found else ""
+def _caption(experiment: str) -> str:
+    """The first paragraph of the comment that an experiment begins with, without its commands."""
+    lines = itertools.takewhile(lambda line: line.startswith("#"), experiment.splitlines())
+    told = [line.removeprefix("#").strip() for line in lines if "$schema" not in line]
+    sentences = re.split(r"(?<=[.?!]) ", " ".join(itertools.takewhile(bool, told)))
+    return " ".join(each for each in sentences if "--set" not in each)
 
 
-def _example_page(entry: Entry) -> str:
-    name = Path(entry.page).stem
-    return (
-        f"# {entry.title}\n\n{entry.caption}\n\n"
-        f"![{entry.title}: what each flow gets over time]({Path(entry.picture).name})\n\n"
-        f"```\n{entry.command} --out results/runs/{Path(name).stem}\n"
-        f"./sandglass show results/runs/{Path(name).stem}\n"
-        f"./sandglass plot results/runs/{Path(name).stem}\n```\n\n"
-        f"## examples/{name}\n\n"
-        f"````yaml\n{(ROOT / 'examples' / name).read_text()}````\n\n"
-        "All keys: [Keys of an experiment](../reference/experiment.md).\n"
-    )
-
-
-# Papers' figures
-
-
-def _figure(paper: str, short: str, name: str, figure: shelf.Figure) -> Entry:
-    queues: frozenset[str] = frozenset()
-    flows: frozenset[str] = frozenset()
-    home = shelf.folder(paper)
-    points = grid.points(paper, name, "paper")
-    for experiment in sorted({point.experiment for point in points}):
-        found = _topics(shelf.experiment_file(home, experiment).read_text())
-        queues, flows = queues | found[0], flows | found[1]
+def _figure(paper: str, name: str) -> Entry:
+    about = shelf.figures(paper)
+    figure = about.figures[name]
+    topics = [_topics(path.read_text()) for path in _experiments(paper, name)]
+    caption = " ".join(figure.caption.split())
     return Entry(
         title=figure.title,
-        caption=" ".join(figure.caption.split()),
+        alternative=f"{figure.title}. {caption}",
+        caption=caption,
         command=f"./sandglass reproduce {paper}/{name}",
         page=f"gallery/{paper}/{name}.md",
         picture=f"results/reference/{paper}/{name}.svg",
-        source=short,
-        queues=queues,
-        flows=flows,
+        source=about.paper,
+        queues=frozenset().union(*(queues for queues, _ in topics)),
+        flows=frozenset().union(*(flows for _, flows in topics)),
     )
 
 
-def _figure_page(
-    entry: Entry, paper: str, name: str, about: shelf.Figures, figure: shelf.Figure
-) -> str:
-    up = "../../"
-    text = (
-        f"# {entry.title}\n\n{about.paper}: {about.title}\n\n{entry.caption}\n\n"
-        f"![{entry.title}]({up}{entry.picture})\n\n```\n{entry.command}\n```\n\n"
-        "That runs a coarse grid; `--profile paper` gives the whole one, of which the picture is.\n\n"
+def _experiments(paper: str, figure: str) -> list[Path]:
+    """The experiments that a figure is made of."""
+    points = grid.points(paper, figure, "paper")
+    home = shelf.folder(paper)
+    return [
+        shelf.experiment_file(home, name) for name in sorted({each.experiment for each in points})
+    ]
+
+
+def _figure_page(entry: Entry, paper: str, name: str) -> str:
+    about = shelf.figures(paper)
+    setup = about.figures[name].setup
+    origins = {"Stated": setup.stated, "Derived": setup.derived, "Re-design": setup.redesign}
+    reference = f"results/reference/{paper}"
+    files = [(f"pipelines/{paper}/{name}.py", "its numbers and its picture")]
+    files += [(str(path.relative_to(ROOT)), "") for path in _experiments(paper, name)]
+    files += [(f"{reference}/{name}.csv", "the numbers that are drawn")]
+    return render.page(
+        "figure",
+        entry=entry,
+        paper=about,
+        profile=json.loads((ROOT / reference / f"{name}.json").read_text())["profile"],
+        verdicts=[*_verdicts(ROOT / reference / "verdicts.csv", name)],
+        setup=[(word, settings) for word, settings in origins.items() if settings],
+        files=files,
     )
-    verdicts = pl.read_csv(REFERENCE / paper / "verdicts.csv", infer_schema=False)
-    rows = verdicts.filter(pl.col("figure") == name)
-    if rows.height:
-        text += "## What the paper says of it\n\n| the paper | expected | measured | |\n|---|---|---|---|\n"
-        for row in rows.iter_rows(named=True):
-            cells = (f"“{row['quote']}”", row["expected"], _rounded(row["measured"]))
-            outcome = f"**{VERDICTS[row['verdict']]}**"
-            text += f"| {' | '.join(_cell(each) for each in (*cells, outcome))} |\n"
-        failed = [row for row in rows.iter_rows(named=True) if row["explanation"]]
-        text += "".join(f"\n**{row['claim']}.** {row['explanation']}\n" for row in failed) + "\n"
-    text += "## Where its settings come from\n\n"
-    words = {"stated": "Stated", "derived": "Derived", "redesign": "Our own (re-design)"}
-    for kind, word in words.items():
-        if settings := getattr(figure.setup, kind):
-            text += f"{word}:\n\n" + "".join(f"- {each}\n" for each in settings) + "\n"
-    code = f"pipelines/{paper}"
-    experiments = sorted({point.experiment for point in grid.points(paper, name, "paper")})
-    text += "## Files\n\n"
-    text += f"- [{code}/{name}.py]({up}{code}/{name}.py): its numbers and its picture\n"
-    for each in experiments:
-        text += f"- [{code}/experiments/{each}.yaml]({up}{code}/experiments/{each}.yaml)\n"
-    table = f"results/reference/{paper}/{name}.csv"
-    return text + f"- [{table}]({up}{table}): the numbers that are drawn\n"
 
 
-def _cell(text: str) -> str:
-    return escape(" ".join(text.split()), quote=False).replace("|", "\\|").replace("*", "\\*") if not text.startswith("**") else text
-
-
-def _rounded(text: str | None) -> str:
-    return f"{float(text):.4g}" if text else ""
-
-
-# The gallery
+def _verdicts(file: Path, figure: str) -> Iterator[dict[str, str]]:
+    rows = pl.read_csv(file, infer_schema=False).filter(pl.col("figure") == figure)
+    for row in rows.with_columns(pl.all().fill_null("")).iter_rows(named=True):
+        measured = f"{float(row['measured']):.4g}" if row["measured"] else ""
+        yield row | {"measured": measured, "outcome": OUTCOMES[row["verdict"]]}
 
 
 def _topics(experiment: str) -> tuple[frozenset[str], frozenset[str]]:
-    """Queues, and what is sent through them."""
-    content = yaml.safe_load(experiment)
+    """The queues of an experiment, and what is sent through them."""
     kinds = re.findall(r"\bkind: *(\w+)", experiment)
-    queues = frozenset(QUEUES[kind] for kind in kinds if kind in QUEUES)
-    flows = {
-        flow.get("cc") or str(flow["workload"]).partition(":")[0]
-        for flow in content["flows"]
-        if flow.get("cc") or flow["workload"] != "bulk"
-    }
-    return queues, frozenset(flows)
-
-
-def _gallery(entries: list[Entry]) -> str:
-    choices = {
-        "source": ("From", [entry.source for entry in entries]),
-        "queue": ("Queue", sorted({each for entry in entries for each in entry.queues})),
-        "flow": ("Flows", sorted({each for entry in entries for each in entry.flows})),
-    }
-    text = (
-        f"---\nhide: [navigation, toc]\n---\n\n# Gallery\n\n"
-        "Every example and every figure of the papers: what it shows, and the one command that draws it. "
-        "A picture leads to its file, its numbers and, of a paper's figure, to what the paper says of it.\n\n"
-        '<form class="sg-filter" role="search" aria-label="Filter the gallery" hidden>\n'
-        '<label>Words <input type="search" name="words" autocomplete="off"></label>\n'
-    )
-    for name, (label, values) in choices.items():
-        options = "".join(f"<option>{escape(value)}</option>" for value in dict.fromkeys(values))
-        text += f'<label>{label} <select name="{name}"><option value="">all</option>{options}</select></label>\n'
-    text += '<output aria-live="polite"></output>\n</form>\n\n'
-    text += '<div class="sg-gallery" markdown>\n\n'
-    return text + "".join(map(_card, entries)) + "</div>\n"
-
-
-def _card(entry: Entry) -> str:
-    def attribute(values: frozenset[str]) -> str:
-        return escape("|".join(sorted(values)))
-
-    return (
-        f'<article class="sg-card" data-source="{escape(entry.source)}" '
-        f'data-queue="{attribute(entry.queues)}" data-flow="{attribute(entry.flows)}" markdown>\n\n'
-        f"[![{entry.title}](../{entry.picture}){{ loading=lazy }}](../{entry.page})\n\n"
-        f"## [{entry.title}](../{entry.page})\n\n{entry.caption}\n\n"
-        f"`{entry.command}`\n\n{entry.source}\n{{ .sg-source }}\n\n</article>\n\n"
-    )
+    flows = [
+        flow.get("cc") or flow["workload"].partition(":")[0]
+        for flow in yaml.safe_load(experiment)["flows"]
+    ]
+    return frozenset(QUEUES[kind] for kind in kinds if kind in QUEUES), frozenset(flows)

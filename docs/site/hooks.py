@@ -56,11 +56,16 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
-    """The front page has a dress of its own, which a comment at its head would show on the forge."""
+    """Give the front page its own look, of which the forge's reader sees nothing."""
     if not page.is_homepage:
         return markdown
-    page.meta["hide"] = ["navigation"]
+    page.meta["hide"] = ["navigation", "toc"]
     return f'<div class="sg-home" markdown>\n\n{markdown}\n\n</div>\n'
+
+
+def on_post_page(output: str, **_: Any) -> str:
+    """Name the search, which Material leaves without a name."""
+    return output.replace('role="dialog">', 'role="dialog" aria-label="Search">', 1)
 
 
 def _written() -> dict[str, str]:
@@ -76,7 +81,9 @@ def _written() -> dict[str, str]:
 def _as_they_are(pages: dict[str, str]) -> set[str]:
     """Files of the repository that pages show or lead to, and that have no page: pictures."""
     named = {target for path, markdown in pages.items() for target in text.linked(markdown, path)}
-    return {path for path in named if path.endswith(sources.AS_THEY_ARE) and (ROOT / path).is_file()}
+    return {
+        path for path in named if path.endswith(sources.AS_THEY_ARE) and (ROOT / path).is_file()
+    }
 
 
 def _there(target: str, known: set[str]) -> str:

@@ -18,7 +18,7 @@ def linked(markdown: str, page: str) -> list[str]:
 
 
 def relinked(markdown: str, page: str, there: Callable[[str], str]) -> str:
-    """The page with its relative links led to where `there` has what a path of the repository is."""
+    """The page with its relative links led to where `there` puts what they lead to."""
 
     def led(found: re.Match[str]) -> str:
         path = posixpath.relpath(there(_target(page, found[1])), posixpath.dirname(page) or ".")

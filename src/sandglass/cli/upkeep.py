@@ -79,8 +79,8 @@ def docs(
 ) -> None:
     """Make the documentation a site.
 
-    With search, a reference, and a gallery for which the examples are run. It needs no network, and
-    opens from the disk. A link that leads nowhere is an error.
+    With search, a reference, and a gallery for which the examples are run. It opens from the disk
+    and loads nothing from a network. A link that leads nowhere is an error.
 
     Example: ./sandglass docs --out ../site
     """

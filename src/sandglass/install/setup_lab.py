@@ -53,7 +53,7 @@ def notebooks() -> None:
 
 def linters_and_tests() -> None:
     """Add what the tests need to the Python environment."""
-    bundler()
+    documentation()
     add_locked("requirements-dev.lock")
 
 

@@ -44,15 +44,21 @@ def bench(scripts: list[Path]) -> int:
 
 
 def site(out: Path | None) -> int:
-    """Make the site in `out`, whole or not at all, and return mkdocs' exit status."""
+    """Make the site in `out`, whole or not at all, and return mkdocs' exit status.
+
+    Raises UsageError when something else is there.
+    """
     place = (out or builds.ROOT / "results" / "site").absolute()
+    if place.exists() and not (place / "search" / "search_index.js").is_file():
+        raise UsageError(f"{place} is there, and no site of ours", "name another directory")
     place.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=f".{place.name}-", dir=place.parent) as made:
-        status = mkdocs("build", "--strict", "--site-dir", made)
+    with tempfile.TemporaryDirectory(prefix=f".{place.name}-", dir=place.parent) as scratch:
+        made = Path(scratch) / "site"
+        status = mkdocs("build", "--strict", "--site-dir", str(made))
         if status == 0:
             shutil.rmtree(place, ignore_errors=True)
-            shutil.copytree(made, place)
-            print(f"the site is made: open {place / 'index.html'}")
+            made.rename(place)
+            print(f"open {place / 'index.html'}")
     return status
 
 

@@ -1,3 +1,8 @@
+// Material lets the keyboard scroll code only where there is a mouse.
+if (!matchMedia("(hover)").matches) {
+  for (const block of document.querySelectorAll("pre")) block.tabIndex = 0;
+}
+
 // The gallery's filter: a card is shown when it has all that is chosen, and all the words.
 const form = document.querySelector(".sg-filter");
 if (form) {

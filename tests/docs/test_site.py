@@ -1,0 +1,201 @@
+"""The site: it is made without a network, has all that there is, and can be searched and read."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+from mkdocs.commands.build import build
+from mkdocs.config import load_config
+from mkdocs.exceptions import Abort
+
+from docs.site import gallery, reference, text
+from sandglass.cli import app
+from sandglass.errors import UsageError
+from sandglass.experiment import reading
+from sandglass.install import upkeep
+from sandglass.install.builds import ROOT
+from sandglass.papers import shelf
+from tests.conftest import one_at_a_time
+from tests.view.browser import PROGRAM, Browser
+
+NO_NETWORK = ["unshare", "--user", "--net"]
+FOUND = {
+    "bufferbloat": "docs/tutorial/3-bufferbloat.html",
+    "fq_codel": "reference/qdiscs.html",
+    "initcwnd": "reference/experiment.html",
+    "playout_delay": "reference/workloads.html",
+    "parking_lot": "reference/topologies.html",
+    "--cached": "reference/commands.html",
+    "sojourn_ns": "docs/data-format.html",
+    "HRED": "kmods/sch_hred/index.html",
+    "Incast": "gallery/index.html",
+    "iperf3": "docs/limits.html",
+}
+"""What a user would look for, and a page that has it."""
+
+
+@pytest.fixture(scope="session")
+def site(shared: Path) -> Path:
+    """The site, made once, without a network where this machine lets one be taken away.
+
+    Of the runs that are kept: what they are is tested elsewhere.
+    """
+    environment = {key: word for key, word in os.environ.items() if key != "SANDGLASS_RUNS_LIMIT"}
+    allowed = subprocess.run([*NO_NETWORK, "true"], capture_output=True, check=False)
+    before = NO_NETWORK if allowed.returncode == 0 else []
+    with one_at_a_time(shared / "site.lock"):
+        if not (shared / "site").exists():
+            command = [*before, str(ROOT / "sandglass"), "docs", "--out", str(shared / "site")]
+            done = subprocess.run(
+                command, env=environment, capture_output=True, text=True, check=False
+            )
+            assert done.returncode == 0, done.stdout + done.stderr
+            assert f"open {shared / 'site' / 'index.html'}" in done.stdout
+    return shared / "site"
+
+
+def test_a_folder_with_something_else_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "thesis.tex").touch()
+    with pytest.raises(UsageError, match="is there, and no site of ours"):
+        upkeep.site(tmp_path)
+    assert (tmp_path / "thesis.tex").exists()
+
+
+def test_a_link_that_leads_nowhere_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    pages = gallery.pages()
+    pages[gallery.PAGE] += "[page](../nowhere.md) [anchor](../docs/lab.md#nowhere)\n"
+    pictures = {page.removesuffix(".yaml.md"): page for page in pages if page.endswith(".yaml.md")}
+    drawn = {f"{name}{end}": b"" for name in pictures for end in (".svg", ".run.html")}
+    monkeypatch.setattr(gallery, "drawn", lambda: drawn)
+    monkeypatch.setattr(gallery, "pages", lambda: pages)
+    settings = str(ROOT / "docs" / "site" / "mkdocs.yml")
+    with pytest.raises(Abort, match="Aborted with 2 warnings in strict mode"):
+        build(load_config(settings, site_dir=str(tmp_path), strict=True))
+    assert "'../nowhere.md', but the target 'nowhere.md' is not found" in caplog.text
+    assert "'docs/lab.md' does not contain an anchor '#nowhere'" in caplog.text
+
+
+@pytest.mark.lab
+def test_every_example_and_every_figure_is_in_the_gallery(site: Path) -> None:
+    page = (site / "gallery" / "index.html").read_text()
+    cards = re.findall(r'<article class="sg-card".*?</article>', page, re.DOTALL)
+    commands = [f"./sandglass run {path.relative_to(ROOT)}" for path in gallery.examples()]
+    for paper in gallery.papers():
+        commands += [
+            f"./sandglass reproduce {paper}/{name}" for name in shelf.figures(paper).figures
+        ]
+    shown = [re.findall(r"<code>(\./sandglass .*?)</code>", card) for card in cards]
+    assert shown == [[command] for command in commands]
+    for card in cards:
+        (picture,) = re.findall(r'src="(.*?)"', card)
+        assert (site / "gallery" / picture).read_bytes().startswith(b"<?xml")
+        assert len(re.findall(r'alt="(.+?)"', card)) == 1
+        links = set(re.findall(r'href="([^"#].*?)"', card))
+        assert len(links) == 1
+        assert (site / "gallery" / links.pop()).is_file()
+
+
+@pytest.mark.lab
+def test_every_example_can_be_looked_into(site: Path) -> None:
+    for example in gallery.examples():
+        assert (
+            f"{example.stem}.run.html"
+            in (site / f"{gallery.page_of(example)[:-3]}.html").read_text()
+        )
+        assert "<canvas" in (site / gallery.look_of(example)).read_text()
+
+
+def test_every_key_is_in_the_reference() -> None:
+    pages = "".join(reference.pages().values())
+    schema = reading.schema()
+    parts = [schema, *(part for part in schema["$defs"].values() if "properties" in part)]
+    keys = {key for part in parts for key in part["properties"]}
+    assert {key for key in keys if f"| `{key}` |" not in pages} == set()
+
+
+def test_every_command_is_in_the_reference_with_its_options() -> None:
+    page = reference.pages()[reference.COMMANDS]
+    for name, command in typer.main.get_group(app).commands.items():
+        assert f"./sandglass {name}" in page
+        for option in getattr(command, "params", []):
+            assert option.param_type_name != "option" or option.opts[0] in page
+
+
+@pytest.mark.lab
+def test_what_one_looks_for_is_found(site: Path) -> None:
+    entries = json.loads((site / "search" / "search_index.json").read_text())["docs"]
+    for words, page in FOUND.items():
+        said = [entry for entry in entries if words in entry["title"] + entry["text"]]
+        assert page in {entry["location"].partition("#")[0] for entry in said}, words
+
+
+@pytest.fixture
+def browser(tmp_path: Path) -> Any:
+    if shutil.which(PROGRAM) is None:
+        pytest.skip(f"Debian's package {PROGRAM} is not here")
+    with Browser(tmp_path / "chromium") as found:
+        yield found
+
+
+def opened(browser: Browser, page: Path) -> None:
+    browser.events.clear()
+    browser.call("Page.navigate", url=page.as_uri())
+    browser.until("document.readyState === 'complete'")
+
+
+@pytest.mark.lab
+@pytest.mark.parametrize("page", ["index.html", "gallery/index.html", "examples/codel.yaml.html"])
+def test_a_page_from_the_disk_loads_nothing_else(site: Path, browser: Browser, page: str) -> None:
+    opened(browser, site / page)
+    loaded = [each for each in browser.complaints() if not each.startswith("data:image/")]
+    assert loaded
+    assert [each for each in loaded if not each.startswith(site.as_uri())] == []
+
+
+@pytest.mark.lab
+def test_the_search_works_from_the_disk(site: Path, browser: Browser) -> None:
+    opened(browser, site / "index.html")
+    browser.run("document.querySelector('.md-search__input').focus()")
+    browser.call("Input.insertText", text="bufferbloat")
+    browser.until("document.querySelector('.md-search-result__link') !== null")
+    assert browser.run(
+        "[...document.querySelectorAll('.md-search-result__link')].map(link => link.href)"
+        ".some(link => link.includes('3-bufferbloat.html'))"
+    )
+
+
+@pytest.mark.lab
+def test_the_gallery_is_filtered(site: Path, browser: Browser) -> None:
+    opened(browser, site / "gallery" / "index.html")
+    shown = "[...document.querySelectorAll('.sg-card:not([hidden]) code')].map(c => c.textContent)"
+    everything = browser.run(shown)
+    browser.run("form.queue.value = 'HRED'; form.dispatchEvent(new Event('input'))")
+    some = browser.run(shown)
+    assert 0 < len(some) < len(everything)
+    assert all("flow_startup/" in command for command in some)
+    browser.run("form.words.value = 'no such thing'; form.dispatchEvent(new Event('input'))")
+    assert browser.run(shown) == []
+
+
+# What Python-Markdown reads otherwise than the forge.
+
+
+def test_what_is_in_a_list_is_as_far_to_the_right_as_its_level() -> None:
+    assert text.indented("Then\n- a\n  b\n  1. c\n\n     ```\n     d\n     ```\n") == (
+        "Then\n\n- a\n    b\n    1. c\n\n        ```\n        d\n        ```\n"
+    )
+
+
+def test_code_that_looks_like_a_link_is_left_alone() -> None:
+    page = "[a](../b.md#c) [d](https://example.org)\n```\n[a](../b.md)\n```\n[e](#f)\n"
+    led = text.relinked(page, "docs/x.md", {"b.md": "docs/y/z.md"}.__getitem__)
+    assert led == page.replace("(../b.md#c)", "(y/z.md#c)")
+    assert text.linked(page, "docs/x.md") == ["b.md"]
