@@ -2,21 +2,15 @@
 
 import itertools
 import json
-import os
 import re
-import subprocess
-import sys
-import tempfile
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
 import yaml
-from mkdocs.exceptions import PluginError
 
-from docs.site import render
+from docs.site import examples, render
 from sandglass.install.builds import ROOT
 from sandglass.papers import grid, shelf
 
@@ -62,67 +56,26 @@ class Entry:
     """Congestion controls, and workloads of flows that name none."""
 
 
-def examples() -> list[Path]:
-    return sorted((ROOT / "examples").glob("*.yaml"))
-
-
-def drawn() -> dict[str, bytes]:
-    """The examples' pictures and pages to look at them, by where they are on the site.
-
-    As many at once as processors, and runs from the cache. Raises PluginError with what a command
-    said that failed.
-    """
-    processors = len(os.sched_getaffinity(0))
-    with tempfile.TemporaryDirectory() as scratch, ThreadPoolExecutor(processors) as pool:
-        made = [*pool.map(lambda path: _draw(path, Path(scratch)), examples())]
-    return {path: content for each in made for path, content in each.items()}
-
-
-def _draw(example: Path, scratch: Path) -> dict[str, bytes]:
-    run = scratch / example.stem
-    picture, look = run.with_suffix(".svg"), run.with_suffix(".html")
-    _sandglass("run", example, "--cached", "--out", run)
-    _sandglass("plot", run, "--out", picture)
-    _sandglass("view", run, "--out", look)
-    return {picture_of(example): picture.read_bytes(), look_of(example): look.read_bytes()}
-
-
-def _sandglass(*words: str | Path) -> None:
-    command = [sys.executable, "-P", "-m", "sandglass", *map(str, words)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise PluginError(f"{' '.join(command[3:])} failed:\n{done.stdout}{done.stderr}")
-
-
-def page_of(example: Path) -> str:
-    return f"{example.relative_to(ROOT)}.md"
-
-
 def papers() -> list[str]:
     """Ours, which have reference results."""
     return [name for name, home in shelf.folders().items() if home.parent == shelf.PIPELINES]
-
-
-def picture_of(example: Path) -> str:
-    return f"examples/{example.stem}.svg"
-
-
-def look_of(example: Path) -> str:
-    return f"examples/{example.stem}.run.html"
 
 
 def pages() -> dict[str, str]:
     """The gallery, and the page of each entry, by their paths on the site."""
     made: dict[str, str] = {}
     entries = []
-    for path in examples():
+    for path in [*examples.studies(), *examples.single()]:
         entry = _example(path)
-        run = f"results/runs/{path.stem}"
-        file = str(path.relative_to(ROOT))
-        text = path.read_text().rstrip("\n")
         entries.append(entry)
         made[entry.page] = render.page(
-            "example", entry=entry, look=look_of(path), file=file, run=run, text=text
+            "study" if examples.is_study(path) else "example",
+            entry=entry,
+            pictures=examples.pictures_of(path),
+            look=examples.look_of(path),
+            file=str(path.relative_to(ROOT)),
+            name=path.stem,
+            text=path.read_text().rstrip("\n"),
         )
     for paper in papers():
         for name in shelf.figures(paper).figures:
@@ -143,33 +96,34 @@ def _choices(entries: list[Entry]) -> list[tuple[str, str, list[str]]]:
 
 def _example(path: Path) -> Entry:
     text = path.read_text()
-    queues, flows = _topics(text)
+    queues, flows = _topics(text, path.parent)
     title = yaml.safe_load(text)["title"]
+    study = examples.is_study(path)
     return Entry(
         title=title,
-        alternative=f"{title}: what flows got over time",
+        alternative=f"{title}: {'the first figure' if study else 'what flows got over time'}",
         caption=_caption(text),
-        command=f"./sandglass run examples/{path.name}",
-        page=page_of(path),
-        picture=picture_of(path),
-        source="Examples",
+        command=f"./sandglass {'study' if study else 'run'} {path.relative_to(ROOT)}",
+        page=examples.page_of(path),
+        picture=examples.pictures_of(path)[0],
+        source="Studies" if study else "Examples",
         queues=queues,
         flows=flows,
     )
 
 
 def _caption(experiment: str) -> str:
-    """The first paragraph of the comment that an experiment begins with, without its commands."""
+    """The first paragraph of the comment that a file begins with, without its commands."""
     lines = itertools.takewhile(lambda line: line.startswith("#"), experiment.splitlines())
     told = [line.removeprefix("#").strip() for line in lines if "$schema" not in line]
     sentences = re.split(r"(?<=[.?!]) ", " ".join(itertools.takewhile(bool, told)))
-    return " ".join(each for each in sentences if "--set" not in each)
+    return " ".join(each for each in sentences if "./sandglass" not in each and "--set" not in each)
 
 
 def _figure(paper: str, name: str) -> Entry:
     about = shelf.figures(paper)
     figure = about.figures[name]
-    topics = [_topics(path.read_text()) for path in _experiments(paper, name)]
+    topics = [_topics(path.read_text(), path.parent) for path in _experiments(paper, name)]
     caption = " ".join(figure.caption.split())
     return Entry(
         title=figure.title,
@@ -219,11 +173,13 @@ def _verdicts(file: Path, figure: str) -> Iterator[dict[str, str]]:
         yield row | {"measured": measured, "outcome": OUTCOMES[row["verdict"]]}
 
 
-def _topics(experiment: str) -> tuple[frozenset[str], frozenset[str]]:
-    """The queues of an experiment, and what is sent through them."""
-    kinds = re.findall(r"\bkind: *(\w+)", experiment)
-    flows = [
-        flow.get("cc") or flow["workload"].partition(":")[0]
-        for flow in yaml.safe_load(experiment)["flows"]
-    ]
+def _topics(text: str, home: Path) -> tuple[frozenset[str], frozenset[str]]:
+    """The queues of an experiment, and what is sent through them; or of a study's experiment."""
+    content = yaml.safe_load(text)
+    within = content.get("experiment", content)
+    if isinstance(within, str):
+        text += (home / within).read_text()
+        within = yaml.safe_load((home / within).read_text())
+    kinds = re.findall(r"\bkind: *(\w+)", text)
+    flows = [flow.get("cc") or flow["workload"].partition(":")[0] for flow in within["flows"]]
     return frozenset(QUEUES[kind] for kind in kinds if kind in QUEUES), frozenset(flows)

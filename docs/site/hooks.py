@@ -13,20 +13,21 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files, InclusionLevel
 from mkdocs.structure.pages import Page
 
-from docs.site import gallery, reference, sources, text
+from docs.site import examples, gallery, reference, sources, text
 from sandglass.install.builds import ROOT
 
 Nav = list[dict[str, Any]]
 
 GUIDES = [
-    *("experiment", "view", "mininet", "workloads", "flent", "kmods", "pipeline", "ci"),
-    *("container", "cluster", "bundle", "host", "lab"),
+    *("experiment", "studies", "statistics", "view", "export", "mininet", "workloads", "flent"),
+    *("kmods", "pipeline", "ci", "container", "cluster", "bundle", "host", "lab"),
 ]
 """In the order in which they are of use; what is not named here comes after them."""
 ELSEWHERE = ("limits", "data-format")
 """Pages of docs/ that are no guides."""
 INSTEAD = {
     "examples": gallery.PAGE,
+    "examples/studies": gallery.PAGE,
     "topologies": reference.TOPOLOGIES,
     "workloads": reference.WORKLOADS,
 }
@@ -36,7 +37,7 @@ INSTEAD = {
 @functools.cache
 def pictures() -> dict[str, bytes]:
     """Drawn once for all builds of `--serve`."""
-    return gallery.drawn()
+    return examples.drawn()
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
@@ -99,10 +100,15 @@ def _there(target: str, known: set[str]) -> str:
 def _nav(pages: Collection[str]) -> Nav:
     docs = [PurePosixPath(path).stem for path in sorted(pages) if path.count("/") == 1]
     docs = [name for name in docs if f"docs/{name}.md" in pages]
-    guides = [*GUIDES, *(name for name in docs if name not in (*GUIDES, *ELSEWHERE))]
+    guides = [name for name in GUIDES if name in docs]
+    guides += [name for name in docs if name not in (*GUIDES, *ELSEWHERE)]
     lessons = sorted(path for path in pages if path.startswith("docs/tutorial/"))
     modules = sorted(path for path in pages if path.startswith("kmods/"))
-    examples = [gallery.page_of(path) for path in gallery.examples()]
+    shown = [
+        {name: [examples.page_of(path) for path in paths]}
+        for name, paths in (("Studies", examples.studies()), ("Examples", examples.single()))
+        if paths
+    ]
     figures = [
         {paper: [page for page in pages if page.startswith(f"gallery/{paper}/")]}
         for paper in gallery.papers()
@@ -119,5 +125,5 @@ def _nav(pages: Collection[str]) -> Nav:
             ]
         },
         {"Limits": "docs/limits.md"},
-        {"Gallery": [gallery.PAGE, {"Examples": examples}, *figures]},
+        {"Gallery": [gallery.PAGE, *shown, *figures]},
     ]

@@ -14,7 +14,7 @@ from mkdocs.commands.build import build
 from mkdocs.config import load_config
 from mkdocs.exceptions import Abort
 
-from docs.site import gallery, reference, text
+from docs.site import examples, gallery, reference, text
 from sandglass.cli import app
 from sandglass.errors import UsageError
 from sandglass.experiment import reading
@@ -72,9 +72,9 @@ def test_a_link_that_leads_nowhere_is_an_error(
 ) -> None:
     pages = gallery.pages()
     pages[gallery.PAGE] += "[page](../nowhere.md) [anchor](../docs/lab.md#nowhere)\n"
-    pictures = {page.removesuffix(".yaml.md"): page for page in pages if page.endswith(".yaml.md")}
-    drawn = {f"{name}{end}": b"" for name in pictures for end in (".svg", ".run.html")}
-    monkeypatch.setattr(gallery, "drawn", lambda: drawn)
+    all_examples = [*examples.studies(), *examples.single()]
+    made = [[*examples.pictures_of(each), examples.look_of(each)] for each in all_examples]
+    monkeypatch.setattr(examples, "drawn", lambda: {path: b"" for each in made for path in each})
     monkeypatch.setattr(gallery, "pages", lambda: pages)
     settings = str(ROOT / "docs" / "site" / "mkdocs.yml")
     with pytest.raises(Abort, match="Aborted with 2 warnings in strict mode"):
@@ -87,7 +87,8 @@ def test_a_link_that_leads_nowhere_is_an_error(
 def test_every_example_and_every_figure_is_in_the_gallery(site: Path) -> None:
     page = (site / "gallery" / "index.html").read_text()
     cards = re.findall(r'<article class="sg-card".*?</article>', page, re.DOTALL)
-    commands = [f"./sandglass run {path.relative_to(ROOT)}" for path in gallery.examples()]
+    commands = [f"./sandglass study {path.relative_to(ROOT)}" for path in examples.studies()]
+    commands += [f"./sandglass run {path.relative_to(ROOT)}" for path in examples.single()]
     for paper in gallery.papers():
         commands += [
             f"./sandglass reproduce {paper}/{name}" for name in shelf.figures(paper).figures
@@ -105,12 +106,11 @@ def test_every_example_and_every_figure_is_in_the_gallery(site: Path) -> None:
 
 @pytest.mark.lab
 def test_every_example_can_be_looked_into(site: Path) -> None:
-    for example in gallery.examples():
-        assert (
-            f"{example.stem}.run.html"
-            in (site / f"{gallery.page_of(example)[:-3]}.html").read_text()
-        )
-        assert "<canvas" in (site / gallery.look_of(example)).read_text()
+    for example in [*examples.studies(), *examples.single()]:
+        page = site / f"{examples.page_of(example)[:-3]}.html"
+        looked = site / examples.look_of(example)
+        assert f'href="{looked.relative_to(page.parent)}"' in page.read_text()
+        assert "</html>" in looked.read_text()
 
 
 def test_every_key_is_in_the_reference() -> None:
