@@ -32,8 +32,8 @@ OPTIONS = {"size": Option(SIZES, SENT, None, SOME_SIZES)}
 
 FIRST_PORT = 5000
 MEGABYTE = 1 << 20
-# One for all flows, whatever is in them. A process of the lab has some 65,000 pages at most where they
-# do not lie in a row, and a block of its own would cost each flow 256 of them.
+# One for all flows, whatever is in them. A process of the lab has some 65,000 pages at most where
+# they do not lie in a row, and a block of its own would cost each flow 256 of them.
 ZEROS = memoryview(bytes(MEGABYTE))
 UNREAD = bytearray(MEGABYTE)  # MSG_TRUNC: TCP counts bytes without copying them
 LOW_WATER = 65536

@@ -19,7 +19,7 @@ from sandglass.results import series
 from sandglass.results.series import Run
 from sandglass.results.view import page
 from sandglass.run import runs as running
-from sandglass.studies import conduct, steps, targets
+from sandglass.studies import conduct, tables, targets
 from sandglass.studies import reading as studies
 from sandglass.terminal import progress
 
@@ -110,7 +110,7 @@ class StudyResult:
     def _table(self, name: str) -> pl.DataFrame:
         if not (self.directory / name).is_file():
             raise SandglassError(f"{self.directory} has no {name}")
-        return steps.read(name, self.axes, self.directory)
+        return tables.read(name, self.axes, self.directory)
 
 
 def study(
@@ -143,7 +143,7 @@ def load_study(directory: Place) -> StudyResult:
     home = Path(directory)
     if not (home / targets.SUMMARY).is_file():
         raise SandglassError(f"{home} has no {targets.SUMMARY}", "the study has to be done first")
-    return StudyResult(home, tuple(studies.resolved(home / conduct.STUDY).axes))
+    return StudyResult(home, tuple(studies.resolved(home / targets.STUDY).axes))
 
 
 def _experiment(

@@ -10,8 +10,7 @@ import pytest
 from plotnine import aes, geom_line, geom_point, ggplot, labs
 
 from sandglass.install import builds
-from sandglass.papers import steps
-from sandglass.results import style
+from sandglass.results import series, style
 
 FILES = ("figure.svg", "figure.png")
 
@@ -98,7 +97,7 @@ def test_a_table_does_not_show_the_order_of_a_sum() -> None:
         for order in (sums, [sums[1], sums[0], *sums[2:]])
     )
     assert sums[0] != sums[1]
-    assert steps.rounded(one).write_csv() == steps.rounded(other).write_csv()
-    assert steps.rounded(one)["sum"][:4].to_list() == pytest.approx(sums, rel=1e-9)
-    assert steps.rounded(one)["sum"][4:].to_list()[0] is None
-    assert steps.rounded(one)["n"].to_list() == one["n"].to_list()
+    assert series.rounded(one).write_csv() == series.rounded(other).write_csv()
+    assert series.rounded(one)["sum"][:4].to_list() == pytest.approx(sums, rel=1e-9)
+    assert series.rounded(one)["sum"][4:].to_list()[0] is None
+    assert series.rounded(one)["n"].to_list() == one["n"].to_list()

@@ -7,6 +7,7 @@ import yaml
 
 from sandglass.errors import UsageError
 from sandglass.papers import grid, shelf
+from sandglass.studies import points
 
 FIGURES = {
     "paper": "TR-1",
@@ -55,7 +56,7 @@ def test_a_grid_is_the_product_of_its_axes(pipelines: Path) -> None:
 def test_grids_follow_each_other(pipelines: Path) -> None:
     profile(pipelines, {"experiment": ["one"], "rtt": ["20ms"]}, {"experiment": ["two"]})
     names = [(point.experiment, point.name) for point in grid.points("p", "fig1", "quick")]
-    assert names == [("one", "rtt=20ms"), ("two", grid.UNCHANGED)]
+    assert names == [("one", "rtt=20ms"), ("two", points.UNCHANGED)]
 
 
 def test_an_axis_may_stand_for_a_key(pipelines: Path) -> None:
