@@ -1,7 +1,5 @@
 # What every paper has in common: run the grid points, make tables, draw, judge, report.
 
-from snakemake.io import sourcecache_entry
-
 PROFILE = config["profile"]
 PAPERS = shelf.folders()
 ABOUT = {paper: shelf.figures(paper) for paper in PAPERS}
@@ -30,18 +28,7 @@ STEP = (
 )
 
 
-def source(path: Path) -> str:
-    """A file of the checkout as an input, which is never fetched from a storage."""
-    return sourcecache_entry(str(path), str(path))
-
-
-def rooms(*names: str) -> list[str]:
-    """The code below src/sandglass whose change has to repeat a step, by its folders."""
-    return [
-        source(path)
-        for name in names
-        for path in sorted((ROOT / "src" / "sandglass" / name).glob("*.py"))
-    ]
+include: "code.smk"
 
 
 def modules_of(wildcards) -> list[str]:

@@ -18,20 +18,13 @@ PAGE = targets.page(STUDY)
 STEP = f"{sys.executable} -m sandglass.studies."
 
 
-def rooms(*names: str) -> list[str]:
-    """The code below src/sandglass whose change has to repeat a step, by its folders."""
-    return [
-        str(path)
-        for name in names
-        for path in sorted((ROOT / "src" / "sandglass" / name).glob("*"))
-        if path.is_file()
-    ]
+include: "code.smk"
 
 
 localrules:
-    table,
-    judge,
-    page,
+    measure,
+    conclude,
+    publish,
 
 
 rule all:
@@ -72,14 +65,14 @@ for number, batch in enumerate(WORK["batches"]):
             STEP + "batch {params.number} >{log:q} 2>&1"
 
 
-rule table:
+rule measure:
     input:
         RUNS,
         code=rooms("results"),
     output:
         "runs.csv",
     log:
-        "logs/table.log",
+        "logs/measure.log",
     params:
         targets.measured(STUDY),
     message:
@@ -88,30 +81,30 @@ rule table:
         STEP + "tables measure >{log:q} 2>&1"
 
 
-rule judge:
+rule conclude:
     input:
         "runs.csv",
         code=rooms("studies"),
     output:
         TABLES[1:],
     log:
-        "logs/judge.log",
+        "logs/conclude.log",
     params:
         targets.judged(STUDY),
     message:
         "Statistics and claims"
     shell:
-        STEP + "tables judge >{log:q} 2>&1"
+        STEP + "tables conclude >{log:q} 2>&1"
 
 
-rule page:
+rule publish:
     input:
         TABLES,
-        code=rooms("studies", "results"),
+        code=rooms("studies", "results", "results/pages"),
     output:
         PAGE,
     log:
-        "logs/page.log",
+        "logs/publish.log",
     params:
         targets.shown(STUDY),
     message:

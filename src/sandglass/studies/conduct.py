@@ -16,6 +16,8 @@ from sandglass.terminal import complain
 from sandglass.workflow.snakemake import Work, snakemake
 
 RULES = builds.ROOT / "pipelines" / "study.smk"
+NO_LIMIT_MB = 10**9
+"""On a cluster, which looks after each job's memory itself."""
 STUDIES = builds.ROOT / "results" / "studies"
 
 
@@ -80,12 +82,6 @@ def _snakemake(
     profile: Path | None,
     target: str,
 ) -> int:
-    free_mb = memory.available_mb()
-    if study.memory_mb > free_mb:
-        complain(
-            f"warning: a run may need {study.memory_mb} MB of memory, and {free_mb} MB are free",
-            "runs go one at a time; one that takes more than there is fails",
-        )
     words = ["--snakefile", str(RULES), "--keep-incomplete"]
     if profile:
         words += ["--profile", str(profile.resolve())]
@@ -96,10 +92,21 @@ def _snakemake(
             folder=out,
             log=Path("logs/snakemake.log"),
             cores=cores,
-            memory_mb=free_mb,
+            memory_mb=NO_LIMIT_MB if profile else _free_mb(study),
             parts=work.parts(out),
         )
     )
+
+
+def _free_mb(study: Study) -> int:
+    """What runs may take together. Says so when that is less than one of them may need."""
+    free_mb = memory.available_mb()
+    if study.memory_mb > free_mb:
+        complain(
+            f"warning: a run may need {study.memory_mb} MB of memory, and {free_mb} MB are free",
+            "runs go one at a time; one that takes more than there is fails",
+        )
+    return free_mb
 
 
 def _more(study: Study, out: Path, runs: Sequence[Replica]) -> list[Replica]:

@@ -1,16 +1,21 @@
 """What a study found, for the terminal."""
 
+import math
 from pathlib import Path
 
 import polars as pl
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from sandglass.studies import tables, targets
 from sandglass.studies.points import text
 from sandglass.studies.study import Study
 
 MOST_ROWS = 40
+MOST_DIGITS = 4
+"""After the point."""
+COLOURS = {"holds": "green", "fails": "red", "open": "yellow"}
 
 
 def tell(study: Study, out: Path) -> None:
@@ -20,13 +25,14 @@ def tell(study: Study, out: Path) -> None:
     console.print(table(summary, study.axes))
     if study.expects:
         for row in pl.read_csv(out / targets.CLAIMS, infer_schema_length=None).to_dicts():
-            console.print(f"{row['outcome']:5} {row['claim']}: {_judged(row)}")
+            said = Text(f"{row['outcome']:5}", style=COLOURS[row["outcome"]])
+            console.print(said.append(f" {row['claim']}: {_judged(row)}", "none"), soft_wrap=True)
     page = out / targets.INDEX
     console.print(f"open {page}", soft_wrap=True)
 
 
 def table(summary: pl.DataFrame, axes: list[str]) -> Table:
-    """A row for each point, in each of the metrics' columns its mean and half of its interval."""
+    """A row for each point: its place, replicas, and each metric's mean and half its interval."""
     found = Table(box=None, header_style="bold", pad_edge=False)
     metrics = summary["metric"].unique(maintain_order=True).to_list()
     for name in (*axes, "n", *metrics):
@@ -50,8 +56,10 @@ def _judged(row: dict[str, object]) -> str:
 
 
 def _told(row: dict[str, float]) -> str:
-    """Such as 18.9 ± 0.2; the second number is half of the 95 % interval."""
+    """Such as 18.9 ± 0.2; the second number is half of the 95 % interval, the first as exact."""
     if row["low"] is None or row["low"] == row["high"]:
         return f"{row['mean']:.4g}"
+    half = (row["high"] - row["low"]) / 2
+    digits = min(MOST_DIGITS, max(0, 1 - math.floor(math.log10(half))))
     missed = " not reached" if row.get("reached") is False else ""
-    return f"{row['mean']:.4g} ± {(row['high'] - row['low']) / 2:.2g}{missed}"
+    return f"{row['mean']:.{digits}f} ± {half:.{digits}f}{missed}"

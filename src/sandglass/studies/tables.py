@@ -1,4 +1,4 @@
-"""The tables of a study, in its directory: python -m sandglass.studies.tables measure|judge."""
+"""The tables of a study, in its directory: python -m sandglass.studies.tables measure|conclude."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -30,7 +30,7 @@ def measure() -> None:
 
 
 @app.command()
-def judge() -> None:
+def conclude() -> None:
     """Put the replicas together, compare, and judge the claims."""
     study = reading.resolved(Path(targets.STUDY))
     rows = read(targets.RUNS, study.axes)
