@@ -64,7 +64,7 @@ def code(wildcards) -> list[str]:
     """What makes a paper's figures: its folder, and the code below src/sandglass."""
     return [
         *map(source, shelf.code(PAPERS[wildcards.paper])),
-        *rooms("experiment", "results", "papers"),
+        *rooms("experiment", "results", "studies", "papers"),
     ]
 
 
@@ -199,7 +199,7 @@ rule list_runs:
         lambda wildcards: [
             run for run in RUNS if run.startswith(f"results/runs/{wildcards.paper}/")
         ],
-        modules=rooms("experiment", "results", "papers"),
+        modules=rooms("experiment", "results", "studies", "papers"),
     output:
         "results/{paper}/runs.csv",
     log:
@@ -219,7 +219,8 @@ rule report_figure:
         rules.judge.output,
         about=part(shelf.ABOUT),
         template=source(ROOT / "pipelines/report.html.jinja"),
-        modules=rooms("experiment", "results", "papers"),
+        frame=source(ROOT / "src/sandglass/results/pages/base.html.jinja"),
+        modules=rooms("experiment", "results", "results/pages", "studies", "papers"),
     output:
         "results/{paper}/{figure}.html",
     log:
@@ -241,7 +242,8 @@ rule report:
         runs=rules.list_runs.output,
         about=part(shelf.ABOUT),
         template=source(ROOT / "pipelines/report.html.jinja"),
-        modules=rooms("experiment", "results", "papers"),
+        frame=source(ROOT / "src/sandglass/results/pages/base.html.jinja"),
+        modules=rooms("experiment", "results", "results/pages", "studies", "papers"),
     output:
         "results/{paper}/report.html",
     log:

@@ -1,45 +1,32 @@
 """Where a figure's numbers come from: which runs, in which lab, made by which code."""
 
+import dataclasses
 import textwrap
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import polars as pl
 
-from sandglass.errors import SandglassError
-from sandglass.experiment.units import parse_time
 from sandglass.papers.grid import Point
-from sandglass.results.series import Run, combined_digest, load
+from sandglass.results.series import Run, load
+from sandglass.studies.origin import Origin, origin
 
 CAPTION_COLUMNS = 108
 
 
 @dataclass(frozen=True)
-class Provenance:
-    """Where a figure's numbers come from. Times in seconds; wall time is summed over the runs."""
+class Provenance(Origin):
+    """Where a figure's numbers come from."""
 
     paper: str
     figure: str
     profile: str
-    kernel_release: str
-    kernel_build: str
-    modules: dict[str, str]
-    """Builds of the out-of-tree modules by name."""
-    lab_build: str
-    """What decides every run besides its experiment and modules: kernel, recorder and code."""
-    commits: list[str]
-    """The project's commits that made the runs; one lab build may have several."""
-    seeds: list[int]
-    runs: int
-    durations: list[str]
-    digest: str
-    virtual_s: float
-    wall_s: float
 
-    @property
-    def ratio(self) -> float:
-        """Simulated seconds per second of one core."""
-        return self.virtual_s / self.wall_s
+    def document(self) -> dict[str, Any]:
+        """As FIGURE.json has it, the figure first."""
+        every = dataclasses.asdict(self)
+        return {name: every[name] for name in ("paper", "figure", "profile")} | every
 
 
 def listing(paper: str, points: Iterable[Point]) -> pl.DataFrame:
@@ -84,44 +71,8 @@ def provenance(runs: Sequence[Run], paper: str, figure: str, profile: str) -> Pr
     Raises SandglassError, which names the runs, when they come from different labs: another kernel,
     another build of a module, or other code.
     """
-    of = f"the runs of {figure} come from several"
-    modules = sorted({name for run in runs for name in _modules(run)})
-    return Provenance(
-        paper=paper,
-        figure=figure,
-        profile=profile,
-        kernel_release=_only(runs, "kernel.release", f"{of} kernels"),
-        kernel_build=_only(runs, "kernel.build", f"{of} builds of the lab kernel"),
-        modules={
-            name: _only(
-                [run for run in runs if name in _modules(run)],
-                f"kernel.modules.{name}",
-                f"{of} builds of the module {name}",
-            )
-            for name in modules
-        },
-        lab_build=_only(runs, "lab_build", f"{of} lab builds"),
-        commits=sorted({run.field("commit") for run in runs}),
-        seeds=sorted({run.field("seed") for run in runs}),
-        runs=len(runs),
-        durations=sorted({run.field("experiment.duration") for run in runs}, key=parse_time),
-        digest=combined_digest(run.field("digest") for run in runs),
-        virtual_s=sum(run.field("virtual_s") for run in runs),
-        wall_s=sum(run.field("wall_s") for run in runs),
-    )
-
-
-def _only(runs: Sequence[Run], path: str, complaint: str) -> str:
-    """What a field of run.json is in all runs; raises SandglassError, with a run of each value."""
-    found = {str(run.field(path)): run.directory for run in runs}
-    if len(found) > 1:
-        shown = (f"{value} ({directory})" for value, directory in sorted(found.items()))
-        raise SandglassError(
-            f"{complaint}: {', '.join(shown)}",
-            "run the pipeline again: it repeats the runs of another lab",
-        )
-    (value,) = found
-    return value
+    found = dataclasses.asdict(origin(runs, figure))
+    return Provenance(**found, paper=paper, figure=figure, profile=profile)
 
 
 def _modules(run: Run) -> dict[str, str]:

@@ -10,7 +10,6 @@
 All read and write below results/ in the working directory.
 """
 
-import dataclasses
 import importlib
 import json
 import sys
@@ -90,9 +89,7 @@ def table(paper: Paper, figure: FigureName, profile: str) -> None:
     rows = module(paper, figure).table(runs)
     if rows.is_empty():
         raise SandglassError(f"the table of {figure} is empty, though it has {len(runs)} runs")
-    output(paper, f"{figure}.json").write_text(
-        json.dumps(dataclasses.asdict(source), indent=2) + "\n"
-    )
+    output(paper, f"{figure}.json").write_text(json.dumps(source.document(), indent=2) + "\n")
     series.rounded(rows).write_csv(output(paper, f"{figure}.csv"))
 
 

@@ -11,47 +11,20 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
 import polars as pl
-from pydantic import BaseModel, Field, model_validator
+from pydantic import BaseModel, Field
 
 from sandglass.errors import SandglassError, UsageError
 from sandglass.papers import grid, shelf
+from sandglass.studies.claims import Bounds, Kind
 
 Metric = Callable[..., float | None]
 """Takes the figure's table and a claim's arguments; gives one number, None when it has none."""
 
-Kind = Literal["stated", "derived", "re-design"]
 Outcome = Literal["pass", "fail", "not judged"]
 
 DIGITS = 12
 """Of a measured value. Polars forms groups in another order each time, so that the last digits of a
 mean over them differ between judgements of one table."""
-
-
-class Bounds(shelf.Strict):
-    """The range of a metric; at least one end."""
-
-    at_least: float | None = None
-    above: float | None = None
-    at_most: float | None = None
-    below: float | None = None
-
-    @model_validator(mode="after")
-    def _some_end(self) -> "Bounds":
-        if not self.model_dump(exclude_none=True):
-            raise ValueError("needs one of at_least, above, at_most, below")
-        return self
-
-    def hold(self, value: float) -> bool:
-        return (
-            (self.at_least is None or value >= self.at_least)
-            and (self.above is None or value > self.above)
-            and (self.at_most is None or value <= self.at_most)
-            and (self.below is None or value < self.below)
-        )
-
-    def __str__(self) -> str:
-        ends = self.model_dump(exclude_none=True)
-        return ", ".join(f"{name.replace('_', ' ')} {value:g}" for name, value in ends.items())
 
 
 class Claim(shelf.Strict):

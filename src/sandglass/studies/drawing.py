@@ -433,8 +433,9 @@ def _colours(labels: Sequence[str]) -> list[Any]:
 
 
 def _plain(entry: Entry, name: str) -> str:
-    """In a sentence, without its unit."""
-    return entry.labels.get(name, "").partition(" (")[0] or words(name)
+    """In a sentence: without its unit, and without a capital but of initials."""
+    said = entry.labels.get(name, "").partition(" (")[0] or words(name)
+    return said if said[1:2].isupper() else _lower(said)
 
 
 def _called(entry: Entry, metric: str, results: Results) -> str:
