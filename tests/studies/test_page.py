@@ -75,8 +75,10 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
-def shown(home: Path, bounds: dict[str, float], of: Study | None = None, **rule: Any) -> Reader:
-    """A page with one claim and one picture."""
+def content(
+    home: Path, bounds: dict[str, float], of: Study | None = None, **rule: Any
+) -> tuple[Any, ...]:
+    """Of a page with one claim and one picture."""
     of = of or study()
     runs = pl.DataFrame(
         [
@@ -97,7 +99,7 @@ def shown(home: Path, bounds: dict[str, float], of: Study | None = None, **rule:
         home,
         {"delay": "ms"},
     )
-    text = page(
+    return (
         of,
         results,
         origin([series.load(home / f"runs/{seed}", {}) for seed in (1, 2)], of.title),
@@ -105,7 +107,11 @@ def shown(home: Path, bounds: dict[str, float], of: Study | None = None, **rule:
         statistics.differences(runs, axes, ["delay"], "queue", "PIE"),
         claims.judge(runs, axes, [expect]),
     )
-    return Reader(text)
+
+
+def shown(home: Path, bounds: dict[str, float], *more: Any, **rule: Any) -> Reader:
+    """What is on the page."""
+    return Reader(page(*content(home, bounds, *more, **rule)))
 
 
 def test_it_says_what_was_found(home: Path) -> None:
