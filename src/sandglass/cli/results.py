@@ -82,9 +82,8 @@ def view(
     from sandglass.results.view import page
 
     written = page.view(run_directories, out)
-    size = written.stat().st_size / 1e6
-    print(f"{written}: {size:.1f} MB, which need no network. Open it in a browser:")
-    print(f"  {written.resolve().as_uri()}")
+    print(f"{written}: {written.stat().st_size / 1e6:.1f} MB")
+    print(f"open it in a browser: {written.resolve().as_uri()}")
 
 
 @app.command()
