@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from importlib import resources
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -110,6 +111,41 @@ def test_numbers_of_the_whole_run_are_those_of_its_document(
     place(browser, "flows-retransmissions", 0.5)
     resent = readings(browser, "flows-retransmissions")
     assert resent == {"2: s2 → d2 reno": run.content["flows"][1]["retransmits"]}
+
+
+def test_the_table_of_a_panel_has_the_numbers_of_what_is_in_view(
+    opened: Open, run_of: Callable[[str], Run]
+) -> None:
+    """Of packets by count; of a window, which holds until the next acknowledgement, by time."""
+    browser, run = opened("two"), run_of("two")
+    browser.run("for (const each of document.querySelectorAll('details')) each.open = true")
+    begin, end = 1 * NS, 3 * NS
+    browser.run(f"show({begin}, {end})")
+
+    def row(panel: str, line: str) -> list[float]:
+        place(browser, panel, 0.5)
+        cells = browser.run(
+            f"[...document.querySelectorAll('#{panel} tbody tr')]"
+            f".find(row => row.firstChild.textContent === '{line}')"
+            "?.querySelectorAll('td').values().map(cell => cell.textContent).toArray()"
+        )
+        return [float(cell.replace("\u2009", "")) for cell in cells]
+
+    waited = run.packets(flow=1).filter(pl.col("dequeue_ns").is_between(begin, end))
+    ms = waited["sojourn_ns"].to_numpy() / 1e6
+    expected = [len(ms), ms.min(), ms.mean(), np.percentile(ms, 95), ms.max()]
+    found = row("bottleneck-forward-queueing-delay", "1: s1 \u2192 d1 cubic")
+    assert found == pytest.approx(expected, rel=1e-3)
+    acks = run.table("acks").filter(flow=1)
+    times = acks["time_ns"].to_numpy().clip(begin, end)
+    held = np.diff(times, append=end)
+    windows = acks["cwnd_packets"].to_numpy()[held > 0]
+    mean = np.average(windows, weights=held[held > 0])
+    _, least, found_mean, _, greatest = row(
+        "flows-congestion-window", "1: s1 \u2192 d1 cubic, cwnd"
+    )
+    assert (least, greatest) == (windows.min(), windows.max())
+    assert found_mean == pytest.approx(mean, rel=1e-3)
 
 
 def test_wheel_keys_and_double_click_zoom_all_panels_in_step(opened: Open) -> None:

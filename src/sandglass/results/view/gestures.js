@@ -43,6 +43,13 @@ addEventListener(
   {passive: true},
 );
 
+/** How far a wheel was turned: the logarithm of a factor, at most 1.4. Two fingers on a touchpad
+ * come as a wheel with the control key, and small. */
+function turned({deltaY, deltaMode, ctrlKey}) {
+  const pixels = deltaY * (deltaMode ? 30 : 1) * (ctrlKey ? 3 : 1);
+  return Math.max(-120, Math.min(120, pixels)) * 0.003;
+}
+
 /** Lets a panel's canvas be zoomed, dragged and pointed at. */
 function gestures(panel) {
   const {canvas} = panel;
@@ -58,13 +65,7 @@ function gestures(panel) {
       if (scrolls || x(event) < LEFT || (out && state.to - state.from >= state.whole)) return;
       event.preventDefault();
       if (Math.abs(event.deltaX) > Math.abs(event.deltaY)) pan(event.deltaX / panel.width);
-      else
-        zoom(
-          Math.exp(
-            Math.max(-120, Math.min(120, event.deltaY * (event.deltaMode ? 30 : 1))) * 0.003,
-          ),
-          timeAt(panel, x(event)),
-        );
+      else zoom(Math.exp(turned(event)), timeAt(panel, x(event)));
     },
     {passive: false},
   );

@@ -70,7 +70,7 @@ function overTime({time, value}, end) {
   for (let i = first; i < last; i++) {
     held[i - first] = Math.min(time[i + 1] ?? end, end) - Math.max(time[i], state.from);
   }
-  return summary(value.subarray(first, last), held);
+  return weighted(value.subarray(first, last), held);
 }
 
 /** The mean over the view, or the count of events: what stands beside a panel without a cursor. */

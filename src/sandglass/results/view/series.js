@@ -98,34 +98,41 @@ class Growth {
   }
 }
 
-/** Count, least, mean, 95 % quantile and greatest of values, each counting as much as its weight;
- * null of none. The quantile is the least value that 95 % of the weight does not exceed. */
-function summary(values, weights) {
-  let n = 0;
+/** Count, least, mean, 95 % quantile and greatest of values; null of none. The quantile lies
+ * between two values where it is none of them, as in run.json. */
+function summary(values) {
+  const sorted = values.filter((value) => !Number.isNaN(value)).sort();
+  const n = sorted.length;
+  if (!n) return null;
+  const rank = 0.95 * (n - 1);
+  const below = sorted[Math.floor(rank)];
+  const p95 = below + (rank % 1) * (sorted[Math.ceil(rank)] - below);
+  const mean = sorted.reduce((sum, value) => sum + value, 0) / n;
+  return {n, least: sorted[0], mean, p95, greatest: sorted[n - 1]};
+}
+
+/** The same of values that count as much as their weights, the quantile being the least value that
+ * 95 % of the weight does not exceed. */
+function weighted(values, weights) {
+  const order = [];
   let all = 0;
   let sum = 0;
-  const order = [];
   for (let i = 0; i < values.length; i++) {
-    const weight = weights ? weights[i] : 1;
-    if (Number.isNaN(values[i]) || weight <= 0) continue;
-    n++;
-    all += weight;
-    sum += values[i] * weight;
-    if (weights) order.push(i);
+    if (Number.isNaN(values[i]) || weights[i] <= 0) continue;
+    order.push(i);
+    all += weights[i];
+    sum += values[i] * weights[i];
   }
-  if (!n) return null;
-  let sorted;
-  let p95;
-  if (weights) {
-    order.sort((a, b) => values[a] - values[b]);
-    let reached = 0;
-    const at = order.find((i) => (reached += weights[i]) >= 0.95 * all);
-    p95 = values[at ?? order[n - 1]];
-    sorted = [values[order[0]], values[order[n - 1]]];
-  } else {
-    const ordered = values.filter((value) => !Number.isNaN(value)).sort();
-    p95 = ordered[Math.ceil(0.95 * n) - 1];
-    sorted = [ordered[0], ordered[n - 1]];
-  }
-  return {n, least: sorted[0], mean: sum / all, p95, greatest: sorted[1]};
+  if (!order.length) return null;
+  order.sort((a, b) => values[a] - values[b]);
+  const [first, last] = [order[0], order[order.length - 1]];
+  let reached = 0;
+  const at = order.find((i) => (reached += weights[i]) >= 0.95 * all) ?? last;
+  return {
+    n: order.length,
+    least: values[first],
+    mean: sum / all,
+    p95: values[at],
+    greatest: values[last],
+  };
 }

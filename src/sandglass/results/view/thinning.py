@@ -74,7 +74,7 @@ def reduced(stream: Stream, step: int) -> pl.DataFrame:
 def whole(stream: Stream) -> dict[str, Mapping[str, Any]]:
     """Numbers of each column of values over all records."""
     times = stream.table["time"].to_numpy()
-    held = np.diff(times, append=times[-1]) if stream.kind in HELD else np.ones_like(times)
+    held = np.diff(times, append=times[-1]) if stream.kind in HELD else None
     return {
         of: numbers(stream.table[of].to_numpy(), held)
         for of in MEASURES[stream.kind]
@@ -82,8 +82,12 @@ def whole(stream: Stream) -> dict[str, Mapping[str, Any]]:
     }
 
 
-def numbers(values: npt.NDArray[np.int64], weights: npt.NDArray[np.int64]) -> Mapping[str, Any]:
-    """Count, least, mean, 95 % quantile, greatest and quantiles of values by their weights."""
+def numbers(values: npt.NDArray[np.int64], held: npt.NDArray[np.int64] | None) -> Mapping[str, Any]:
+    """Count, least, mean, 95 % quantile, greatest and quantiles of values, as `series.js` has them.
+
+    Each counts as much as it was held, or one as much as the other.
+    """
+    weights = np.ones_like(values) if held is None else held
     counted = (values != NONE) & (weights > 0)
     order = np.argsort(values[counted], kind="stable")
     values, weights = values[counted][order], weights[counted][order]
@@ -94,7 +98,7 @@ def numbers(values: npt.NDArray[np.int64], weights: npt.NDArray[np.int64]) -> Ma
         "n": len(values),
         "least": int(values[0]),
         "mean": float(np.average(values, weights=weights)),
-        "p95": int(found[round(0.95 * SHARES)]),
+        "p95": float(np.percentile(values, 95) if held is None else found[round(0.95 * SHARES)]),
         "greatest": int(values[-1]),
         "quantiles": found.tolist(),
     }
