@@ -8,6 +8,8 @@
  *   /proc/recorder/packets   one record per packet that met a watched device's
  *                            root qdisc: arrival, departure or drop, ECN field
  *                            before and after, backlog met on arrival
+ *   /proc/recorder/headers   the headers of each of these packets as it came, from
+ *                            that of IP on, in the same order
  *   /proc/recorder/acks      one record per segment that reaches an established
  *                            TCP sender with data in flight, with the sender's
  *                            state just before it takes the segment in
@@ -25,8 +27,9 @@
  *                and how much it holds before it must drop; until the device
  *                is unregistered
  *   zero NS      CLOCK_MONOTONIC time that becomes time zero of the records
- *   start [packets] [acks] [queues=INTERVAL_NS]   queues are sampled at whole
- *                multiples of the interval after time zero
+ *   start [headers] [packets] [acks] [queues=INTERVAL_NS]   queues are sampled
+ *                at whole multiples of the interval after time zero; headers are
+ *                those of packets, which have to be recorded too, from then on
  *   stop
  */
 #include <linux/hashtable.h>
@@ -65,6 +68,8 @@
 #define MAX_CC		32
 #define XSTATS_SIZE	64
 #define CC_INFO_SIZE	20
+#define HEADERS_SIZE	102	/* IPv6 and TCP with all options, 100 bytes, at the least */
+#define ICMP_HEADER	8	/* with what an echo has: identifier and sequence number */
 
 /* The end of the tracepoint kfree_skb's arguments. */
 #ifdef HAVE_KFREE_SKB_SOCKET
@@ -91,6 +96,11 @@ struct packet_record {
 	u8	ecn_in;
 	u8	ecn_out;
 	u8	outcome;
+} __packed;
+
+struct header_record {
+	u16	length;
+	u8	headers[HEADERS_SIZE];
 } __packed;
 
 struct ack_record {
@@ -178,6 +188,7 @@ struct watch {
  * @taken:	see struct drop, as @congested
  * @congested:	see struct drop
  * @packet:	what is known of it so far
+ * @headers:	as it came, where they are recorded
  */
 struct queued {
 	struct hlist_node	node;
@@ -186,6 +197,7 @@ struct queued {
 	bool			taken;
 	bool			congested;
 	struct packet_record	packet;
+	struct header_record	headers;
 };
 
 /**
@@ -199,6 +211,7 @@ struct cc_seen {
 };
 
 static struct stream packets = { .record = sizeof(struct packet_record) };
+static struct stream headers = { .record = sizeof(struct header_record) };
 static struct stream acks = { .record = sizeof(struct ack_record) };
 static struct stream queues = { .record = sizeof(struct queue_record) };
 
@@ -339,8 +352,12 @@ static u8 recorder_ecn_of(const struct sk_buff *skb)
 	return INET_ECN_NOT_ECT;
 }
 
-/* @length: bytes that IP carries, with the header of TCP or UDP */
-static void recorder_describe_data(struct packet_record *p, const void *l4, unsigned int length)
+/*
+ * @length: bytes that IP carries, with the header of TCP or UDP
+ * Return: bytes of that header.
+ */
+static unsigned int recorder_describe_data(struct packet_record *p, const void *l4,
+					   unsigned int length)
 {
 	p->payload = length;
 	switch (p->protocol) {
@@ -351,7 +368,7 @@ static void recorder_describe_data(struct packet_record *p, const void *l4, unsi
 		p->dport = tcp->dest;
 		p->seq = ntohl(tcp->seq);
 		p->payload -= tcp->doff * 4;
-		break;
+		return tcp->doff * 4;
 	}
 	case IPPROTO_UDP: {
 		const struct udphdr *udp = l4;
@@ -359,12 +376,16 @@ static void recorder_describe_data(struct packet_record *p, const void *l4, unsi
 		p->sport = udp->source;
 		p->dport = udp->dest;
 		p->payload -= sizeof(*udp);
-		break;
+		return sizeof(*udp);
 	}
+	case IPPROTO_ICMP:
+	case IPPROTO_ICMPV6:
+		return ICMP_HEADER;
 	}
+	return 0;
 }
 
-static void recorder_describe_ipv4(struct packet_record *p, const struct sk_buff *skb)
+static unsigned int recorder_describe_ipv4(struct packet_record *p, const struct sk_buff *skb)
 {
 	const struct iphdr *ip = ip_hdr(skb);
 	unsigned int header = ip->ihl * 4;
@@ -373,11 +394,13 @@ static void recorder_describe_ipv4(struct packet_record *p, const struct sk_buff
 	p->daddr = ip->daddr;
 	p->protocol = ip->protocol;
 	p->seq = ntohs(ip->id);
-	if (!(ip->frag_off & htons(IP_OFFSET)))
-		recorder_describe_data(p, (const void *)ip + header, ntohs(ip->tot_len) - header);
+	if (ip->frag_off & htons(IP_OFFSET))
+		return header;
+	return header + recorder_describe_data(p, (const void *)ip + header,
+					       ntohs(ip->tot_len) - header);
 }
 
-static void recorder_describe_ipv6(struct packet_record *p, const struct sk_buff *skb)
+static unsigned int recorder_describe_ipv6(struct packet_record *p, const struct sk_buff *skb)
 {
 	const struct ipv6hdr *ip = ipv6_hdr(skb);
 	int begin = skb_network_offset(skb) + sizeof(*ip);
@@ -389,22 +412,37 @@ static void recorder_describe_ipv6(struct packet_record *p, const struct sk_buff
 	p->saddr = ip->saddr.s6_addr32[3];
 	p->daddr = ip->daddr.s6_addr32[3];
 	p->protocol = protocol;
+	if (l4 < 0)
+		return sizeof(*ip);
 	/* A later fragment has no ports, and counts as one. */
-	if (l4 >= 0 && protocol != NEXTHDR_FRAGMENT)
-		recorder_describe_data(p, skb->data + l4, ntohs(ip->payload_len) - (l4 - begin));
+	if (protocol == NEXTHDR_FRAGMENT)
+		return l4 - begin + sizeof(*ip);
+	return l4 - begin + sizeof(*ip) +
+	       recorder_describe_data(p, skb->data + l4, ntohs(ip->payload_len) - (l4 - begin));
 }
 
-static void recorder_describe(struct packet_record *p, const struct sk_buff *skb)
+/* Return: bytes of its headers, from that of IP on. */
+static unsigned int recorder_describe(struct packet_record *p, const struct sk_buff *skb)
 {
 	p->size = qdisc_pkt_len(skb);
 	switch (skb->protocol) {
 	case htons(ETH_P_IP):
-		recorder_describe_ipv4(p, skb);
-		break;
+		return recorder_describe_ipv4(p, skb);
 	case htons(ETH_P_IPV6):
-		recorder_describe_ipv6(p, skb);
-		break;
+		return recorder_describe_ipv6(p, skb);
 	}
+	return 0;
+}
+
+static void recorder_copy_headers(struct header_record *h, const struct sk_buff *skb,
+				  unsigned int length)
+{
+	const int begin = skb_network_offset(skb);
+
+	length = min3(length, (unsigned int)HEADERS_SIZE, skb->len - begin);
+	memset(h, 0, sizeof(*h));
+	if (!skb_copy_bits(skb, begin, h->headers, length))
+		h->length = length;
 }
 
 static void recorder_finish(struct queued *q, s64 time, u8 outcome, u8 ecn, u16 reason)
@@ -418,6 +456,12 @@ static void recorder_finish(struct queued *q, s64 time, u8 outcome, u8 ecn, u16 
 		p->ecn_out = ecn;
 		p->drop_reason = reason;
 	}
+	if (headers.enabled) {
+		struct header_record *h = recorder_stream_append(&headers);
+
+		if (h)
+			*h = q->headers;
+	}
 	hash_del(&q->node);
 	list_del(&q->arrival);
 	kmem_cache_free(queued_cache, q);
@@ -429,6 +473,7 @@ static void recorder_on_net_dev_queue(void *unused, struct sk_buff *skb)
 	const struct Qdisc *root;
 	unsigned long flags;
 	struct queued *q;
+	unsigned int length;
 
 	if (!w || !packets.enabled)
 		return;
@@ -457,7 +502,9 @@ static void recorder_on_net_dev_queue(void *unused, struct sk_buff *skb)
 		.queue_packets	= root->q.qlen,
 		.queue_bytes	= root->qstats.backlog,
 	};
-	recorder_describe(&q->packet, skb);
+	length = recorder_describe(&q->packet, skb);
+	if (headers.enabled)
+		recorder_copy_headers(&q->headers, skb, length);
 	w->latest = skb;
 	hash_add(queued_by_skb, &q->node, (unsigned long)skb);
 	list_add_tail(&q->arrival, &waiting);
@@ -871,6 +918,8 @@ static int recorder_command_start(char *arguments)
 	while ((word = strsep(&arguments, "\n "))) {
 		if (!strcmp(word, "packets"))
 			packets.enabled = true;
+		else if (!strcmp(word, "headers"))
+			headers.enabled = true;
 		else if (!strcmp(word, "acks"))
 			acks.enabled = true;
 		else if (!strncmp(word, "queues=", 7) && !recorder_start_sampling(word + 7))
@@ -893,6 +942,7 @@ static int recorder_command_stop(void)
 	queues.enabled = false;
 	list_for_each_entry_safe(q, next, &waiting, arrival)
 		recorder_finish(q, recorder_now_ns(), OUTCOME_QUEUED, q->packet.ecn_in, 0);
+	headers.enabled = false;
 	spin_unlock_irqrestore(&recorder_lock, flags);
 	return 0;
 }
@@ -936,6 +986,7 @@ static int recorder_control_show(struct seq_file *m, void *unused)
 	mutex_lock(&recorder_control_mutex);
 	spin_lock_irqsave(&recorder_lock, flags);
 	seq_printf(m, "packets %llu lost %llu\n", packets.count, packets.lost);
+	seq_printf(m, "headers %llu lost %llu\n", headers.count, headers.lost);
 	seq_printf(m, "acks %llu lost %llu\n", acks.count, acks.lost);
 	seq_printf(m, "queues %llu lost %llu\n", queues.count, queues.lost);
 	for (i = 0; i < n_watches; i++)
@@ -965,6 +1016,7 @@ static int __init recorder_create_files(void)
 	proc_dir = proc_mkdir("recorder", NULL);
 	if (proc_dir && proc_create("control", 0600, proc_dir, &recorder_control_ops) &&
 	    proc_create_data("packets", 0400, proc_dir, &recorder_stream_ops, &packets) &&
+	    proc_create_data("headers", 0400, proc_dir, &recorder_stream_ops, &headers) &&
 	    proc_create_data("acks", 0400, proc_dir, &recorder_stream_ops, &acks) &&
 	    proc_create_data("queues", 0400, proc_dir, &recorder_stream_ops, &queues))
 		return 0;
@@ -979,6 +1031,7 @@ static void recorder_free_memory(void)
 	for (i = 0; i < n_watches; i++)
 		kfree(watches[i]);
 	recorder_stream_free(&packets);
+	recorder_stream_free(&headers);
 	recorder_stream_free(&acks);
 	recorder_stream_free(&queues);
 	kfree_skb(sample_skb);
@@ -994,7 +1047,8 @@ static int __init recorder_init(void)
 	queued_cache = KMEM_CACHE(queued, 0);
 	sample_skb = alloc_skb(PAGE_SIZE, GFP_KERNEL);
 	if (!queued_cache || !sample_skb || recorder_stream_init(&packets) ||
-	    recorder_stream_init(&acks) || recorder_stream_init(&queues))
+	    recorder_stream_init(&headers) || recorder_stream_init(&acks) ||
+	    recorder_stream_init(&queues))
 		goto fail;
 	err = recorder_register_probes();
 	if (err)

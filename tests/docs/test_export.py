@@ -25,8 +25,10 @@ def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
     file = ROOT / "examples" / "codel.yaml"
     short = ["duration=5s", "flows.0.duration=5s"]
     runs.run(reading.load(file, short), file, place / "results" / "runs" / "first")
+    (place / "examples").symlink_to(ROOT / "examples")
     for line in OURS:
         command = line.replace("./sandglass", str(ROOT / "sandglass"))
+        command = command.replace(" --out ", f" --set {' --set '.join(short)} --out ")
         subprocess.run(command, shell=True, cwd=place, check=True)
     return place
 
@@ -37,7 +39,7 @@ def test_every_command_is_tried() -> None:
 
 
 def test_export_leaves_what_it_says(directory: Path) -> None:
-    for name in ("first.pcapng", "first-tables/packets.csv", "first.flent.gz"):
+    for name in ("first.pcapng", "first-tables/packets.csv", "first.flent.gz", "headers.pcapng"):
         assert (directory / name).stat().st_size > 0
 
 

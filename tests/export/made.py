@@ -75,6 +75,7 @@ def run(
     directory: Path,
     packets: Sequence[Mapping[str, Any]] | None,
     acks: Sequence[Mapping[str, Any]] | None = None,
+    headers: Sequence[bytes] | None = None,
 ) -> series.Run:
     """A run with one bottleneck of 10 Mb/s and these records; None where there are none."""
     directory.mkdir(parents=True, exist_ok=True)
@@ -92,6 +93,9 @@ def run(
     }
     (directory / "plan.json").write_text(json.dumps(plan))
     (directory / "run.json").write_text(json.dumps(document))
+    if headers is not None:
+        table = pl.DataFrame({"header": headers}, {"header": pl.Binary})
+        table.write_parquet(directory / "headers.parquet")
     for name, rows, schema in (("packets", packets, PACKETS), ("acks", acks, ACKS)):
         if rows is not None:
             pl.DataFrame(rows, schema, orient="row").write_parquet(directory / f"{name}.parquet")

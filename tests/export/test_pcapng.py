@@ -173,6 +173,31 @@ def test_a_connection_opens_acknowledges_and_closes(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize("at", Point)
+@pytest.mark.parametrize("family", [4, 6])
+def test_recorded_headers_are_taken_as_they_are(tmp_path: Path, family: int, at: Point) -> None:
+    row = packet(enqueue_ns=0, size_bytes=66 if family == 4 else 86, seq=9, ecn_in=2)
+    rebuilt = tmp_path / "rebuilt.pcapng"
+    pcapng.write(made.run(tmp_path / "source", [row]), rebuilt, Point.ARRIVAL)
+    [frame] = reader.read(rebuilt).frames
+    segment = bytes(range(12, 12 + 12)) + b"\x80\x12\x34\x56" + bytes(range(16))
+    header = frame.data[14 : 34 if family == 4 else 54] + segment
+
+    marked = [
+        row | {"dequeue_ns": 7, "ecn_out": 3},
+        packet(enqueue_ns=1, dequeue_ns=8, protocol=0, src=None, dst=None, sport=0, dport=0),
+    ]
+    run = made.run(tmp_path / "run", marked, headers=[header, b""])
+    pcapng.write(run, tmp_path / "run.pcapng", at)
+    first, other = reader.read(tmp_path / "run.pcapng").frames
+    assert other.data == bytes(12) + b"\x88\xb5"
+    found = reader.headers(first.data)  # which checks the checksum of IPv4
+    assert (found.version, found.l4) == (family, segment)
+    assert found.ecn == (2 if at is Point.ARRIVAL else 3)
+    if at is Point.ARRIVAL:
+        assert first.data[14:] == header
+
+
 def test_what_leaves_and_what_is_dropped_are_apart(tmp_path: Path) -> None:
     rows = [
         packet(enqueue_ns=5, dequeue_ns=10),

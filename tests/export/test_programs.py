@@ -18,6 +18,7 @@ RUNS: dict[str, tuple[Mapped, Mapped]] = {
     "CoDel that marks": ({"kind": "codel", "ecn": True}, {"ecn": True}),
     "IPv6": ({"kind": "pie"}, {"family": 6}),
 }
+HEADERS = {"record": ["packets", "headers"]}
 MARKED = 'frame.comment matches "^CE mark"'
 DROPPED = 'frame.comment matches "^dropped"'
 SENT_AGAIN = "tcp.analysis.retransmission || tcp.analysis.out_of_order"
@@ -29,6 +30,14 @@ def run(request: pytest.FixtureRequest, lab: Lab) -> Run:
     queue, keys = RUNS[request.param]
     flows = (bulk(**keys), bulk(cc="reno", **keys), flow("ping"))
     return lab(dumbbell(*flows, queue=queue))
+
+
+@pytest.fixture(params=["IPv6", "CoDel that marks"])
+def with_headers(request: pytest.FixtureRequest, lab: Lab) -> Run:
+    """The same, and the headers recorded."""
+    queue, keys = RUNS[request.param]
+    flows = (bulk(**keys), bulk(cc="reno", **keys), flow("ping"))
+    return lab(dumbbell(*flows, queue=queue, **HEADERS))
 
 
 def tshark(file: Path, *words: str) -> list[str]:
@@ -61,6 +70,25 @@ def test_tshark_finds_what_the_run_tells(run: Run, sandglass: Cli, tmp_path: Pat
     malformed = "_ws.malformed || ip.checksum.status == 0"
     assert tshark(file, "-o", "ip.check_checksum:TRUE", "-Y", malformed) == []
     assert within(run).height == len(tshark(file))
+
+
+@NEEDS_TSHARK
+def test_recorded_headers_have_what_is_else_unknown(
+    with_headers: Run, sandglass: Cli, tmp_path: Path
+) -> None:
+    run = with_headers
+    sandglass("export", run.path, "--pcapng", "run.pcapng")
+    file = tmp_path / "run.pcapng"
+    again = sum(flow["retransmits"] or 0 for flow in run.content["flows"])
+    assert len(tshark(file, "-Y", SENT_AGAIN)) == again
+    [client] = tshark(file, "-Y", "tcp.flags == 0x02 || tcp.flags == 0xc2", "-T", "fields",
+                      "-e", "tcp.options.mss_val", "-c", "1")  # fmt: skip
+    assert int(client) in (1440, 1460)
+    echoes = tshark(file, "-Y", "icmp.type == 8", "-T", "fields", "-e", "icmp.seq")
+    assert len(echoes) == run.content["flows"][2]["echoes"]
+    assert tshark(file, "-Y", "_ws.malformed || tcp.analysis.ack_lost_segment") == []
+    if run.content["flows"][0]["ecn"]:
+        assert tshark(file, "-Y", "tcp.flags.ece == 1 && tcp.flags.syn == 0")
 
 
 @NEEDS_TSHARK
@@ -102,7 +130,7 @@ def test_flent_shows_the_flows(lab: Lab, sandglass: Cli) -> None:
     for flow_ in run.content["flows"][:2]:
         name = f"TCP upload::{flow_['id']}"
         assert found[name] == pytest.approx(flow_["goodput_mbit"], rel=0.03)
-    answers = run.table("rtt")["rtt_ns"].to_numpy()
+    answers = run.table("rtt")["rtt_ns"].drop_nulls().to_numpy()
     assert found["Ping (ms) ICMP"] == pytest.approx(answers.mean() / 1e6, rel=0.01)
 
 

@@ -92,7 +92,7 @@ def flent(lab: Lab) -> Run:
 @pytest.mark.parametrize(
     "table",
     [
-        *["packets", "acks", "goodput", "flows", "media", "objects", "rounds"],
+        *["packets", "headers", "acks", "goodput", "flows", "media", "objects", "rounds"],
         *["datagrams", "rtt"],
     ],
 )

@@ -1,6 +1,7 @@
 """What the recorder writes agrees with itself, with the kernel's counters, and changes nothing."""
 
 import itertools
+import struct
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy.typing as npt
 import polars as pl
 import pytest
 
-from tests.lab.experiments import Lab, Mapped, Run, bulk, dumbbell
+from tests.lab.experiments import Lab, Mapped, Run, bulk, dumbbell, flow
 
 pytestmark = pytest.mark.lab
 CE = 3
@@ -202,7 +203,10 @@ def behaviour(run: Run) -> Mapped:
 def test_recording_changes_nothing(lab: Lab, kind: str, pacing: bool, cc: str) -> None:
     """With losses, random numbers and timers: what a disturbance would show in."""
     keys = {"hosts": {"s1": {"pacing": True}}} if pacing else {}
-    records: list[list[str]] = [[], ["packets"], ["acks"], ["packets", "acks", "queues"]]
+    records: list[list[str]] = [
+        *([], ["packets"], ["acks"], ["packets", "acks", "queues"]),
+        ["packets", "headers"],
+    ]
     taken = [
         lab(two_flows({"kind": kind, "ecn": True}, cc, record=record, **keys)) for record in records
     ]
@@ -213,6 +217,34 @@ def test_recording_changes_nothing(lab: Lab, kind: str, pacing: bool, cc: str) -
     ):
         if name in records[one] and name in records[other]:
             assert taken[one].table(name).equals(taken[other].table(name))
+
+
+def test_headers_are_those_of_the_packets(lab: Lab) -> None:
+    flows = (bulk(), bulk(family=6), flow("udp", rate="100kbit"), flow("ping"))
+    queue = {"kind": "pfifo", "limit": 30}
+    run = lab(dumbbell(*flows, queue=queue, duration="3s", record=["packets", "headers"]))
+    packets, headers = run.table("packets"), run.table("headers")["header"].to_list()
+    assert packets.height == len(headers)
+    assert set(packets["protocol"]) == {1, 6, 17}
+    assert packets["drop"].drop_nulls().len() > 0
+    versions = set()
+    for packet, header in zip(packets.iter_rows(named=True), headers, strict=True):
+        version = header[0] >> 4
+        versions.add(version)
+        length = 20 if version == 4 else 40
+        assert header[9 if version == 4 else 6] == packet["protocol"]
+        assert (header[1] >> (0 if version == 4 else 4)) & 3 == packet["ecn_in"]
+        l4 = header[length:]
+        if packet["protocol"] == 1:
+            assert (len(l4), l4[0]) == (8, 8 if packet["direction"] == "forward" else 0)
+            continue
+        ports = (packet["sport"], packet["dport"])
+        assert struct.unpack_from(">HH", l4) == ports
+        assert packet["size_bytes"] == 14 + len(header) + packet["payload_bytes"]
+        if packet["protocol"] == 6:
+            assert struct.unpack_from(">I", l4, 4) == (packet["seq"],)
+            assert len(l4) == l4[12] >> 4 << 2
+    assert versions == {4, 6}
 
 
 def test_what_is_not_recorded_is_not_there(lab: Lab) -> None:

@@ -377,5 +377,7 @@ def test_memory_grows_with_what_is_recorded() -> None:
     # besides 4 * (12.5 MB + 1.5 MB) for the sockets and 256 + 4 * 8 + 4 MiB for the rest.
     whole = planned(bottleneck=fast)["memory_mb"]
     assert 1360 + 53 + 292 <= whole <= 1361 + 55 + 292
+    headers = planned(bottleneck=fast, record="[packets, acks, queues, headers]")["memory_mb"]
+    assert headers - whole == pytest.approx(2 * 104 * 7.43e6 / 2**20, rel=0.001)
     assert planned(bottleneck=fast, record="[]")["memory_mb"] == 512
     assert planned(bottleneck=fast, memory="2GiB")["memory_mb"] == 2048

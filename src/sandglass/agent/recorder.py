@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from sandglass.agent.network import Network
 
 PROC = "/proc/recorder"
-STREAMS = ("packets", "acks", "queues")
+STREAMS = ("headers", "packets", "acks", "queues")
 QUEUE_INTERVAL_NS = 10_000_000  # the finest the field asks for; a sample costs about 1 us
 
 

@@ -37,7 +37,8 @@ def run(
         Path | None, typer.Option(metavar="DIR", help="Instead of one below results/runs.")
     ] = None,
     record: Annotated[
-        str | None, typer.Option(metavar="LIST|none", help="Of packets,acks,queues,goodput.")
+        str | None,
+        typer.Option(metavar="LIST|none", help="Of packets,acks,queues,goodput,headers."),
     ] = None,
     backend: Annotated[Backend, typer.Option(help="The lab, or this machine.")] = Backend.LAB,
     cached: Annotated[

@@ -313,7 +313,11 @@ def _of_the_card(parts: Mapping[str, Any], host: str) -> list[str]:
 def _check_record(parts: Mapping[str, Any], facts: TopologyFacts | None) -> Iterable[Problem]:
     bottlenecks = facts.bottlenecks if facts else []
     links = shaped(facts, parts["links"] or {}) if facts else {}
-    for index, name in enumerate(parts["record"] or []):
+    record: list[str] = parts["record"] or []
+    if "headers" in record and "packets" not in record:
+        text = "headers are those of packets: write record: [packets, headers]"
+        yield ("record", record.index("headers")), text
+    for index, name in enumerate(record):
         if name in RECORDS or name in bottlenecks or (facts is None and "-" in name):
             continue
         found = facts and facts.link(name)

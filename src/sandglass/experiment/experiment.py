@@ -109,7 +109,7 @@ class Experiment(Part):
         default=list(DEFAULT_RECORDS),
         description="What is recorded: packets at the bottlenecks, acks (TCP's state at each ACK), "
         "queues (counters of the qdiscs over time), goodput (bytes acknowledged to each flow over "
-        "time; small). [] records nothing.",
+        "time; small), headers (of each of the packets; large). [] records nothing.",
         examples=[["packets", "acks"]],
         json_schema_extra={"default": list(DEFAULT_RECORDS)},
     )

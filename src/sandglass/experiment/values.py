@@ -15,8 +15,8 @@ from sandglass.install import builds
 
 # Of mainline; further ones come from kmods/tcp_<name>.
 CONGESTION_CONTROLS = frozenset(mainline.CONGESTION_CONTROLS)
-RECORDS = ("packets", "acks", "queues", "goodput")
-AT_LINKS = ("packets", "queues")
+RECORDS = ("packets", "acks", "queues", "goodput", "headers")
+AT_LINKS = ("packets", "queues", "headers")
 """Of them those that are recorded at links."""
 SLOWEST_LINK = 8  # bit/s; tc's shapers count whole bytes
 LONGEST_TITLE = 200

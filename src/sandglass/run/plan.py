@@ -24,6 +24,7 @@ from sandglass.run import wires
 
 ETHERNET_HEADER = 14  # the shaper counts it, but neither preamble nor checksum
 RECORD_BYTES = 64  # the recorder's entry for a packet or an ACK
+HEADERS_BYTES = 104  # and for a packet's headers
 LEAST_BUFFER = 16 * 10**6
 LARGEST_BUFFER = 2**31 - 1  # tcp_rmem and tcp_wmem are ints
 MIB = 2**20
@@ -34,8 +35,8 @@ SHORT_CHECK_NS = 6 * 10**9
 """Of the time before ZERO_NS: for the echoes that check the round trips, one after the other."""
 DEFAULT_QUEUE = Queue.model_validate({"kind": "pfifo", "limit": "1000p"})
 """Before a link with a rate and no queue of its own: as before one of Mininet's."""
-STREAMS = ("packets", "acks", "queues")
-"""What the recorder knows."""
+STREAMS = ("headers", "packets", "acks", "queues")
+"""What the recorder knows; headers first, so that no packet is without them."""
 
 
 def resolve(experiment: Experiment, facts: TopologyFacts) -> Plan:
@@ -411,5 +412,8 @@ def _memory_mb(
     kept = streams(experiment.record)
     entries = packets * (2 * ("packets" in kept) + ("acks" in kept))
     flows = sum(flow.count * len(flow.sizes) for flow in experiment.flows)
-    needed = entries * RECORD_BYTES + 4 * path_bytes * max(len(watched), 1)
+    headers = 2 * packets * ("headers" in kept)
+    needed = (
+        entries * RECORD_BYTES + headers * HEADERS_BYTES + 4 * path_bytes * max(len(watched), 1)
+    )
     return max(512, 256 + 8 * len(facts.hosts) + 4 * flows + -(-needed // MIB))

@@ -45,6 +45,7 @@ PACKET = np.dtype(
         ("outcome", "u1"),
     ]
 )
+HEADERS = np.dtype([("length", "<u2"), ("headers", "V102")])
 ACK = np.dtype(
     [
         ("time_ns", "<i8"),
@@ -245,6 +246,16 @@ def packets(records: Records, names: Names) -> pl.DataFrame:
     )
 
 
+def headers(records: Records, _: Names) -> pl.DataFrame:
+    """The headers of each packet, in the order of `packets`."""
+    lengths = records["length"]
+    octets = _octets(records["headers"])
+    taken = octets[np.arange(octets.shape[1]) < lengths[:, None]].tobytes()
+    ends = np.cumsum(lengths, dtype=np.int64)
+    rows = [taken[end - length : end] for end, length in zip(ends, lengths, strict=True)]
+    return pl.DataFrame({"header": rows}, {"header": pl.Binary})
+
+
 def acks(records: Records, names: Names) -> pl.DataFrame:
     """One row per segment that reached a sender with data in flight, in order of time."""
     other = ("ca_state", "cc", "cc_info_size", "cc_info")
@@ -408,6 +419,7 @@ def own_counters(kind: str, xstats: bytes) -> dict[str, float]:
 
 TABLES = {
     "packets": ("packets", PACKET, packets),
+    "headers": ("headers", HEADERS, headers),
     "acks": ("acks", ACK, acks),
     "queues": ("queues", QUEUE, queues),
     "goodput": ("acks", ACK, goodput),

@@ -61,7 +61,8 @@ def frames(run: Run, point: Point) -> pl.DataFrame:
     """One row per frame, in order of time, from time zero on.
 
     Columns: interface, time_ns, family (4, 6; 0: not IP), src, dst (names of hosts), sport, dport,
-    protocol, seq, ack (null: unknown), flags (of TCP), payload_bytes, size_bytes, ecn, comment.
+    protocol, seq, ack (null: unknown), flags (of TCP), payload_bytes, size_bytes, ecn, comment,
+    header (the headers as they came, from that of IP on; null: not recorded).
     """
     told = _told(run)
     if point is Point.ARRIVAL:
@@ -82,7 +83,7 @@ def frames(run: Run, point: Point) -> pl.DataFrame:
         .with_columns(comment=_comment())
         .select(
             *("interface", "time_ns", "family", *CONNECTION, "protocol", "seq", "ack", "flags"),
-            *("payload_bytes", "size_bytes", "ecn", "comment"),
+            *("payload_bytes", "size_bytes", "ecn", "comment", "header"),
         )
     )
 
@@ -91,7 +92,7 @@ def _told(run: Run) -> pl.DataFrame:
     """The packets in order of arrival, with family, flags and acknowledgement numbers."""
     # Of packets that came in the same nanosecond, those that came first met fewer others.
     order = ("enqueue_ns", "queue_packets")
-    packets = run.records("packets").sort(order, maintain_order=True).collect()
+    packets = run.packets.with_columns(_recorded(run)).sort(order, maintain_order=True)
     if packets.is_empty():
         raise SandglassError(f"{run.directory}/packets.parquet holds no packet")
     packets = packets.with_row_index("row").with_columns(_family())
@@ -100,6 +101,13 @@ def _told(run: Run) -> pl.DataFrame:
     return packets.join(
         numbered.select("row", "ack", "flags"), on="row", how="left", maintain_order="left"
     ).with_columns(pl.col("flags").fill_null(0))
+
+
+def _recorded(run: Run) -> pl.Series:
+    """The headers of the packets, where the run has them."""
+    if "headers" in run.tables:
+        return run.table("headers")["header"]
+    return pl.Series("header", [None], pl.Binary).new_from_index(0, run.packets.height)
 
 
 def _is_tcp() -> pl.Expr:

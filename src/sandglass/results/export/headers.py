@@ -8,7 +8,7 @@ import numpy.typing as npt
 import polars as pl
 
 from sandglass.agent import ipv6
-from sandglass.results.export.capture import TCP, UDP
+from sandglass.results.export.capture import ETHERNET_HEADER, TCP, UDP
 
 Bytes = npt.NDArray[np.uint8]
 Address = dict[int, Bytes]
@@ -59,8 +59,11 @@ def build(
     """The bytes of each frame's headers, as far as they are known, and how many these are.
 
     Takes what capture.frames gives. Shape: WIDTH bytes for each frame, zeros after its headers.
-    A checksum of TCP or UDP is that of a payload of zeros.
+    Where headers were recorded, they are these, with the frame's ECN field. Else the checksum of
+    TCP or UDP is that of a payload of zeros.
     """
+    if frames["header"].null_count() == 0:
+        return _recorded(frames, known)
     matrix = np.zeros((len(frames), WIDTH), np.uint8)
     lengths = np.zeros(len(frames), np.int64)
     family = frames["family"].to_numpy()
@@ -81,6 +84,42 @@ def build(
     return matrix, lengths
 
 
+def _recorded(
+    frames: pl.DataFrame, known: Mapping[str, Address]
+) -> tuple[Bytes, npt.NDArray[np.int64]]:
+    matrix = np.zeros((len(frames), WIDTH), np.uint8)
+    lengths = frames["header"].bin.size().cast(pl.Int64).to_numpy()
+    ip = matrix[:, ETHERNET_HEADER:]
+    octets = b"".join(frames["header"].to_list())
+    ip[np.arange(ip.shape[1]) < lengths[:, None]] = np.frombuffer(octets, np.uint8)
+    family, ecn = frames["family"].to_numpy(), frames["ecn"].to_numpy()
+    four, six = family == 4, family == 6
+    ip[four, 1] = ip[four, 1] & 0xFC | ecn[four]
+    ip[six, 1] = ip[six, 1] & 0xCF | ecn[six] << 4
+    # Of packets with options too, whose headers are longer: words after a header are left out.
+    ip[four, 10:12] = 0
+    within = np.arange(60) < (ip[:, :1] & 0xF) * 4
+    words = np.where(within, ip[:, :60], 0)[four].astype(np.int64)
+    checksum = _checksum(words[:, 0::2].sum(axis=1) * 256 + words[:, 1::2].sum(axis=1))
+    ip[four, 10:12] = np.column_stack([checksum >> 8, checksum & 0xFF])
+    head = np.zeros(len(frames), ETHERNET)
+    _name_ends(head, frames, known)
+    kinds = np.array([ETHERNET_TYPE.get(version, NOT_IP) for version in range(7)])
+    head["type"] = kinds[family]
+    matrix[:, :ETHERNET_HEADER] = head.view(np.uint8).reshape(len(head), -1)
+    return matrix, ETHERNET_HEADER + lengths
+
+
+def _name_ends(
+    whole: npt.NDArray[np.void], frames: pl.DataFrame, known: Mapping[str, Address]
+) -> None:
+    """No hardware address is recorded: this one names the host, and is locally administered."""
+    hosts = frames["src"].is_not_null().to_numpy()
+    for way, end in (("src", "from"), ("dst", "to")):
+        whole[end][:, 0] = np.where(hosts, 2, 0)
+        whole[end][:, 2:] = _of_hosts(frames[way], known, 4)
+
+
 def _fill(
     whole: npt.NDArray[np.void],
     frames: pl.DataFrame,
@@ -95,11 +134,9 @@ def _fill(
     whole["type"] = ETHERNET_TYPE.get(version, NOT_IP)
     if version == 0:
         return np.full(len(whole), 14)
-    for way, end in (("src", "from"), ("dst", "to")):
+    _name_ends(whole, frames, known)
+    for way in ("src", "dst"):
         whole[way] = _of_hosts(frames[way], known, version)
-        # No hardware address is recorded: this one names the host, and is locally administered.
-        whole[end][:, 0] = 2
-        whole[end][:, 2:] = _of_hosts(frames[way], known, 4)
     whole["protocol"] = frames["protocol"].to_numpy()
     whole["hops"] = HOPS
     ecn = frames["ecn"].to_numpy()

@@ -27,10 +27,14 @@ NAME, DESCRIPTION, SPEED, RESOLUTION = 2, 3, 8, 9
 NANOSECONDS = 9
 IPV4_NAME, IPV6_NAME = 1, 2
 FRAMES_AT_ONCE = 50_000
+ABOUT = (
+    "Made from Sandglass's records of {title}, seed {seed}, digest {digest}. Time 0 is the start "
+    "of the experiment. Hardware addresses are made up"
+)
+RECORDED = "; all other headers are as they were sent."
 REBUILT = (
-    "Made from Sandglass's records of {title}, seed {seed}, digest {digest}. Headers are rebuilt: "
-    "hardware addresses, hop limits, windows, TCP's options and checksums of data are made up; "
-    "time 0 is the start of the experiment."
+    ", and so are hop limits, windows, TCP's options and checksums: record: [packets, headers] has "
+    "the real ones."
 )
 
 
@@ -41,7 +45,7 @@ def write(run: Run, file: Path, point: Point) -> int:
     """
     frames = capture.frames(run, point)
     with whole_file(file) as target:
-        target.write(section(run.document))
+        target.write(section(run))
         for row in capture.interfaces(run, point).iter_rows(named=True):
             target.write(interface(row))
         known = headers.addresses(run.field("observed.hosts"))
@@ -67,9 +71,9 @@ def _padded(value: bytes) -> bytes:
     return value + bytes(-len(value) % 4)
 
 
-def section(document: Mapping[str, Any]) -> bytes:
+def section(run: Run) -> bytes:
     """The head of the file: what it is, of which run."""
-    told = REBUILT.format_map(document)
+    told = ABOUT.format_map(run.document) + (RECORDED if "headers" in run.tables else REBUILT)
     return block(
         SECTION,
         struct.pack("<IHHq", BYTE_ORDER, 1, 0, -1)
