@@ -4,13 +4,14 @@ import struct
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from sandglass.agent import ipv6
-from sandglass.errors import SandglassError
-from sandglass.results.export import pcapng
+from sandglass.errors import SandglassError, UsageError
+from sandglass.results.export import capture, pcapng
 from sandglass.results.export.point import Point
 from tests.export import made, reader
 from tests.export.made import packet
@@ -234,6 +235,27 @@ def test_of_what_is_not_recorded_nothing_is_told(tmp_path: Path) -> None:
     assert fragment.data[18:20] == (77).to_bytes(2, "big")
 
 
+@given(st.lists(st.integers(10_000, 10**7), min_size=1, max_size=200), st.data())
+def test_packets_that_take_the_same_time_are_known_by_their_arrival(
+    gaps: list[int], data: st.DataObject
+) -> None:
+    left = np.cumsum(gaps)
+    # The first one arrives; of the others some do, and all by some roundings.
+    later = data.draw(st.sets(st.integers(0, len(left) - 1)))
+    chosen = np.array(sorted({0, *later}))
+    way = data.draw(st.integers(1, 10_000 * capture.CANDIDATES // 2))
+    roundings = data.draw(st.lists(st.integers(0, 500), min_size=len(chosen), max_size=len(chosen)))
+    reached = left[chosen] + way + np.array(roundings)
+    assert capture.first_at(left, reached).tolist() == chosen.tolist()
+
+
+def test_packets_that_take_different_times_are_not_known() -> None:
+    left = np.arange(200) * 10**6
+    reached = np.sort(left + np.random.default_rng(1).integers(0, 10**6, 200))
+    assert (capture.first_at(left, reached) == -1).all()
+    assert (capture.first_at(left, left[:0]) == -1).all()
+
+
 def test_without_packets_there_is_no_file(tmp_path: Path) -> None:
     file = tmp_path / "run.pcapng"
     with pytest.raises(SandglassError, match=r"packets\.parquet is missing") as caught:
@@ -242,4 +264,6 @@ def test_without_packets_there_is_no_file(tmp_path: Path) -> None:
     assert "record packets" in caught.value.hint
     with pytest.raises(SandglassError, match="holds no packet"):
         pcapng.write(made.run(tmp_path / "empty", []), file, Point.ARRIVAL)
+    with pytest.raises(UsageError, match="is a directory"):
+        pcapng.write(made.run(tmp_path / "run", [packet()]), tmp_path, Point.ARRIVAL)
     assert not list(tmp_path.glob("*.pcapng*")) + list(tmp_path.glob(".*"))
