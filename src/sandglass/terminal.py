@@ -48,6 +48,12 @@ def complain(message: str, hint: str | None = None) -> None:
         print(f"  {line}", file=sys.stderr)
 
 
+def note(message: str) -> None:
+    """Say to a person at the terminal why nothing seems to happen; silent without a terminal."""
+    if sys.stderr.isatty():
+        print(f"\r\033[Ksandglass: {message}", file=sys.stderr, flush=True)
+
+
 @contextmanager
 def progress(name: str) -> Iterator[Callable[[float, float], None]]:
     """Hands out advance(done_s, total_s), which keeps one line on the terminal; else silent."""

@@ -62,10 +62,11 @@ def test_plain_lines_where_there_is_no_terminal(tmp_path: Path) -> None:
     done = do(tmp_path, prepared(tmp_path, "echo {wildcards.n} | tee {output}"))
     assert done.returncode == 0, done.stderr
     assert done.stdout == ""
-    assert done.stderr.splitlines() == [
-        "a study: 0 of 3 runs, 0 of 2 other steps",
-        "a study: 5 of 5 done",
-    ]
+    first, *between, last = done.stderr.splitlines()
+    assert first.startswith("a study: ")
+    assert "of 3 runs" in first
+    assert all(line.startswith("a study: ") for line in between)  # one now and then
+    assert last == "a study: 5 of 5 done"
     assert "Run number 2" in (tmp_path / "logs/snakemake.log").read_text()
     assert (tmp_path / "table").read_text() == "0\n1\n2\n"
 

@@ -28,6 +28,7 @@ from sandglass.agent.plan import Plan
 from sandglass.errors import SandglassError
 from sandglass.install import builds, memory
 from sandglass.run import bytecode, crash, debugger, messages, reports
+from sandglass.terminal import note
 
 # Time and date when a lab boots: any, but always the same.
 BOOT_TIME_NS = 1_700_000_000 * 10**9
@@ -38,6 +39,7 @@ ASKS_WHERE = signal.SIGFPE
 """Has the kernel stop and say where it was; none of its own code divides by zero or computes."""
 LAST_WORDS_S = 10
 PATIENCE_S = 60
+WAIT_S, TOLD_AFTER = 0.02, 100  # between two looks for a processor; after so many it is told
 """How long a program of somebody's may let virtual time stand still ($SANDGLASS_WATCHDOG)."""
 BEAT_S = 1.0
 """How often a lab that says nothing is looked at."""
@@ -67,6 +69,7 @@ def own_processor() -> Iterator[int]:
     with contextlib.suppress(FileExistsError):
         directory.mkdir()
         directory.chmod(0o1777)
+    waits = 0
     while True:
         for number in sorted(os.sched_getaffinity(0), reverse=True):
             path = directory / str(number)
@@ -81,7 +84,10 @@ def own_processor() -> Iterator[int]:
                 return
             finally:
                 os.close(descriptor)
-        time.sleep(0.02)
+        waits += 1
+        if waits == TOLD_AFTER:
+            note("every processor has a lab at work: waiting until one has not")
+        time.sleep(WAIT_S)
 
 
 def _open_shared(path: Path) -> int:
