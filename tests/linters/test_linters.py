@@ -30,7 +30,11 @@ SCRIPTS = scripts()
 RULES = sorted(
     str(path.relative_to(builds.ROOT)) for path in builds.ROOT.glob("pipelines/**/*.smk")
 )
-PAGES = sorted(str(path.relative_to(builds.ROOT)) for path in builds.ROOT.glob("src/**/*.js"))
+PAGES = sorted(
+    str(path.relative_to(builds.ROOT))
+    for folder in ("src", "docs/site")
+    for path in (builds.ROOT / folder).rglob("*.js")
+)
 LINTERS = {
     "mypy": ["mypy"],
     "ruff-check": ["ruff", "check", "."],

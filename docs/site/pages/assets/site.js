@@ -1,7 +1,11 @@
-// Material lets the keyboard scroll code only where there is a mouse.
-if (!matchMedia("(hover)").matches) {
-  for (const block of document.querySelectorAll("pre")) block.tabIndex = 0;
-}
+// What is wider than the page is scrolled by the keyboard too. Material sees to that for code, and
+// only where there is a mouse.
+addEventListener("load", () => {
+  const noMouse = !matchMedia("(hover)").matches;
+  for (const part of document.querySelectorAll(`.md-typeset__scrollwrap${noMouse ? ", pre" : ""}`)) {
+    if (part.scrollWidth > part.clientWidth) part.tabIndex = 0;
+  }
+});
 
 // The gallery's filter: a card is shown when it has all that is chosen, and all the words.
 const form = document.querySelector(".sg-filter");
@@ -10,10 +14,12 @@ if (form) {
   const filter = () => {
     const chosen = new FormData(form);
     const words = chosen.get("words").toLowerCase().split(/\s+/);
+    const has = (card, name) =>
+      !chosen.get(name) || card.dataset[name].split("|").includes(chosen.get(name));
     for (const card of cards) {
-      const has = (name) => !chosen.get(name) || card.dataset[name].split("|").includes(chosen.get(name));
       const text = card.textContent.toLowerCase();
-      card.hidden = !(["source", "queue", "flow"].every(has) && words.every((word) => text.includes(word)));
+      const fits = ["source", "queue", "flow"].every((name) => has(card, name));
+      card.hidden = !(fits && words.every((word) => text.includes(word)));
     }
     const shown = cards.filter((card) => !card.hidden).length;
     form.querySelector("output").value = `${shown} of ${cards.length}`;
