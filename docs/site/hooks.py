@@ -13,13 +13,14 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files, InclusionLevel
 from mkdocs.structure.pages import Page
 
-from docs.site import examples, gallery, reference, sources, text
+from docs.site import examples, gallery, python, reference, sources, text
 from sandglass.install.builds import ROOT
 
 Nav = list[dict[str, Any]]
 
 GUIDES = [
-    *("experiment", "studies", "statistics", "view", "export", "mininet", "workloads", "flent"),
+    *("experiment", "studies", "statistics", "view", "python", "export"),
+    *("mininet", "workloads", "flent"),
     *("kmods", "pipeline", "ci", "container", "cluster", "bundle", "host", "lab"),
 ]
 """In the order in which they are of use; what is not named here comes after them."""
@@ -41,7 +42,7 @@ def pictures() -> dict[str, bytes]:
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    pages = _written() | reference.pages() | gallery.pages()
+    pages = _written() | reference.pages() | {python.PAGE: python.page()} | gallery.pages()
     config["nav"] = _nav(pages)
     beside = sources.pages(pages, INSTEAD)
     known = {*pages, *beside}
@@ -120,6 +121,7 @@ def _nav(pages: Collection[str]) -> Nav:
         {
             "Reference": [
                 *reference.NAV,
+                {"Python": python.PAGE},
                 {"Tables of a run": "docs/data-format.md"},
                 {"Modules": modules},
             ]

@@ -1,5 +1,6 @@
 """Pages for files and folders of the repository that other pages lead to."""
 
+import json
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
@@ -44,9 +45,27 @@ def file(path: Path) -> str:
     """A file's text."""
     if path.suffix == ".md":
         return path.read_text()
+    if path.suffix == ".ipynb":
+        return notebook(path)
     lexer = LEXERS.get(path.suffix, "text")
     content = path.read_text().rstrip("\n")
     return f"# {path.relative_to(ROOT)}\n\n````{lexer}\n{content}\n````\n"
+
+
+def notebook(path: Path) -> str:
+    """A notebook's cells, with what they gave when it was written."""
+    parts = []
+    for cell in json.loads(path.read_text())["cells"]:
+        content = "".join(cell["source"])
+        parts.append(f"````python\n{content}\n````" if cell["cell_type"] == "code" else content)
+        for output in cell.get("outputs", ()):
+            given = output["data"]
+            if "image/png" in given:
+                image = "".join(given["image/png"].split())
+                parts.append(f"![What the cell above draws](data:image/png;base64,{image})")
+            else:
+                parts.append(f"````text\n{''.join(given['text/plain'])}\n````")
+    return "\n\n".join(parts) + "\n"
 
 
 def folder(path: Path) -> str:

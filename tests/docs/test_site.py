@@ -14,7 +14,8 @@ from mkdocs.commands.build import build
 from mkdocs.config import load_config
 from mkdocs.exceptions import Abort
 
-from docs.site import examples, gallery, reference, text
+import sandglass
+from docs.site import examples, gallery, python, reference, text
 from sandglass.cli import app
 from sandglass.errors import UsageError
 from sandglass.experiment import reading
@@ -127,6 +128,13 @@ def test_every_command_is_in_the_reference_with_its_options() -> None:
         assert f"./sandglass {name}" in page
         for option in getattr(command, "params", []):
             assert option.param_type_name != "option" or option.opts[0] in page
+
+
+def test_all_that_python_is_offered_is_in_the_reference() -> None:
+    page = python.page()
+    assert set(re.findall(r"^## (\w+)$", page, re.M)) == {*sandglass.OFFERED}
+    assert "### Run.packets" in page
+    assert "| `cached` | take the run from the cache" in page
 
 
 @pytest.mark.lab
