@@ -8,6 +8,7 @@ import contextlib
 import fcntl
 import os
 import shutil
+import signal
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -17,6 +18,9 @@ from hypothesis import settings
 from hypothesis.configuration import set_hypothesis_home_dir
 
 from sandglass.install import builds
+
+# A shell has what it starts in the background ignore interrupts, and that is handed down.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # How long an example takes depends on what else the machine does.
 settings.register_profile("sandglass", deadline=None)
