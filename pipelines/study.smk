@@ -2,11 +2,13 @@
 # says in logs/work.json what there is to run, and starts this.
 
 import json
+import os
 import sys
 from pathlib import Path
 
 ROOT = Path(workflow.basedir).parent
 sys.path.insert(0, str(ROOT / "src"))
+os.environ["PYTHONPATH"] = str(ROOT / "src")
 
 from sandglass.studies import reading, targets, work
 

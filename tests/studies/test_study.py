@@ -96,8 +96,8 @@ def test_what_is_left_of_a_study_is_done_and_no_more(do: Study, tmp_path: Path) 
     for name in ("index.html", "plot1.svg", "plot1.png", "claims.csv", "study.yaml"):
         assert (out / name).stat().st_size
 
-    # A run of a study is the run that its experiment gives.
-    wanted = reading.parse(STUDY["experiment"] | {"seed": 2}, tmp_path / "e.yaml")
+    # A run of a study is the run that its experiment gives, and has this experiment beside it.
+    wanted = reading.load(out / "runs" / "queue=codel" / "2" / "experiment.yaml")
     by_hand = running.run(wanted, None, tmp_path / "by_hand")
     assert by_hand.content["digest"] == runs["digest"][1]
 

@@ -2,12 +2,16 @@
 
 import contextlib
 import sys
+import tempfile
 import traceback
 from pathlib import Path
+
+import yaml
 
 from sandglass.errors import SandglassError
 from sandglass.install import builds
 from sandglass.run import runs as running
+from sandglass.run.runs import RunResult
 from sandglass.studies import reading, targets, work
 from sandglass.studies.tables import measured
 from sandglass.studies.work import Task
@@ -39,8 +43,7 @@ def _run(task: Task) -> bool:
     task.log.parent.mkdir(parents=True, exist_ok=True)
     with task.log.open("w") as log, contextlib.redirect_stderr(log):
         try:
-            source = Path(task.source)
-            done = running.run(task.load(), source, Path(task.directory), cached=True)
+            done = _done(task)
         except Exception as error:  # the others go on
             if isinstance(error, SandglassError):
                 complain(error.message, error.hint)
@@ -52,6 +55,15 @@ def _run(task: Task) -> bool:
         print(f"{task.directory}:{origin} digest {done.content['digest']}", file=log)
     tell(Event(What.ENDED, task.directory))
     return True
+
+
+def _done(task: Task) -> RunResult:
+    """Do it, with the experiment as it is at this point and seed, not the file that it is of."""
+    experiment = task.load()
+    with tempfile.TemporaryDirectory(prefix="sandglass-") as name:
+        file = Path(name) / "experiment.yaml"
+        file.write_text(yaml.safe_dump(task.written(), sort_keys=False, allow_unicode=True))
+        return running.run(experiment, file, Path(task.directory), cached=True)
 
 
 if __name__ == "__main__":

@@ -110,3 +110,15 @@ def _numbered(point: Point, name: str) -> str:
 def text(value: Value) -> str:
     """A value as YAML writes it, so that the command line reads back what the file says."""
     return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def rooted(value: Any, home: Path) -> Any:
+    """An experiment in which the files that it names beside its own are found from anywhere."""
+    if isinstance(value, dict):
+        return {key: rooted(each, home) for key, each in value.items()}
+    if isinstance(value, list):
+        return [rooted(each, home) for each in value]
+    if isinstance(value, str) and Path(value).suffix and len(value) < 256:
+        path = home / value
+        return str(path.resolve()) if path.is_file() else value
+    return value

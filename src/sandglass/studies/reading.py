@@ -18,7 +18,7 @@ from sandglass.studies import extension, metric, vary
 from sandglass.studies.claims import Expect, unknown
 from sandglass.studies.metric import Metric
 from sandglass.studies.plot import Plot
-from sandglass.studies.points import Setting, product, text
+from sandglass.studies.points import Setting, product, rooted, text
 from sandglass.studies.statistics import MOST, Rule
 from sandglass.studies.study import TAKEN, Compare, Study
 
@@ -123,7 +123,7 @@ class _Reader:
         expects = self._list("expect", Expect)
         self._runs(factors, count)
         self._raise()
-        resolved = {"title": title, "experiment": _rooted(base, source.parent)}
+        resolved = {"title": title, "experiment": rooted(base, source.parent)}
         resolved |= {key: self.data[key] for key in KEYS[2:] if key in self.data}
         if module:
             resolved["module"] = str(module)
@@ -410,15 +410,3 @@ class _Reader:
 
 def _label(value: Any) -> str:
     return text(value) if isinstance(value, Value) else units.shown(value)
-
-
-def _rooted(value: Any, home: Path) -> Any:
-    """An experiment in which the files that it names beside its own are found from anywhere."""
-    if isinstance(value, dict):
-        return {key: _rooted(each, home) for key, each in value.items()}
-    if isinstance(value, list):
-        return [_rooted(each, home) for each in value]
-    if isinstance(value, str) and Path(value).suffix and len(value) < 256:
-        path = home / value
-        return str(path.resolve()) if path.is_file() else value
-    return value

@@ -11,7 +11,7 @@ from sandglass.experiment import reading
 from sandglass.experiment.experiment import Experiment
 from sandglass.run import finished
 from sandglass.run.plan import resolve
-from sandglass.studies.points import Replica
+from sandglass.studies.points import Replica, rooted
 from sandglass.studies.study import Study
 
 FILE = Path("logs/work.json")
@@ -35,6 +35,11 @@ class Task:
     def log(self) -> Path:
         """What the run says, relative to the study's directory."""
         return Path("logs") / Path(self.directory).with_suffix(".log").relative_to("runs")
+
+    def written(self) -> dict[str, Any]:
+        """The experiment as a file holds it that can be run from anywhere."""
+        own = rooted(self.experiment, Path(self.source).parent)
+        return {**own, "seed": self.seed}
 
     def load(self) -> Experiment:
         """The experiment. Raises UsageError, as a file that changed since would have it."""
