@@ -109,6 +109,22 @@ def test_an_unknown_thing(sandglass: Cli) -> None:
     assert "there is no coedl among qdiscs, did you mean 'codel'?" in done.stderr
 
 
+def test_a_thing_without_its_kind(sandglass: Cli) -> None:
+    done = sandglass("list", "codel")
+    assert done.returncode == 2
+    assert "./sandglass list qdiscs codel" in done.stderr
+    assert "./sandglass list examples codel" in done.stderr
+
+
+@pytest.mark.lab
+def test_files_of_ones_own_in_detail() -> None:
+    theirs = str(AUTHORS / "topologies" / "two_paths.py")
+    assert detail.chosen("topologies", theirs, []) == theirs
+    assert any(line.startswith("hosts that flows may join") for line in detail.topologies(theirs))
+    asked = str(AUTHORS / "workloads" / "requests.py")
+    assert any("requests.py" in line for line in detail.workloads(asked))
+
+
 def test_help_names_every_kind(sandglass: Cli) -> None:
     told = sandglass("list", "--help").stdout.split("Kinds: ")[1].split(".")[0]
     assert set(" ".join(told.split()).split(", ")) == {*offer.KINDS, "papers"}

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from sandglass.experiment import draft, qdiscs, reading
+from sandglass.experiment.document import EXAMPLES
 from sandglass.install import builds
 from sandglass.run.plan import resolve
 
@@ -49,6 +50,13 @@ def test_options_are_not_asked_for(tmp_path: Path) -> None:
     done = new(tmp_path, "my.yaml", *options)
     assert (done.returncode, done.stderr) == (0, "")
     assert (tmp_path / "my.yaml").read_text() == draft.written(DEFAULTS, tmp_path / "my.yaml")
+
+
+@pytest.mark.parametrize("name", ["codel", "examples/codel.yaml"])
+def test_from_an_example(tmp_path: Path, name: str) -> None:
+    done = new(tmp_path, "my.yaml", "--from", name)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert (tmp_path / "my.yaml").read_text() == (EXAMPLES / "codel.yaml").read_text()
 
 
 def test_nothing_is_overwritten(tmp_path: Path) -> None:
@@ -97,7 +105,7 @@ def test_at_a_terminal_it_asks_again(tmp_path: Path) -> None:
 
 
 def test_every_example_can_be_begun_with(tmp_path: Path) -> None:
-    for path in draft.EXAMPLES.glob("*.yaml"):
+    for path in EXAMPLES.glob("*.yaml"):
         (tmp_path / path.name).write_text(draft.example(path.stem, tmp_path / path.name))
         copied, original = reading.load(tmp_path / path.name), reading.load(path)
         assert resolve(copied, copied.facts) == resolve(original, original.facts)

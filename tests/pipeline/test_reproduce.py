@@ -7,10 +7,12 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+import typer
 
-from sandglass.errors import UsageError
-from sandglass.install import builds, memory
-from sandglass.papers import reproduce, shelf
+from sandglass.cli import papers
+from sandglass.errors import SandglassError, UsageError
+from sandglass.install import builds, memory, setup_lab
+from sandglass.papers import reproduce, shelf, verdicts
 from tests.pipeline.test_workflow import snakemake
 
 AUTHORS = builds.ROOT / "examples" / "module-repository"
@@ -95,6 +97,35 @@ def test_a_paper_of_another_directory(
     listed = pl.read_csv(tmp_path / "results" / "sharing" / "runs.csv")
     assert listed["modules"].str.contains("tcp_gaimd:").all()
     assert "How gaimd shares" in (tmp_path / "results" / "sharing" / "report.html").read_text()
+
+
+def test_strict_makes_a_failed_claim_a_failure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """And only that: one that is not judged is none."""
+    reference = builds.ROOT / "results" / "reference" / "abe" / "verdicts.csv"
+    (tmp_path / "results" / "abe").mkdir(parents=True)
+    found = verdicts.read(reference)
+    monkeypatch.setattr(builds, "ROOT", tmp_path)
+    monkeypatch.setattr(setup_lab, "lab", lambda: None)
+    monkeypatch.setattr(reproduce, "snakemake", lambda *_: 0)
+    chosen = {
+        "fig05": [each for each in found if each.verdict == "fail"][:1],
+        "fig03": [each for each in found if each.verdict != "fail"][:3],
+    }
+    for figure, own in chosen.items():
+        file = tmp_path / "results" / "abe" / f"{figure}.verdicts.csv"
+        verdicts.frame(own).write_csv(file)
+    failing = chosen["fig05"][0]
+    with pytest.raises(SandglassError, match="1 claims fail") as raised:
+        papers.reproduce(["abe/fig03", "abe/fig05"], strict=True)
+    assert raised.value.exit_code == 1
+    assert raised.value.hint == f"abe/{failing.figure} {failing.claim}"
+    for words, strict in ((["abe/fig05"], False), (["abe/fig03"], True)):
+        with pytest.raises(typer.Exit) as ended:
+            papers.reproduce(words, strict=strict)
+        assert ended.value.exit_code == 0
+    assert "see results/abe/fig03.html" in capsys.readouterr().out
 
 
 def test_memory_is_what_is_free_and_allowed(

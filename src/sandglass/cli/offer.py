@@ -46,12 +46,16 @@ def list_all(
         for name in names:
             print("\n".join(_tell(kind)(detail.chosen(kind, name, there))))
         return
-    for directory in map(Path, others):
-        if not directory.is_dir():
-            raise UsageError(
-                f"{directory} is neither a kind nor a directory{nearest(str(directory), kinds)}",
-                f"kinds: {', '.join(kinds)}",
-            )
+    for word in names:
+        of = [
+            f"./sandglass list {kind} {word}"
+            for kind, find in kinds.items()
+            if word in {Path(name).stem for name, _ in find([])}
+        ]
+        raise UsageError(
+            f"{word} is neither a kind nor a directory{nearest(word, kinds)}",
+            "\n".join(of) or f"kinds: {', '.join(kinds)}",
+        )
     for kind in chosen or kinds:
         found = list(kinds[kind](directories))
         width = max((len(name) for name, _ in found), default=0)

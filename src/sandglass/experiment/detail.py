@@ -69,7 +69,8 @@ def workloads(name: str) -> Iterator[str]:
         raise UsageError(str(error)) from None
     yield found.summary
     yield ""
-    yield f"in an experiment: {{workload: {found.usage}, from: s1, to: d1, …}}"
+    written = name if name.endswith(".py") else found.usage
+    yield f"in an experiment: {{workload: {written}, from: s1, to: d1, …}}"
     own = [key for key in keys if key not in Flow.model_fields]
     groups = {"its own keys:": own, "keys of every flow:": COMMON}
     for title, names in groups.items():
@@ -229,8 +230,12 @@ KINDS: dict[str, Callable[[str], Iterator[str]]] = {
 def chosen(kind: str, word: str, names: list[str]) -> str:
     """The one of `names` that a word means: its own name, or that of its file.
 
+    A topology or a workload may also be a file of one's own.
+
     Raises UsageError, naming the nearest.
     """
+    if kind in ("topologies", "workloads") and word.endswith(".py"):
+        return word
     called = {Path(name).stem: name for name in names} | {name: name for name in names}
     if word not in called:
         raise UsageError(f"there is no {word} among {kind}{nearest(word, called)}")

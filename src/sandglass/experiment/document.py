@@ -10,7 +10,9 @@ import yaml
 from sandglass.errors import UsageError
 from sandglass.experiment import units
 from sandglass.experiment.problems import KeyPath, where
+from sandglass.install.builds import ROOT
 
+EXAMPLES = ROOT / "examples"
 TEXT = "tag:yaml.org,2002:str"
 MERGE = "tag:yaml.org,2002:merge"
 NOTHING = "tag:yaml.org,2002:null"
@@ -90,7 +92,9 @@ def read(path: Path, noun: str = "an experiment", example: str = "codel.yaml") -
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
-        raise UsageError(f"{path}: no such file") from None
+        near = EXAMPLES / path.with_suffix(".yaml").name
+        hint = f"There is {near}." if near.is_file() else None
+        raise UsageError(f"{path}: no such file", hint) from None
     except IsADirectoryError:
         raise UsageError(f"{path}: is a directory: name a file in it") from None
     except OSError as error:

@@ -11,10 +11,10 @@ from pydantic import TypeAdapter, ValidationError
 
 from sandglass.errors import UsageError, nearest
 from sandglass.experiment import qdiscs, reading, topology, units, values
+from sandglass.experiment.document import EXAMPLES
 from sandglass.experiment.problems import PartError
 from sandglass.install.builds import ROOT
 
-EXAMPLES = ROOT / "examples"
 SCHEMA = ROOT / "docs" / "experiment.schema.json"
 MOST_FLOWS = 50
 COMMENTS = 32
@@ -162,8 +162,9 @@ def example(name: str, file: Path) -> str:
 
     Raises UsageError when there is none, naming the nearest.
     """
-    known = {path.stem: path for path in EXAMPLES.glob("*.yaml")}
-    path = known.get(name) or Path(name)
+    known = {path.stem: path for path in sorted(EXAMPLES.glob("*.yaml"))}
+    there = [Path(name), ROOT / name]
+    path = known.get(name) or next((each for each in there if each.is_file()), Path(name))
     if not path.is_file():
         raise UsageError(
             f"there is no example {name}{nearest(name, known)}", f"There are {', '.join(known)}."

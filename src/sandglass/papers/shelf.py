@@ -112,7 +112,10 @@ def folder(paper: str) -> Path:
     """A paper's folder. Raises UsageError when there is no such paper."""
     found = folders()
     if paper not in found:
-        raise UsageError(f"there is no paper {paper!r}{nearest(paper, found)}")
+        raise UsageError(
+            f"there is no paper {paper!r}{nearest(paper, found)}",
+            f"There are {', '.join(found)}; a figure is named PAPER/FIGURE.",
+        )
     return found[paper]
 
 
