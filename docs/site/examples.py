@@ -14,6 +14,8 @@ from sandglass.install.builds import ROOT
 
 HOME = ROOT / "examples"
 STUDIES = HOME / "studies"
+BLANK_PICTURE = b'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 720 420"/>'
+BLANK_PAGE = b"<!doctype html><title>Not run</title><p>The site was made without runs.</p></html>"
 
 
 def single() -> list[Path]:
@@ -47,6 +49,14 @@ def look_of(example: Path) -> str:
     """Where the page of its run is, or the study's."""
     name = str(example.relative_to(ROOT).with_suffix(""))
     return f"{name}/index.html" if is_study(example) else f"{name}.run.html"
+
+
+def blank() -> dict[str, bytes]:
+    """What stands for all that, when nothing is run."""
+    wanted = [
+        path for each in [*studies(), *single()] for path in [*pictures_of(each), look_of(each)]
+    ]
+    return {path: BLANK_PICTURE if path.endswith(".svg") else BLANK_PAGE for path in wanted}
 
 
 def drawn() -> dict[str, bytes]:

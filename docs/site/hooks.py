@@ -36,9 +36,9 @@ INSTEAD = {
 
 
 @functools.cache
-def pictures() -> dict[str, bytes]:
+def pictures(runs: bool) -> dict[str, bytes]:
     """Drawn once for all builds of `--serve`."""
-    return examples.drawn()
+    return examples.drawn() if runs else examples.blank()
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
@@ -50,7 +50,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         led = text.relinked(markdown, path, lambda target: _there(target, known))
         where = InclusionLevel.INCLUDED if path in pages else InclusionLevel.NOT_IN_NAV
         files.append(File.generated(config, path, content=text.indented(led), inclusion=where))
-    for path, content in pictures().items():
+    for path, content in pictures(config.extra["runs"]).items():
         files.append(File.generated(config, path, content=content))
     for path in sorted(_as_they_are(pages)):
         files.append(File.generated(config, path, abs_src_path=str(ROOT / path)))

@@ -41,11 +41,10 @@ def described(offered: Any) -> dict[str, Any]:
     about = (inspect.getdoc(function) or "") + "\n"
     sections = {found[1]: ENTRY.findall(found[2]) for found in SECTION.finditer(about)}
     signature = inspect.signature(function)
-    if isinstance(offered, property):
-        shown = f"{function.__name__}: {inspect.formatannotation(signature.return_annotation)}"
-    else:
-        kept = [each for name, each in signature.parameters.items() if name != "self"]
-        shown = f"{function.__name__}{signature.replace(parameters=kept)}"
+    returned = inspect.formatannotation(signature.return_annotation)
+    shown = f"{function.__name__}: {returned}"
+    if not isinstance(offered, property):
+        shown = f"{function.__name__}({written(signature)}) -> {returned}"
     return {
         "name": function.__name__,
         "signature": re.sub(r"\b(?:\w+\.)+(?=[A-Z])", "", shown),
@@ -53,3 +52,14 @@ def described(offered: Any) -> dict[str, Any]:
         "arguments": sections.get("Args", []),
         "raises": sections.get("Raises", []),
     }
+
+
+def written(signature: inspect.Signature) -> str:
+    """The parameters, on a line each where there are several."""
+    words: list[str] = []
+    for name, parameter in signature.parameters.items():
+        if parameter.kind is parameter.KEYWORD_ONLY and not any(each[0] == "*" for each in words):
+            words.append("*")
+        if name != "self":
+            words.append(str(parameter))
+    return "\n    " + ",\n    ".join(words) + ",\n" if len(words) > 1 else "".join(words)

@@ -74,7 +74,10 @@ def docs(
         Path | None, typer.Option(metavar="DIR", help="Instead of results/site.")
     ] = None,
     serve: Annotated[
-        bool, typer.Option("--serve", help="Show it at this address, and what you change in it.")
+        bool, typer.Option("--serve", help="Show it at a local address, and what you change.")
+    ] = False,
+    no_runs: Annotated[
+        bool, typer.Option("--no-runs", help="With blank pictures of examples: for its words.")
     ] = False,
 ) -> None:
     """Make the documentation a site.
@@ -88,4 +91,4 @@ def docs(
 
     setup_lab.documentation()
     setup_lab.lab()
-    raise typer.Exit(upkeep.mkdocs("serve") if serve else upkeep.site(out))
+    raise typer.Exit(upkeep.serve(not no_runs) if serve else upkeep.site(out, not no_runs))

@@ -43,8 +43,10 @@ def bench(scripts: list[Path]) -> int:
     return next((status for status in statuses if status), 0)
 
 
-def site(out: Path | None) -> int:
+def site(out: Path | None, runs: bool) -> int:
     """Make the site in `out`, whole or not at all, and return mkdocs' exit status.
+
+    Without `runs` the examples are not run, and their pictures are blank.
 
     Raises UsageError when something else is there.
     """
@@ -54,7 +56,7 @@ def site(out: Path | None) -> int:
     place.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f".{place.name}-", dir=place.parent) as scratch:
         made = Path(scratch) / "site"
-        status = mkdocs("build", "--strict", "--site-dir", str(made))
+        status = mkdocs(runs, "build", "--strict", "--site-dir", str(made))
         if status == 0:
             shutil.rmtree(place, ignore_errors=True)
             made.rename(place)
@@ -62,11 +64,17 @@ def site(out: Path | None) -> int:
     return status
 
 
-def mkdocs(*words: str) -> int:
+def serve(runs: bool) -> int:
+    """Show the site at a local address until it is interrupted; returns mkdocs' exit status."""
+    return mkdocs(runs, "serve")
+
+
+def mkdocs(runs: bool, *words: str) -> int:
     """Run mkdocs on docs/site, and return its exit status."""
     environment = os.environ | {
         "PYTHONPATH": os.pathsep.join([str(builds.ROOT / "src"), str(builds.ROOT)]),
         "NO_MKDOCS_2_WARNING": "1",
+        "SANDGLASS_SITE_RUNS": str(runs).lower(),
     }
     settings = builds.ROOT / "docs" / "site" / "mkdocs.yml"
     command = [sys.executable, "-m", "mkdocs", *words, "--config-file", str(settings)]
