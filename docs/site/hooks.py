@@ -81,7 +81,7 @@ def _written() -> dict[str, str]:
 
 
 def _as_they_are(pages: dict[str, str]) -> set[str]:
-    """Files of the repository that pages show or lead to, and that have no page: pictures."""
+    """Pictures and data of the repository that pages show or lead to."""
     named = {target for path, markdown in pages.items() for target in text.linked(markdown, path)}
     return {
         path for path in named if path.endswith(sources.AS_THEY_ARE) and (ROOT / path).is_file()

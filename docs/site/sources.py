@@ -9,7 +9,6 @@ from sandglass.install.builds import ROOT
 
 LEXERS = {
     ".c": "c",
-    ".csv": "text",
     ".h": "c",
     ".json": "json",
     ".py": "python",
@@ -17,7 +16,9 @@ LEXERS = {
     ".yaml": "yaml",
     ".yml": "yaml",
 }
-AS_THEY_ARE = (".svg", ".png", ".schema.json")
+NOT_SEARCHED = "---\nsearch:\n  exclude: true\n---\n\n"
+"""At the head of a page that has only code or names: who searches wants what is said of it."""
+AS_THEY_ARE = (".svg", ".png", ".csv", ".schema.json")
 
 
 def page(path: str) -> str:
@@ -36,7 +37,7 @@ def pages(written: Mapping[str, str], instead: Collection[str]) -> dict[str, str
         has_page = {name, f"{target}/README.md"} & {*written, *made}
         if has_page or target in instead or target.endswith(AS_THEY_ARE) or not path.exists():
             continue
-        made[name] = folder(path) if path.is_dir() else file(path)
+        made[name] = NOT_SEARCHED + folder(path) if path.is_dir() else file(path)
         left += text.linked(made[name], name)
     return made
 
@@ -49,7 +50,7 @@ def file(path: Path) -> str:
         return notebook(path)
     lexer = LEXERS.get(path.suffix, "text")
     content = path.read_text().rstrip("\n")
-    return f"# {path.relative_to(ROOT)}\n\n````{lexer}\n{content}\n````\n"
+    return f"{NOT_SEARCHED}# {path.relative_to(ROOT)}\n\n````{lexer}\n{content}\n````\n"
 
 
 def notebook(path: Path) -> str:
