@@ -44,9 +44,9 @@ def load(
     """
     found = document.read(path, "a study", "studies/queues.yaml")
     if "experiment" not in found.data and "topology" in found.data:
-        return _Reader(path, _of_experiment(path, found), found, own=False).study(
-            settings, varied, replicas
-        )
+        varied = list(varied)
+        data = _of_experiment(path, found, [each.partition("=")[0] for each in varied])
+        return _Reader(path, data, found, own=False).study(settings, varied, replicas)
     return _Reader(path, found.data, found, own=True).study(settings, varied, replicas)
 
 
@@ -56,22 +56,28 @@ def resolved(path: Path) -> Study:
     return _Reader(path, found.data, found, own=True).study((), (), None, points=False)
 
 
-def _of_experiment(path: Path, found: Document) -> dict[str, Any]:
-    """A study of an experiment file, with what one would look at first."""
+def _of_experiment(path: Path, found: Document, axes: Sequence[str]) -> dict[str, Any]:
+    """A study of an experiment file: what one would look at first, over the first of the axes."""
     data = found.data
-    flows = data.get("flows")
+    flows, recorded = data.get("flows"), data.get("record", DEFAULT_RECORDS)
     metrics = {"goodput": "sum(present(flows.*.goodput_mbit))"}
     if "bottleneck" in data:
-        metrics |= {
-            "utilisation": "bottleneck.utilisation",
-            "delay_p50": "bottleneck.queue_delay_ms.median",
-            "delay_p95": "bottleneck.queue_delay_ms.p95",
-            "drops": "bottleneck.drops",
-        }
+        metrics["utilisation"] = "bottleneck.utilisation"
+        if isinstance(recorded, list | tuple) and "packets" in recorded:
+            metrics["delay_p50"] = "bottleneck.queue_delay_ms.median"
+            metrics["delay_p95"] = "bottleneck.queue_delay_ms.p95"
+        metrics["drops"] = "bottleneck.drops"
         if isinstance(flows, list) and any(isinstance(f, dict) and f.get("ecn") for f in flows):
             metrics["marks"] = "bottleneck.marks"
-    title = data.get("title", path.stem)
-    return {"title": title, "experiment": path.name, "vary": {}, "metrics": metrics}
+    shown = [name for name in ("goodput", "delay_p95") if name in metrics and axes]
+    places = dict(zip(("x", "colour"), axes, strict=False))
+    return {
+        "title": data.get("title", path.stem),
+        "experiment": path.name,
+        "vary": {},
+        "metrics": metrics,
+        "plots": [{"y": name, **places} for name in shown],
+    }
 
 
 class _Reader:
