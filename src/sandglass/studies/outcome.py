@@ -4,7 +4,7 @@ import math
 from pathlib import Path
 
 import polars as pl
-from rich.console import Console
+from rich.console import Console, JustifyMethod
 from rich.table import Table
 from rich.text import Text
 
@@ -48,7 +48,8 @@ def table(summary: pl.DataFrame, axes: list[str]) -> Table:
     found = Table(box=None, header_style="bold", pad_edge=False)
     metrics = summary["metric"].unique(maintain_order=True).to_list()
     for name in (*axes, "n", *metrics):
-        found.add_column(name, justify="left" if name in axes else "right")
+        justify: JustifyMethod = "left" if name in axes else "right"
+        found.add_column(name, justify=justify, overflow="fold")
     rows: dict[tuple[str, ...], list[str]] = {}
     for row in summary.to_dicts():
         point = tuple(text(row[axis]) for axis in axes)
