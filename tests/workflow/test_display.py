@@ -106,7 +106,8 @@ def test_two_at_once_in_a_folder_are_refused(tmp_path: Path) -> None:
             time.sleep(0.05)
         second = do(tmp_path, command)
         (tmp_path / "go").touch()
-        assert first.wait() == 0
+        _, said = first.communicate()
+        assert first.returncode == 0, said
     assert second.returncode == 1
     assert "another one is at work" in second.stderr
 
