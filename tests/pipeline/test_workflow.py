@@ -28,6 +28,8 @@ def snakemake(
     command = [sys.executable, "-m", "snakemake", "--snakefile", str(repository / "Snakefile")]
     command += ["--directory", str(folder), "--cores", "2", *words]
     environment = os.environ | ({} if lab else {"SANDGLASS_CACHE": str(folder / "cache")})
+    # Snakemake's plugin that tells of its jobs is imported before the Snakefile says from where.
+    environment["PYTHONPATH"] = str(repository / "src")
     return subprocess.run(
         command, cwd=folder, env=environment, capture_output=True, text=True, check=False
     )
