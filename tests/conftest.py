@@ -97,3 +97,14 @@ def reproduced(shared: Path, clone: Path) -> Reproduced:
         return clone / "results" / paper
 
     return results
+
+
+@pytest.fixture
+def terminals() -> None:
+    """Skips where there are none to be had."""
+    try:
+        ends = os.openpty()
+    except OSError as error:
+        pytest.skip(f"no terminals here: {error}")
+    for end in ends:
+        os.close(end)

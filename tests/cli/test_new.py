@@ -86,6 +86,7 @@ def test_what_cannot_be(tmp_path: Path, words: list[str], answers: str, said: st
     assert not (tmp_path / "my.yaml").exists()
 
 
+@pytest.mark.usefixtures("terminals")
 def test_at_a_terminal_it_asks_again(tmp_path: Path) -> None:
     pid, terminal = pty.fork()
     if not pid:

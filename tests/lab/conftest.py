@@ -51,17 +51,6 @@ def newer_kernel(monkeypatch: pytest.MonkeyPatch) -> str:
     return NEWER
 
 
-@pytest.fixture
-def terminals() -> None:
-    """Skips where there are none to be had: tc is given one."""
-    try:
-        ends = os.openpty()
-    except OSError as error:
-        pytest.skip(f"no terminals here: {error}")
-    for end in ends:
-        os.close(end)
-
-
 def command(root: Path, *words: object) -> list[str]:
     """The command line of a checkout, as the script `sandglass` starts it."""
     start = f"import sys; sys.path.insert(0, {str(root / 'src')!r}); import sandglass.cli as cli"

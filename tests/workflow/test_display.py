@@ -132,6 +132,7 @@ def at_a_terminal(folder: Path, command: list[str], type_at: str, key: bytes) ->
     return os.waitstatus_to_exitcode(status), seen.getvalue().decode()
 
 
+@pytest.mark.usefixtures("terminals")
 def test_one_live_display_at_a_terminal(tmp_path: Path) -> None:
     command = prepared(tmp_path, "test {wildcards.n} != 1 && touch {output}")
     status, seen = at_a_terminal(tmp_path, command, "", b"")
@@ -141,6 +142,7 @@ def test_one_live_display_at_a_terminal(tmp_path: Path) -> None:
     assert re.search(r"a study .*2 of 3 runs, 0 of 2 other steps, 1 failed", plain)
 
 
+@pytest.mark.usefixtures("terminals")
 def test_an_interrupt_ends_in_good_order(tmp_path: Path) -> None:
     command = prepared(tmp_path, "test -e go || sleep 1000; touch {output}")
     status, seen = at_a_terminal(tmp_path, command, "Run number", b"\x03")
