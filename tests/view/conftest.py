@@ -29,6 +29,12 @@ COUNTED = TWO | {"record": ["queues", "goodput"]}
 CROWD = dumbbell(
     bulk(cc="cubic", count=8, size="50kB"), bulk(cc="reno", count=2, size="50kB"), queue=CODEL
 ) | {"duration": "2s"}
+LATE = dumbbell(
+    bulk(cc="reno", start="1s", duration="1s"),
+    queue={"kind": "pfifo", "limit": "20"},
+    duration="3s",
+)
+"""Nothing meets the queue in the first second and in the last."""
 Open = Callable[..., Browser]
 
 
@@ -41,6 +47,7 @@ def run_of(shared: Path) -> Callable[[str], Run]:
         "bare": BARE,
         "counted": COUNTED,
         "crowd": CROWD,
+        "late": LATE,
     }
 
     def of(name: str) -> Run:

@@ -148,6 +148,24 @@ def test_the_table_of_a_panel_has_the_numbers_of_what_is_in_view(
     assert found_mean == pytest.approx(mean, rel=1e-3)
 
 
+def test_a_queue_is_empty_before_and_after_its_packets(
+    opened: Open, run_of: Callable[[str], Run]
+) -> None:
+    """Its mean is that of Little's law: the time that all packets waited, over the run's."""
+    browser, run = opened("late"), run_of("late")
+    panel = "bottleneck-forward-backlog"
+    place(browser, panel, 0.5)
+    waited = run.packets().select(pl.coalesce("dequeue_ns", "drop_ns") - pl.col("enqueue_ns"))
+    mean = waited.to_series().sum() / (3 * NS)
+    assert mean > 1
+    assert readings(browser, panel) == {"backlog": pytest.approx(mean, rel=1e-3)}
+    for part in (0.1, 0.95):
+        point(browser, panel, part)
+        assert readings(browser, panel) == {"backlog": 0}
+    point(browser, "flows-congestion-window", 0.95)  # of a connection that has ended
+    assert readings(browser, "flows-congestion-window") == {}
+
+
 def test_wheel_keys_and_double_click_zoom_all_panels_in_step(opened: Open) -> None:
     browser = opened("two")
     panel = "bottleneck-forward-queueing-delay"

@@ -15,6 +15,7 @@ from tests.lab.experiments import Run
 from tests.view.conftest import Open
 
 pytestmark = pytest.mark.lab
+NS = 1_000_000_000
 RunOf = Callable[[str], Run]
 
 
@@ -47,6 +48,23 @@ def test_every_packet_is_in_a_stream(run_of: RunOf) -> None:
     assert rows["packets"] == packets["dequeue_ns"].count()
     assert rows["drops"] == packets["drop_ns"].count() == told["drops"] + told["reverse"]["drops"]
     assert rows["marks"] == told["marks"] + told["reverse"]["marks"]
+
+
+def test_a_link_whose_drops_all_came_on_arrival_had_no_queue() -> None:
+    met = {
+        "bottleneck": ["bottleneck"] * 2,
+        "direction": ["forward"] * 2,
+        "flow": [1, 1],
+        "enqueue_ns": [10, 20],
+        "dequeue_ns": [10, None],
+        "drop_ns": [None, 20],
+        "sojourn_ns": [0, None],
+        "size_bytes": [100, 100],
+        "ecn_in": [0, 0],
+        "ecn_out": [0, None],
+    }
+    found = streams.packets(pl.LazyFrame(met), NS)
+    assert [stream.kind for stream in found] == ["packets", "drops"]
 
 
 def test_a_thinned_stream_keeps_extremes_and_tells_of_all(run_of: RunOf) -> None:

@@ -19,6 +19,9 @@ from sandglass.experiment.document import Value
 FORMAT = 1
 DIGITS = 10
 """Significant digits of the floats in a table."""
+LEFT = pl.coalesce("dequeue_ns", "drop_ns")
+WAITED = LEFT.is_null() | (pl.col("enqueue_ns") < LEFT)
+"""Of `packets`: one that was in the queue for a time, not refused on arrival or sent on at once."""
 
 
 @dataclass(frozen=True)
@@ -167,10 +170,9 @@ def backlog(packets: pl.LazyFrame) -> pl.DataFrame:
     was never in the queue. Changes at the same nanosecond are one. Raises SandglassError when no
     packet ever entered the queue.
     """
-    left = pl.coalesce("dequeue_ns", "drop_ns")
-    entered = packets.select(
-        "enqueue_ns", left_ns=left, size_bytes=pl.col("size_bytes").cast(pl.Int64)
-    ).filter(pl.col("left_ns").is_null() | (pl.col("left_ns") > pl.col("enqueue_ns")))
+    entered = packets.filter(WAITED).select(
+        "enqueue_ns", left_ns=LEFT, size_bytes=pl.col("size_bytes").cast(pl.Int64)
+    )
     arrivals = entered.select(
         time_ns=pl.col("enqueue_ns"), packets=pl.lit(1, pl.Int64), bytes=pl.col("size_bytes")
     )

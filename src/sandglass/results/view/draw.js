@@ -208,8 +208,9 @@ function drawDots(panel, {series}) {
   }
 }
 
-function drawSteps(panel, {series, run}) {
+function drawSteps(panel, line) {
   const {context, scale, factor} = panel;
+  const {series} = line;
   const {time, value} = series;
   if (dense(panel, time)) {
     const thickness = 1 / (window.devicePixelRatio || 1);
@@ -242,7 +243,7 @@ function drawSteps(panel, {series, run}) {
     const y = scale(value[i] * factor);
     if (open) context.lineTo(x, y);
     else context.moveTo(x, y);
-    const until = i + 1 < time.length ? time[i + 1] : Math.min(ending(run, time), state.to);
+    const until = i + 1 < time.length ? time[i + 1] : Math.min(ending(line), state.to);
     context.lineTo(clamped(Math.max(until, time[i])), y);
     open = true;
   }
@@ -256,9 +257,13 @@ function drawSteps(panel, {series, run}) {
   }
 }
 
-/** Until when the last value of a line is held: it is known at its own time, and no longer. */
-function ending(run, time) {
-  return Math.min(time[time.length - 1], runs[run].duration);
+/** Until when the last value of a line is held: of a connection, which may have ended, until its
+ * last acknowledgement. */
+function ending({run, series, streams: [stream]}) {
+  const {duration} = runs[run];
+  return streams[stream].kind === "acks"
+    ? Math.min(series.time[series.time.length - 1], duration)
+    : duration;
 }
 
 function drawRate(panel, {series, run}) {

@@ -14,7 +14,7 @@ function reading(panel, line, t) {
     return {value: count(series, from, to), exact: true};
   }
   const at = series.before(t);
-  if (at < 0 || (panel.style === "step" && t > ending(run, series.time))) return {value: null};
+  if (at < 0 || (panel.style === "step" && t > ending(line))) return {value: null};
   return {value: series.value[at] * panel.factor, exact: !dense(panel, series.time)};
 }
 
@@ -47,7 +47,7 @@ function numbers(panel, line) {
     const rates = [...intervals(panel, run)].map(([from, to]) => series.rate(from, to));
     found = summary(Float64Array.from(rates));
   } else if (panel.style === "step") {
-    found = overTime(series, Math.min(state.to, ending(run, series.time)));
+    found = overTime(series, Math.min(state.to, ending(line)));
   } else {
     found = summary(within(series));
   }
@@ -84,7 +84,7 @@ function brief(panel, line) {
   }
   if (panel.style === "step") {
     const {time, value} = series;
-    const end = Math.min(state.to, ending(run, time));
+    const end = Math.min(state.to, ending(line));
     let sum = 0;
     let all = 0;
     const last = lower(time, end);

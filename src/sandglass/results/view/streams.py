@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from sandglass.results.series import Run, backlog
+from sandglass.results.series import WAITED, Run, backlog
 
 CE = 3  # ECN field "congestion experienced", RFC 3168
 NONE = -1
@@ -39,7 +39,7 @@ def of(run: Run) -> Iterator[Stream]:
     """All that a run recorded and the page can show."""
     recorded = {path.stem for path in run.directory.glob("*.parquet")}
     if "packets" in recorded:
-        yield from packets(run.records("packets"))
+        yield from packets(run.records("packets"), round(run.field("virtual_s") * 1e9))
     elif "queues" in recorded:
         yield from queues(run.records("queues"))
     if "acks" in recorded:
@@ -66,8 +66,8 @@ def by_flow(
         yield Stream(kind, table, link, way, flow)
 
 
-def packets(rows: pl.LazyFrame) -> Iterator[Stream]:
-    """Of each direction of each link: packets sent, the backlog, drops and marks.
+def packets(rows: pl.LazyFrame, end: int) -> Iterator[Stream]:
+    """Of each direction of each link: packets sent, the backlog until `end`, drops and marks.
 
     `packets` has the time at which each left the queue, its sojourn time, and the bytes that its
     flow had sent so far, it included.
@@ -88,15 +88,25 @@ def packets(rows: pl.LazyFrame) -> Iterator[Stream]:
             sent=pl.col("size_bytes").cast(pl.Int64).cum_sum().over("flow"),
         )
         yield from by_flow("packets", left, link, way)
-        if met["sojourn_ns"].max() or met["drop_ns"].count():
-            length = backlog(met.lazy()).select(time="time_ns", backlog="packets")
-            yield Stream("backlog", length, link, way)
+        if (waited := met.filter(WAITED)).height:
+            changes = backlog(waited.lazy()).select(time="time_ns", backlog="packets")
+            yield Stream("backlog", throughout(changes, end), link, way)
         drops = met.filter(pl.col("drop_ns").is_not_null()).select("flow", time="drop_ns")
         yield from by_flow("drops", drops.sort("time"), link, way)
         marked = (pl.col("ecn_out") == CE) & (pl.col("ecn_in") != CE)
         yield from by_flow(
             "marks", sent.filter(marked).select("flow", time="dequeue_ns"), link, way
         )
+
+
+def throughout(changes: pl.DataFrame, end: int) -> pl.DataFrame:
+    """Changes of a queue that was empty at first, with how long it was from 0 to `end`."""
+    last = changes["backlog"][-1]
+    begins = pl.DataFrame({"time": [0], "backlog": [0]}).filter(pl.col("time") < changes["time"][0])
+    ends = pl.DataFrame({"time": [end], "backlog": [last]}).filter(
+        pl.col("time") > changes["time"][-1]
+    )
+    return pl.concat([begins, changes, ends])
 
 
 def queues(rows: pl.LazyFrame) -> Iterator[Stream]:
