@@ -109,6 +109,21 @@ def test_what_no_page_can_be_made_of_is_refused(run_of: RunOf, tmp_path: Path) -
     assert list(tmp_path.iterdir()) == []
 
 
+def test_pages_written_at_once_do_not_meet(run_of: RunOf, tmp_path: Path) -> None:
+    """Each is written under a name of its own: a page that another view had begun stays."""
+    begun = tmp_path / ".view.html.part"
+    begun.write_text("another's")
+    written = page.view([run_of("two").path], tmp_path / "view.html")
+    assert begun.read_text() == "another's"
+    assert written.read_text().endswith("</html>")
+    begun.unlink()
+    assert list(tmp_path.iterdir()) == [written]
+    written.unlink()
+    written.mkdir()
+    with pytest.raises(UsageError, match="is a directory"):
+        page.view([run_of("two").path], written)
+
+
 def test_titles_and_names_are_text(run_of: RunOf, tmp_path: Path) -> None:
     """No part of a run is code of the page."""
     run = series.load(run_of("two").path, {})

@@ -15,6 +15,7 @@ import yaml
 from sandglass.errors import UsageError
 from sandglass.install import builds
 from sandglass.results import show
+from sandglass.results.export.whole import whole_file
 from sandglass.results.palette import PALETTE
 from sandglass.results.series import Run, load
 from sandglass.results.view import packing, streams, thinning
@@ -53,10 +54,8 @@ def view(directories: Sequence[Path], out: Path | None) -> Path:
         [*_, last] = directories
         out = (last if len(directories) == 1 else builds.ROOT / "results") / "view.html"
     page = render([load(directory, {}) for directory in directories])
-    out.parent.mkdir(parents=True, exist_ok=True)
-    part = out.with_name(f".{out.name}.part")
-    part.write_text(page)
-    part.replace(out)
+    with whole_file(out) as file:
+        file.write(page.encode())
     return out
 
 
