@@ -7,6 +7,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from sandglass.results.view import thinning
 from tests.lab.experiments import Run
 from tests.view.browser import Browser
 from tests.view.conftest import Open
@@ -273,6 +274,37 @@ def test_keys_move_the_cursor_and_show_help(opened: Open) -> None:
     assert browser.run("document.getElementById('help').open")
     browser.run("document.querySelector('#help button').click()")
     assert browser.complaints() == []
+
+
+@pytest.mark.parametrize("limit", [2000, 10_000])
+def test_rates_of_a_thinned_page_are_those_of_all_records(
+    opened: Open, run_of: Callable[[str], Run], monkeypatch: pytest.MonkeyPatch, limit: int
+) -> None:
+    monkeypatch.setattr(thinning, "LIMIT", limit)
+    browser, run = opened("two"), run_of("two")
+    panel = "bottleneck-forward-rate-by-flow"
+    place(browser, panel, 0.5)
+    left = run.packets(flow=1).filter(pl.col("dequeue_ns").is_not_null())
+
+    def rate(begin: float, end: float) -> float:
+        here = left.filter(pl.col("dequeue_ns").is_between(begin, end, closed="left"))
+        return float(here["size_bytes"].sum()) * 8e9 / (end - begin)
+
+    for begin, end in ((0, 6 * NS), (2.01 * NS, 2.62 * NS)):
+        browser.run(f"show({begin}, {end})")
+        browser.settle()
+        drawn = browser.run(
+            f"(p => [...intervals(p, 0)].map(([from, to]) => [from, to,"
+            f" 8 * p.lines.find(({{flow}}) => flow === 1).series.rate(from, to)]))"
+            f"(all.find(({{id}}) => id === '{panel}'))"
+        )
+        assert drawn
+        for since, until, found in drawn:
+            assert found == pytest.approx(rate(since, until))
+        # Over what is in view, extended to the intervals that its ends are in.
+        step = browser.run("content.interval")
+        mean = rate(begin // step * step, min(-(-end // step) * step, 6 * NS)) / 1e6
+        assert readings(browser, panel)["1: s1 → d1 cubic"] == pytest.approx(mean, rel=1e-3)
 
 
 @pytest.mark.parametrize("width", [360, 800, 1400])

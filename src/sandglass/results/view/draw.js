@@ -17,13 +17,15 @@ const SHARES_LEAST = 1e-5; // the distribution's axis ends at this part of the g
 const timeAt = (panel, x) => state.from + ((x - LEFT) / panel.width) * (state.to - state.from);
 const pixelOf = (panel, t) => LEFT + ((t - state.from) / (state.to - state.from)) * panel.width;
 
-/** The length of time (ns) over which rates are means and events are counted: a round one. A rate's
- * is not so short that it would show single packets. */
+/** The length of time (ns) over which rates are means and events are counted: a round one, or of a
+ * page that has not all records, a multiple of the interval at whose ends amounts are exact. A
+ * rate's is not so short that it would show single packets. */
 function interval(panel) {
   const columns = Math.max(panel.width, 1) / COLUMNS_PER_INTERVAL;
   const rows = Math.max(...panel.lines.map((line) => line.rows));
   const least = panel.style === "rate" ? (PACKETS_PER_INTERVAL * state.whole) / rows : 1000;
-  return round(Math.max((state.to - state.from) / columns, least, content.interval ?? 0));
+  const length = round(Math.max((state.to - state.from) / columns, least));
+  return content.interval ? Math.ceil(length / content.interval) * content.interval : length;
 }
 
 /** Gives the canvas as many pixels as the screen has for it, and says whether there are any. */

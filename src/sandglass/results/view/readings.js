@@ -25,6 +25,16 @@ function around(panel, run, t) {
   return [from, Math.min(from + length, Math.max(runs[run].duration, from + 1))];
 }
 
+/** A stretch of time extended to where amounts are exact: see `interval`. */
+function known(from, to, run) {
+  const step = content.interval;
+  if (!step) return [from, to];
+  return [
+    Math.floor(from / step) * step,
+    Math.min(Math.ceil(to / step) * step, runs[run].duration),
+  ];
+}
+
 /** How many events there are from `from` to before `to`. */
 function count({time, count}, from, to) {
   const first = lower(time, from);
@@ -79,8 +89,8 @@ function brief(panel, line) {
   if (line.whole) return line.whole.mean * panel.factor;
   if (panel.style === "events") return count(series, state.from, state.to + 1);
   if (panel.style === "rate") {
-    const end = Math.min(state.to, runs[run].duration);
-    return end > state.from ? series.rate(state.from, end) * panel.factor : null;
+    const [from, end] = known(state.from, Math.min(state.to, runs[run].duration), run);
+    return end > from ? series.rate(from, end) * panel.factor : null;
   }
   if (panel.style === "step") {
     const {time, value} = series;
