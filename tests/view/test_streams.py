@@ -76,6 +76,10 @@ def test_a_thinned_stream_keeps_extremes_and_tells_of_all(run_of: RunOf) -> None
     assert sum(stream.table.height for stream in kept) < total // 2
     assert any(stream.whole for stream in kept)
     for before, after in zip(found, kept, strict=True):
+        if after.whole is None and "count" in after.table.columns:
+            events = before.table.get_column("count", default=pl.ones(before.table.height))
+            assert after.table["count"].sum() == events.sum()
+            continue
         if after.whole is None:
             assert after.table.equals(before.table)
             continue
@@ -90,6 +94,31 @@ def test_a_thinned_stream_keeps_extremes_and_tells_of_all(run_of: RunOf) -> None
             waited = before.table["sojourn"].to_numpy()
             assert after.whole["sojourn"]["mean"] == pytest.approx(waited.mean())
             assert after.whole["sojourn"]["p95"] == np.percentile(waited, 95)
+
+
+def test_events_and_amounts_are_thinned_too() -> None:
+    """So that an overload, or a long run's samples, fit; and nothing of them is lost."""
+    times = np.arange(100_000) * 1000
+    drops = Stream("drops", pl.DataFrame({"time": times}), flow=1)
+    lost = Stream("resent", pl.DataFrame({"time": times, "count": times * 0 + 3}), flow=1)
+    samples = Stream("samples", pl.DataFrame({"time": times, "sent": times * 7}))
+    kept, step = thinning.thin([drops, lost, samples], 1000)
+    assert step is not None
+    assert sum(stream.table.height for stream in kept) <= 1010
+    for stream, each in zip(kept[:2], (1, 3), strict=True):
+        assert stream.table["count"].sum() == 100_000 * each
+        since = 20 * step  # the page counts from and to the ends of intervals
+        there = stream.table.filter(pl.col("time") >= since)["count"].sum()
+        assert there == (times >= since).sum() * each
+    ends = samples.table.group_by(pl.col("time") // step).agg(pl.col("sent").last())
+    assert set(ends["sent"]) <= set(kept[2].table["sent"])
+
+
+def test_what_has_no_time_or_no_value_is_not_thinned() -> None:
+    took = Stream("completions", pl.DataFrame({"took": np.arange(100)}), name="rounds")
+    assert thinning.thin([took], 10) == ([took], None)
+    held = np.array([5, 0])
+    assert thinning.numbers(np.array([streams.NONE, 4]), held) is None
 
 
 def test_a_thinned_page_says_so(

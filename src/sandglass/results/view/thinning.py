@@ -2,7 +2,7 @@
 
 Of each interval of time a stream keeps the records with the first, the last, the least and the
 greatest value (Jugel et al., M4: A Visualization-Oriented Time Series Data Aggregation, VLDB 2014).
-What mean and distribution are is computed of all records before.
+What mean and distribution are is computed of all records before. Events are counted.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,7 +24,11 @@ MEASURES = {
     "deliveries": ("took",),
     "echoes": ("took",),
 }
-"""Columns of values of the kinds that can be thinned out; of the others all records stay."""
+"""Columns of values of the kinds that have any."""
+AMOUNTS = ("samples", "goodput")
+"""Kinds that have amounts which grow alone: of an interval the first and the last stay."""
+EVENTS = ("drops", "marks", "resent")
+"""Kinds of which an interval's records become one, with their number."""
 HELD = ("backlog", "acks")
 """Kinds whose values hold until the next record, and so count by time."""
 SHARES = 1000
@@ -35,33 +39,53 @@ def thin(streams: Sequence[Stream], limit: int) -> tuple[list[Stream], int | Non
     """The streams with at most about `limit` records, and the interval in ns; None: all stay."""
     if sum(stream.table.height for stream in streams) <= limit:
         return list(streams), None
-    span = max(int(stream.table["time"][-1]) for stream in streams if stream.kind in MEASURES)
+    span = max((int(stream.table["time"][-1]) for stream in streams if kept(stream)), default=0)
     step = max(1, span * sum(map(kept, streams)) // limit)
     most = span // step
     return [
-        replace(stream, table=reduced(stream, step), whole=whole(stream))
-        if stream.kind in MEASURES and stream.table.height > kept(stream) * most
-        else stream
+        thinned(stream, step) if 0 < kept(stream) * most < stream.table.height else stream
         for stream in streams
-    ], step
+    ], step if span else None
 
 
 def kept(stream: Stream) -> int:
     """How many records of an interval stay at most."""
-    return 2 + 2 * len(MEASURES[stream.kind]) if stream.kind in MEASURES else 0
+    if stream.kind in EVENTS:
+        return 1
+    if stream.kind in AMOUNTS or stream.kind in MEASURES:
+        return 2 + 2 * len(MEASURES.get(stream.kind, ()))
+    return 0  # completions have no time
+
+
+def thinned(stream: Stream, step: int) -> Stream:
+    """The stream with fewer records."""
+    if stream.kind in EVENTS:
+        return replace(stream, table=counted(stream.table, step))
+    return replace(stream, table=reduced(stream, step), whole=whole(stream) or None)
+
+
+def counted(events: pl.DataFrame, step: int) -> pl.DataFrame:
+    """How many events each interval has, at the time of its first."""
+    number = pl.col("count").sum() if "count" in events.columns else pl.len()
+    return (
+        events.group_by(pl.col("time") // step, maintain_order=True)
+        .agg(pl.col("time").first().alias("first"), number.cast(pl.Int64).alias("count"))
+        .select(time="first", count="count")
+    )
 
 
 def reduced(stream: Stream, step: int) -> pl.DataFrame:
     """The records that stay, in order."""
     row = pl.col("row")
+    measures = MEASURES.get(stream.kind, ())
     rows = (
         stream.table.with_row_index("row")
         .group_by(pl.col("time") // step)
         .agg(
             row.first().alias("first"),
             row.last().alias("last"),
-            *(row.get(pl.col(of).arg_min()).alias(f"least {of}") for of in MEASURES[stream.kind]),
-            *(row.get(pl.col(of).arg_max()).alias(f"most {of}") for of in MEASURES[stream.kind]),
+            *(row.get(pl.col(of).arg_min()).alias(f"least {of}") for of in measures),
+            *(row.get(pl.col(of).arg_max()).alias(f"most {of}") for of in measures),
         )
         .drop("time")
         .unpivot()["value"]
@@ -72,25 +96,26 @@ def reduced(stream: Stream, step: int) -> pl.DataFrame:
 
 
 def whole(stream: Stream) -> dict[str, Mapping[str, Any]]:
-    """Numbers of each column of values over all records."""
+    """Numbers of each column of values that has any, over all records."""
     times = stream.table["time"].to_numpy()
     held = np.diff(times, append=times[-1]) if stream.kind in HELD else None
-    return {
-        of: numbers(stream.table[of].to_numpy(), held)
-        for of in MEASURES[stream.kind]
-        if stream.table[of].max() != NONE
-    }
+    found = {of: numbers(stream.table[of].to_numpy(), held) for of in MEASURES.get(stream.kind, ())}
+    return {of: told for of, told in found.items() if told}
 
 
-def numbers(values: npt.NDArray[np.int64], held: npt.NDArray[np.int64] | None) -> Mapping[str, Any]:
+def numbers(
+    values: npt.NDArray[np.int64], held: npt.NDArray[np.int64] | None
+) -> Mapping[str, Any] | None:
     """Count, least, mean, 95 % quantile, greatest and quantiles of values, as `series.js` has them.
 
-    Each counts as much as it was held, or one as much as the other.
+    Each counts as much as it was held, or one as much as the other. None where nothing counts.
     """
     weights = np.ones_like(values) if held is None else held
-    counted = (values != NONE) & (weights > 0)
-    order = np.argsort(values[counted], kind="stable")
-    values, weights = values[counted][order], weights[counted][order]
+    known = (values != NONE) & (weights > 0)
+    if not known.any():
+        return None
+    order = np.argsort(values[known], kind="stable")
+    values, weights = values[known][order], weights[known][order]
     reached = np.cumsum(weights)
     shares = np.arange(SHARES + 1) / SHARES
     found = values[np.searchsorted(reached, shares * reached[-1]).clip(0, len(values) - 1)]
