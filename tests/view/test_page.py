@@ -276,6 +276,25 @@ def test_keys_move_the_cursor_and_show_help(opened: Open) -> None:
     assert browser.complaints() == []
 
 
+@pytest.mark.parametrize("after", ["", ", 5.9e9"])
+def test_a_value_is_held_to_the_right_edge_of_many_records(opened: Open, after: str) -> None:
+    """Where none follows, and where one that follows is out of view."""
+    browser = opened("two")
+    panel = "bottleneck-forward-backlog"
+    place(browser, panel, 0.5)
+    inks = browser.run(
+        "(() => {"
+        f" const p = all.find(({{id}}) => id === '{panel}');"
+        f" const time = Float64Array.from([...Array(9000).keys(){after}], (n) =>"
+        " n < 9000 ? n * 3e5 : n);"
+        " p.lines[0].series = new Series(time, time.map(() => 4.7));"
+        " state.to = 5.5e9; draw(p);"
+        " return [0.2, 0.55, 0.71, 0.97].map(part => Math.max(...p.context.getImageData("
+        " LEFT + part * p.width, p.scale(4.7) - 1, 1, 3).data.filter((_, i) => i % 4 === 3))); })()"
+    )
+    assert min(inks) > 128
+
+
 @pytest.mark.parametrize("limit", [2000, 10_000])
 def test_rates_of_a_thinned_page_are_those_of_all_records(
     opened: Open, run_of: Callable[[str], Run], monkeypatch: pytest.MonkeyPatch, limit: int

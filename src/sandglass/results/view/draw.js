@@ -229,6 +229,12 @@ function drawSteps(panel, line) {
         context.fillRect(x, top - thin / 2, thickness, scale(low * factor) - top + thin);
       last = x + thickness;
     });
+    const next = lower(time, state.to + 1);
+    const until = pixelOf(panel, Math.min(state.to, time[next] ?? ending(line)));
+    const held = value[next - 1];
+    if (until > last && !Number.isNaN(held)) {
+      context.fillRect(last, scale(held * factor) - thin / 2, until - last, thin);
+    }
     return;
   }
   context.beginPath();
