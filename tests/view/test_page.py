@@ -68,20 +68,45 @@ def test_readings_at_the_cursor_are_the_records(opened: Open, run_of: Callable[[
     browser, run = opened("two"), run_of("two")
     packets = run.packets(flow=1).filter(pl.col("dequeue_ns").is_not_null())
     acks = run.table("acks").filter(flow=1)
+
+    def nearest(at: int) -> int:
+        waited: int = packets.sort((pl.col("dequeue_ns") - at).abs())["sojourn_ns"][0]
+        return waited
+
     for part in (0.2, 0.5, 0.9):
         at = point(browser, "bottleneck-forward-queueing-delay", part)
-        waited = packets.filter(pl.col("dequeue_ns") <= at)["sojourn_ns"][-1] / 1e6
+        waited = nearest(at) / 1e6
         found = readings(browser, "bottleneck-forward-queueing-delay")["1: s1 → d1 cubic"]
         assert found == pytest.approx(waited, rel=1e-3)
         at = point(browser, "flows-congestion-window", part)
         window = acks.filter(pl.col("time_ns") <= at)["cwnd_packets"][-1]
         assert readings(browser, "flows-congestion-window")["1: s1 → d1 cubic"] == window
     browser.run(f"show({2 * NS}, {2 * NS + NS // 20})")
-    at = point(browser, "bottleneck-forward-queueing-delay", 0.5)
-    waited = packets.filter(pl.col("dequeue_ns") <= at)["sojourn_ns"][-1] / 1e6
+    left = packets.filter(pl.col("dequeue_ns") > 2.02 * NS)["dequeue_ns"][0]
+    at = point(browser, "bottleneck-forward-queueing-delay", (left - 2 * NS) / (NS // 20))
+    waited = nearest(at) / 1e6
     found = readings(browser, "bottleneck-forward-queueing-delay")["1: s1 → d1 cubic"]
     assert found == waited
     assert browser.complaints() == []
+
+
+def test_a_point_is_read_where_it_is_and_not_ever_after(
+    opened: Open, run_of: Callable[[str], Run]
+) -> None:
+    browser, run = opened("two"), run_of("two")
+    panel = "flows-round-trips-of-pings"
+    ping = run.table("rtt").row(4, named=True)
+    point(browser, panel, ping["sent_ns"] / (6 * NS))
+    (read,) = readings(browser, panel).values()
+    assert read == pytest.approx(ping["rtt_ns"] / 1e6)
+    point(browser, panel, (ping["sent_ns"] + 0.25 * NS) / (6 * NS))
+    assert readings(browser, panel) == {}
+    panel = "bottleneck-forward-queueing-delay"
+    last = run.packets(flow=2)["dequeue_ns"].max()
+    assert isinstance(last, int)
+    point(browser, panel, (last + 0.5 * NS) / (6 * NS))
+    assert "2: s2 → d2 reno" not in readings(browser, panel)
+    assert "1: s1 → d1 cubic" in readings(browser, panel)
 
 
 def test_rates_and_events_are_counted_in_the_interval_at_the_cursor(

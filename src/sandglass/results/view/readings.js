@@ -1,6 +1,8 @@
 // What the panels say in numbers: beside each, at the cursor or over the view, and in its table.
 "use strict";
 
+const REACH = 8; // pixels from the cursor within which a point is read
+
 /** A line's value at a time, with whether it is one record's own, and so exact. */
 function reading(panel, line, t) {
   const {series, run} = line;
@@ -13,9 +15,16 @@ function reading(panel, line, t) {
     const [from, to] = around(panel, run, t);
     return {value: count(series, from, to), exact: true};
   }
-  const at = series.before(t);
+  const at = panel.style === "dots" ? nearest(panel, series, t) : series.before(t);
   if (at < 0 || (panel.style === "step" && t > ending(line))) return {value: null};
   return {value: series.value[at] * panel.factor, exact: !dense(panel, series.time)};
+}
+
+/** The point that is nearest to a time; -1 where none is near. */
+function nearest(panel, {time}, t) {
+  const next = lower(time, t);
+  const at = next > 0 && !(time[next] - t < t - time[next - 1]) ? next - 1 : next;
+  return Math.abs(pixelOf(panel, time[at]) - pixelOf(panel, t)) <= REACH ? at : -1;
 }
 
 /** The interval of a panel that `t` is in. */
