@@ -201,6 +201,7 @@ def test_wheel_keys_and_double_click_zoom_all_panels_in_step(opened: Open) -> No
     begin, end = view(browser)
     assert end - begin < 6 * NS
     assert (begin + end) / 2 == pytest.approx(3 * NS, rel=0.01)
+    browser.run("document.getElementById('overview').focus()")
     browser.press("-")
     browser.press("0")
     assert view(browser) == (0, 6 * NS)
@@ -295,6 +296,7 @@ def test_keys_move_the_cursor_and_show_help(opened: Open) -> None:
     assert browser.run("state.cursor") == pytest.approx(3 * NS + 6 * NS / 500)
     browser.press("Escape")
     assert browser.run("state.cursor") is None
+    browser.run("document.querySelector('.panel canvas').focus()")
     browser.press("?")
     assert browser.run("document.getElementById('help').open")
     browser.run("document.querySelector('#help button').click()")
@@ -351,6 +353,21 @@ def test_rates_of_a_thinned_page_are_those_of_all_records(
         assert readings(browser, panel)["1: s1 → d1 cubic"] == pytest.approx(mean, rel=1e-3)
 
 
+def test_signs_act_where_the_focus_is_alone(opened: Open) -> None:
+    """Not anywhere in the page, where dictation would set them off: WCAG 2.1.4."""
+    browser = opened("two")
+    for key in "+-0?":
+        browser.press(key)
+    assert not browser.run("document.getElementById('help').open")
+    assert view(browser) == (0, 6 * NS)
+    x, y = place(browser, "bottleneck-forward-queueing-delay", 0.5)
+    for kind in ("mousePressed", "mouseReleased"):
+        browser.mouse(kind, x, y, button="left", clickCount=1)
+    browser.press("+")
+    begin, end = view(browser)
+    assert end - begin == pytest.approx(4 * NS)
+
+
 @pytest.mark.parametrize("width", [360, 800, 1400])
 def test_nothing_is_wider_than_the_screen(opened: Open, width: int) -> None:
     browser = opened("two", "other", width=width)
@@ -370,6 +387,7 @@ def test_axe_finds_nothing_against_its_being_accessible(
     browser.run(resources.files("axe_core_python").joinpath("axe.min.js").read_text() + ";0")
     found = "r => r.violations.map(v => [v.id, v.impact, v.nodes.map(n => n.html)])"
     assert browser.run(f"axe.run().then({found})") == []
+    browser.run("document.querySelector('.panel canvas').focus()")
     browser.press("?")
     assert browser.run(f"axe.run('#help').then({found})") == []
     browser.run("document.querySelector('#help button').click()")

@@ -5,7 +5,7 @@
 function build(panel) {
   panel.about = make("small", {});
   const title = make("h3", {}, panel.title, " ", panel.about);
-  panel.canvas = make("canvas", {role: "img", "aria-label": panel.title});
+  panel.canvas = make("canvas", {role: "img", "aria-label": panel.title, tabindex: "0"});
   panel.canvas.className = panel.style === "shares" ? "shares" : "";
   if (panel.style === "events") {
     const lanes = panel.kinds.length * runs.length;

@@ -143,15 +143,18 @@ function pointAtValues(panel) {
   });
 }
 
+const ARROWS = {ArrowLeft: () => pan(-0.1), ArrowRight: () => pan(0.1)};
+/** Signs that speech or a slip may type: they act only where something of time has the focus. */
 const KEYS = {
-  ArrowLeft: () => pan(-0.1),
-  ArrowRight: () => pan(0.1),
   "+": () => zoom(1 / ZOOM),
   "=": () => zoom(1 / ZOOM),
   "-": () => zoom(ZOOM),
   0: showAll,
   "?": () => byId("help").showModal(),
 };
+
+/** What signs act in: panels, and the strip with its buttons (WCAG 2.1.4). */
+const TAKE_SIGNS = ".panel, nav";
 
 /** What does something of its own with a key. */
 const HAVE_KEYS = "input:not([type=checkbox]), select, dialog, pre, .scroll";
@@ -175,7 +178,8 @@ addEventListener("keydown", (event) => {
     return;
   }
   if (event.key === "Escape") point(null);
-  const act = KEYS[event.key];
+  const signs = event.target instanceof Element && event.target.closest(TAKE_SIGNS);
+  const act = ARROWS[event.key] ?? (signs ? KEYS[event.key] : undefined);
   if (!act) return;
   event.preventDefault();
   act();
