@@ -48,7 +48,7 @@ def readings(browser: Browser, panel: str, measure: int = 0) -> dict[str, float]
     rows = browser.run(
         f"[...document.querySelectorAll('#{panel} .readings li:not([hidden])')].map(row =>"
         " [row.querySelector('span').textContent,"
-        f" row.querySelectorAll('output')[{measure}].textContent])"
+        f" row.querySelectorAll('.value')[{measure}].textContent])"
     )
     return {
         name: float(value.replace("\u2009", "").removesuffix(" %"))
@@ -366,6 +366,37 @@ def test_signs_act_where_the_focus_is_alone(opened: Open) -> None:
     browser.press("+")
     begin, end = view(browser)
     assert end - begin == pytest.approx(4 * NS)
+
+
+def test_the_panel_with_the_focus_is_said_and_no_other(
+    opened: Open, run_of: Callable[[str], Run]
+) -> None:
+    """A screen reader says each live region that changes, one after the other."""
+    browser, run = opened("two"), run_of("two")
+    assert browser.run(
+        "[...document.querySelectorAll('output, [role=status], [role=alert], [aria-live]')]"
+        ".map(({id}) => id)"
+    ) == ["said"]
+    panel = "flows-congestion-window"
+    place(browser, panel, 0.5)
+    browser.run(f"document.querySelector('#{panel} canvas').focus({{preventScroll: true}})")
+    browser.press("ArrowRight", SHIFT)
+    window = run.table("acks").filter(pl.col("time_ns") <= 3 * NS, flow=1)["cwnd_packets"][-1]
+    said = "document.getElementById('said').textContent"
+    browser.until(f"{said}.startsWith('3.')")
+    assert "Congestion window, packets: " in browser.run(said)
+    assert f"1: s1 → d1 cubic: cwnd {window}," in browser.run(said)
+
+
+@pytest.mark.parametrize(("height", "reached"), [("150px", False), ("10px", True)])
+def test_readings_are_reached_with_tab_only_where_they_scroll(
+    opened: Open, height: str, reached: bool
+) -> None:
+    browser = opened("two")
+    browser.run(f"for (const {{list}} of all) list.style.maxHeight = '{height}'; changed()")
+    browser.settle()
+    found = "document.querySelector('.readings ul').hasAttribute('tabindex')"
+    assert browser.run(found) is reached
 
 
 @pytest.mark.parametrize("width", [360, 800, 1400])

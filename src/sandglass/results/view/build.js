@@ -22,8 +22,7 @@ function build(panel) {
   );
   panel.rows = [];
   panel.nothing = make("p", {class: "nothing", hidden: true}, "none");
-  const list = make("ul", {
-    tabindex: "0",
+  panel.list = make("ul", {
     "aria-label": `Readings of ${panel.title}`,
     class: panel.measures ? "several" : "",
   });
@@ -32,7 +31,7 @@ function build(panel) {
     ({run, flow, name, streams: [stream]}) =>
       `${run} ${flow ?? name} ${panel.style === "events" ? "" : stream}`,
   )) {
-    list.append(readingsRow(panel, of, lines));
+    panel.list.append(readingsRow(panel, of, lines));
   }
   panel.table = make("table", {});
   panel.details = make(
@@ -50,7 +49,7 @@ function build(panel) {
     {class: `panel ${panel.style}`, id: panel.id, "aria-label": panel.title},
     title,
     make("div", {class: "plot"}, panel.canvas, panel.band, panel.line),
-    make("div", {class: "readings"}, panel.heading, list, panel.nothing),
+    make("div", {class: "readings"}, panel.heading, panel.list, panel.nothing),
     panel.details,
   );
   panel.pointer = null;
@@ -63,7 +62,7 @@ function build(panel) {
 /** The readings of a flow or run: a value for each of the panel's measures. */
 function readingsRow(panel, key, lines) {
   const swatch = make("i", {});
-  const outputs = measures(panel).map(() => make("output", {}));
+  const outputs = measures(panel).map(() => make("span", {class: "value"}));
   const row = make(
     "li",
     {},

@@ -3,11 +3,14 @@
 
 const all = panels();
 
+const REST = 500; // ms in which nothing moved before it is said what there is
+
 const near = /** @type {Set<Panel>} */ (new Set());
 const dirty = /** @type {Set<Panel>} */ (new Set());
 let frameAsked = false;
 let settling = 0;
 let painted = false;
+let saying = 0;
 
 /** Draws all panels that are near the screen in the next frame; the others when they come. */
 function changed() {
@@ -60,6 +63,17 @@ function settled() {
     panel.canvas.setAttribute("aria-label", described(panel));
   }
   byId("view").textContent = inView();
+  for (const {list} of all) {
+    if (list.scrollHeight > list.clientHeight) list.setAttribute("tabindex", "0");
+    else list.removeAttribute("tabindex");
+  }
+}
+
+/** Has a screen reader say the time, and the readings of the panel that has the focus. */
+function say() {
+  const panel = all.find(({element}) => element.contains(document.activeElement));
+  const time = state.cursor === null ? inView() : byId("cursor").textContent;
+  byId("said").textContent = panel ? `${time}. ${spoken(panel)}` : time;
 }
 
 /** Moves the cursor of all panels and reads them. */
@@ -74,6 +88,8 @@ function pointed() {
     if (t !== null) panel.line.style.transform = `translateX(${pixelOf(panel, t)}px)`;
     if (near.has(panel) && !(t === null && settling)) read(panel);
   }
+  clearTimeout(saying);
+  saying = setTimeout(say, REST);
 }
 
 /** Shows, while it is dragged, the stretch that will be in view. */

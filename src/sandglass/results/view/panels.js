@@ -15,7 +15,7 @@
  *   unit: string, factor: number, note?: string, of: string, zero: boolean, lines: Line[],
  *   style: "dots" | "step" | "rate" | "events" | "shares", kinds?: string[], measures?: string[],
  *   element?: any, canvas?: any, context?: CanvasRenderingContext2D, line?: any, band?: any,
- *   about?: any, heading?: any, nothing?: any, details?: any, table?: any, rows?: any[],
+ *   about?: any, heading?: any, nothing?: any, list?: any, details?: any, table?: any, rows?: any[],
  *   width?: number, height?: number, scale?: (value: number) => number,
  *   valueAt?: (x: number) => number, pointer?: number | null, sparse?: boolean,
  *   loaded?: boolean, drawn?: boolean}} Panel

@@ -163,6 +163,20 @@ function read(panel) {
   panel.nothing.hidden = panel.rows.some(({row}) => !row.hidden);
 }
 
+/** The readings of a panel, in words. */
+function spoken(panel) {
+  const told = panel.rows
+    .filter(({row}) => !row.hidden)
+    .slice(0, TOLD)
+    .map(({cells, outputs}) => {
+      const values = outputs.map(({textContent}, n) =>
+        [panel.measures?.[n], textContent].filter(Boolean).join(" "),
+      );
+      return `${named(panel, cells[0].line)}: ${values.join(", ")}`;
+    });
+  return `${panel.title}, ${panel.unit}: ${told.join("; ") || "none"}`;
+}
+
 function percent(part) {
   return part === null ? "–" : `${(100 * part).toFixed(2)} %`;
 }
