@@ -174,6 +174,32 @@ def test_the_table_of_a_panel_has_the_numbers_of_what_is_in_view(
     assert found_mean == pytest.approx(mean, rel=1e-3)
 
 
+def test_means_are_those_of_the_table_and_found_without_reading_all_records(
+    opened: Open,
+) -> None:
+    """They stand beside the panels at each rest of a view that may hold millions."""
+    browser = opened("two")
+    for begin, end in ((0, 6), (1.5, 4.1), (2.999, 3.001), (5.5, 6)):
+        browser.run(f"show({begin * NS}, {end * NS})")
+        for panel in ("bottleneck-forward-queueing-delay", "flows-congestion-window"):
+            place(browser, panel, 0.5)
+            found = browser.run(
+                f"(p => p.lines.map(line => [brief(p, line), numbers(p, line)?.mean ?? null]))"
+                f"(all.find(({{id}}) => id === '{panel}'))"
+            )
+            assert len(found) > 1
+            for mean, told in found:
+                assert mean == (told if told is None else pytest.approx(told, rel=1e-9))
+            assert any(mean is not None for mean, _ in found)
+            reads = browser.run(
+                f"(p => {{ let reads = 0; const {{series}} = p.lines[0]; const own = series.value;"
+                " series.value = new Proxy(own, {get(of, key) { reads++; return of[key]; }});"
+                " brief(p, p.lines[0]); series.value = own; return reads; })"
+                f"(all.find(({{id}}) => id === '{panel}'))"
+            )
+            assert reads < 50
+
+
 def test_a_queue_is_empty_before_and_after_its_packets(
     opened: Open, run_of: Callable[[str], Run]
 ) -> None:

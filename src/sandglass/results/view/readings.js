@@ -101,20 +101,13 @@ function brief(panel, line) {
     const [from, end] = known(state.from, Math.min(state.to, runs[run].duration), run);
     return end > from ? series.rate(from, end) * panel.factor : null;
   }
-  if (panel.style === "step") {
-    const {time, value} = series;
-    const end = Math.min(state.to, ending(line));
-    let sum = 0;
-    let all = 0;
-    const last = lower(time, end);
-    for (let i = Math.max(0, lower(time, state.from + 1) - 1); i < last; i++) {
-      const held = Math.min(time[i + 1] ?? end, end) - Math.max(time[i], state.from);
-      if (held > 0 && !Number.isNaN(value[i])) {
-        sum += value[i] * held;
-        all += held;
-      }
-    }
-    return all ? (sum / all) * panel.factor : null;
+  if (panel.style === "step" || panel.style === "dots") {
+    const first = lower(series.time, state.from);
+    const mean =
+      panel.style === "step"
+        ? series.meanOverTime(state.from, Math.min(state.to, ending(line)))
+        : series.mean(first, lower(series.time, state.to + 1, first));
+    return mean === null ? null : mean * panel.factor;
   }
   const values = within(series);
   let sum = 0;

@@ -25,7 +25,15 @@ function onwards(time, t, low) {
   return lower(time, t, low, Math.min(high, time.length));
 }
 
-/** Values at times, with a pyramid of least and greatest values over them. */
+/** The sums of the first of `n` amounts: of none, of one, and so on. */
+function sums(n, amount) {
+  const found = new Float64Array(n + 1);
+  for (let i = 0; i < n; i++) found[i + 1] = found[i] + amount(i);
+  return found;
+}
+
+/** Values at times, with a pyramid of least and greatest values over them, and for means their sums
+ * up to each, once they are asked for. */
 class Series {
   constructor(time, value) {
     this.time = time;
@@ -68,6 +76,30 @@ class Series {
       to /= STEP;
     }
     return [low, high];
+  }
+
+  /** Mean of the values `from` to before `to`; null of none. */
+  mean(from, to) {
+    this.sum ??= sums(this.value.length, (i) => this.value[i]);
+    return to > from ? (this.sum[to] - this.sum[from]) / (to - from) : null;
+  }
+
+  /** Mean over time from `from` to `to`, where a value is known and holds until the next; null where
+   * none is. */
+  meanOverTime(from, to) {
+    const {time, value} = this;
+    const known = (/** @type {number} */ i) => !Number.isNaN(value[i]);
+    const held = (/** @type {number} */ i) => (known(i) ? time[i + 1] - time[i] : 0);
+    this.lasted ??= sums(value.length - 1, held);
+    this.area ??= sums(value.length - 1, (i) => (known(i) ? value[i] * held(i) : 0));
+    const until = (/** @type {number} */ t) => {
+      const last = this.before(t);
+      if (last < 0) return [0, 0];
+      const more = known(last) ? t - time[last] : 0;
+      return [this.area[last] + (more && value[last] * more), this.lasted[last] + more];
+    };
+    const [[areaBefore, before], [area, all]] = [until(from), until(to)];
+    return all > before ? (area - areaBefore) / (all - before) : null;
   }
 
   /** Index of the last one at `t` or before; -1 where there is none. */
