@@ -1,5 +1,6 @@
 """A study from its file to its tables, as its users do it: what runs, and what runs again."""
 
+import json
 import os
 import signal
 import subprocess
@@ -119,6 +120,41 @@ def test_what_is_left_of_a_study_is_done_and_no_more(do: Study, tmp_path: Path) 
     changed = {**more, "experiment": more["experiment"] | {"duration": "2s"}}
     assert do(changed, "--replicas", 1).returncode == 0
     assert pl.read_csv(out / "runs.csv")["virtual_s"].to_list() == [2, 2, 2]
+
+
+def test_runs_of_another_experiment_are_done_again(do: Study, tmp_path: Path) -> None:
+    """The directories have the same names: what is varied and how often stays as it is."""
+    out = tmp_path / "out"
+    study = STUDY | {"plots": [], "expect": []}
+    assert do(study, "--set", "bottleneck.rate=1mbit").returncode == 0
+    slow = pl.read_csv(out / "runs.csv")
+    assert slow["goodput"].max() < 1  # type: ignore[operator]
+
+    assert do(study, "--set", "bottleneck.rate=4mbit").returncode == 0
+    fast = pl.read_csv(out / "runs.csv")
+    assert fast["goodput"].min() > 1  # type: ignore[operator]
+
+    assert do(study, "--set", "bottleneck.rate=4mbit", "--set", "seed=2").returncode == 0
+    other = pl.read_csv(out / "runs.csv")
+    assert other["seed"].to_list() == [2, 3, 2, 3]
+    assert other["digest"][0] == fast["digest"][1]
+
+
+def test_what_is_no_run_of_the_study_is_not_measured(do: Study, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    assert do(STUDY | {"plots": [], "expect": []}).returncode == 0
+    run = out / "runs" / "queue=pie" / "2" / "run.json"
+    content = json.loads(run.read_text())
+    content["experiment"]["seed"] = 7
+    run.write_text(json.dumps(content))
+    (out / "runs.csv").unlink()
+    measured = subprocess.run(
+        [sys.executable, "-P", "-m", "sandglass.studies.tables", "measure"],
+        cwd=out, env=ENVIRONMENT, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert measured.returncode == 1
+    assert "not the runs of this study: runs/queue=pie/2" in measured.stderr
+    assert not (out / "runs.csv").exists()
 
 
 def test_a_run_that_fails_is_named_and_the_others_go_on(do: Study, tmp_path: Path) -> None:

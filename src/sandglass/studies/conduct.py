@@ -1,12 +1,13 @@
 """A study from its file to its directory: rounds of runs until there are enough, then the page."""
 
 import os
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
 import yaml
 
-from sandglass.errors import UsageError
+from sandglass.errors import SandglassError, UsageError
 from sandglass.install import builds, memory
 from sandglass.results import series
 from sandglass.studies import extension, metric, statistics, targets, work
@@ -48,6 +49,9 @@ def conduct(study: Study, out: Path, cores: int | None, profile: Path | None) ->
             todo = work.missing(study, out, runs)
             if todo:
                 _clear(study, out)
+            for run in todo:
+                # Snakemake does what is not there; what is there of another experiment it keeps.
+                shutil.rmtree(out / run.directory, ignore_errors=True)
             work.write(out, study, runs, todo, wide)
             if study.rule is None:
                 break
@@ -59,13 +63,12 @@ def conduct(study: Study, out: Path, cores: int | None, profile: Path | None) ->
                 work.write(out, study, runs, todo, wide)
                 break
             runs = more
-    return _snakemake(study, out, todo, cores, profile, "all")
-
-
-def _check_ours(out: Path) -> None:
-    empty = not out.exists() or (out.is_dir() and not any(out.iterdir()))
-    if not empty and not (out / targets.STUDY).is_file():
-        raise UsageError(f"{out} is there already and is no study", "Choose another with --out.")
+        if status := _snakemake(study, out, todo, cores, profile, "all"):
+            return status
+        if left := work.missing(study, out, runs):
+            names = ", ".join(str(run.directory) for run in left)
+            raise SandglassError(f"runs of another experiment or lab are left: {names}")
+    return 0
 
 
 def _clear(study: Study, out: Path) -> None:

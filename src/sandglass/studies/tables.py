@@ -8,6 +8,7 @@ import polars as pl
 import typer
 
 from sandglass.errors import SandglassError
+from sandglass.install import builds
 from sandglass.results import series
 from sandglass.studies import claims, extension, metric, reading, statistics, targets, work
 from sandglass.studies.points import text
@@ -20,9 +21,14 @@ app = typer.Typer(add_completion=False, no_args_is_help=True, help=__doc__)
 
 @app.command()
 def measure() -> None:
-    """Measure all runs."""
+    """Measure all runs. Raises SandglassError where one is of another experiment or lab."""
     study = reading.resolved(Path(targets.STUDY))
-    rows = [measured(study, task) for task in work.tasks()]
+    tasks = work.tasks()
+    with builds.settled():
+        stale = work.undone(tasks)
+    if stale:
+        raise SandglassError(f"not the runs of this study: {', '.join(stale)}")
+    rows = [measured(study, task) for task in tasks]
     for row in rows:
         if row.keys() != rows[0].keys():
             raise SandglassError(f"{study.module} measures other things in {row['directory']}")

@@ -61,16 +61,22 @@ def task(study: Study, run: Replica) -> Task:
 
 def missing(study: Study, out: Path, runs: Sequence[Replica]) -> list[Replica]:
     """The runs that are not done, or were of another experiment or lab."""
+    left = set(undone([task(study, run) for run in runs], out))
+    return [run for run in runs if str(run.directory) in left]
+
+
+def undone(tasks: Sequence[Task], out: Path = Path()) -> list[str]:
+    """The directories that do not hold the run that a task would give now."""
     read: dict[str, Experiment] = {}
     found = []
-    for run in runs:
-        home = str(run.directory.parent)
+    for each in tasks:
+        home = str(Path(each.directory).parent)
         if home not in read:
-            read[home] = task(study, run).load()
-        experiment = read[home].model_copy(update={"seed": run.seed})
+            read[home] = each.load()
+        experiment = read[home].model_copy(update={"seed": each.seed})
         plan = resolve(experiment, experiment.facts)
-        if not finished.holds(out / run.directory, experiment, plan):
-            found.append(run)
+        if not finished.holds(out / each.directory, experiment, plan):
+            found.append(each.directory)
     return found
 
 
