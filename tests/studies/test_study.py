@@ -18,6 +18,7 @@ from sandglass.experiment import reading
 from sandglass.install import builds
 from sandglass.run import runs as running
 from sandglass.studies import work
+from sandglass.workflow import snakemake
 
 pytestmark = pytest.mark.lab
 
@@ -264,6 +265,18 @@ def test_another_directory_is_left_alone(do: Study, tmp_path: Path) -> None:
     assert told.returncode == 2
     assert "is there already and is no study" in told.stderr
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["thesis.tex"]
+
+
+def test_a_second_study_leaves_the_first_one_as_it_is(do: Study, tmp_path: Path) -> None:
+    first = {"study.yaml": "title: The first", "runs.csv": "a,b", "logs/work.json": "{}"}
+    for name, text in first.items():
+        (tmp_path / "out" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "out" / name).write_text(text)
+    with snakemake.alone(tmp_path / "out"):
+        told = do(STUDY)
+    assert told.returncode == 1
+    assert "another one is at work" in told.stderr
+    assert {name: (tmp_path / "out" / name).read_text() for name in first} == first
 
 
 @pytest.mark.parametrize(("runs", "cores"), [(1, 2), (40, 2), (400, 2), (400, 8), (5000, 16)])

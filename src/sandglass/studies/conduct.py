@@ -4,6 +4,7 @@ import os
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TextIO
 
 import yaml
 
@@ -14,7 +15,7 @@ from sandglass.studies import extension, metric, statistics, targets, work
 from sandglass.studies.points import Replica
 from sandglass.studies.study import Study
 from sandglass.terminal import complain
-from sandglass.workflow.snakemake import Work, snakemake
+from sandglass.workflow.snakemake import Work, alone, snakemake
 
 RULES = builds.ROOT / "pipelines" / "study.smk"
 NO_LIMIT_MB = 10**9
@@ -40,34 +41,39 @@ def conduct(study: Study, out: Path, cores: int | None, profile: Path | None) ->
     ):
         raise UsageError(f"{out} is there already and is no study", "Choose another with --out.")
     out.mkdir(parents=True, exist_ok=True)
+    with alone(out) as lock, builds.settled():
+        return _conducted(study, out, cores, profile, lock)
+
+
+def _conducted(
+    study: Study, out: Path, cores: int | None, profile: Path | None, lock: TextIO
+) -> int:
     written = yaml.safe_dump(dict(study.data), sort_keys=False, allow_unicode=True)
     (out / targets.STUDY).write_text(written)
     wide = cores or len(os.sched_getaffinity(0))
-    with builds.settled():
-        runs = study.runs()
-        while True:
-            todo = work.missing(study, out, runs)
-            if todo:
-                _clear(study, out)
-            for run in todo:
-                # Snakemake does what is not there; what is there of another experiment it keeps.
-                shutil.rmtree(out / run.directory, ignore_errors=True)
-            work.write(out, study, runs, todo, wide)
-            if study.rule is None:
-                break
-            if todo and (status := _snakemake(study, out, todo, cores, profile, "runs")):
-                return status
-            more = _more(study, out, runs)
-            if len(more) == len(runs):
-                todo = []
-                work.write(out, study, runs, todo, wide)
-                break
-            runs = more
-        if status := _snakemake(study, out, todo, cores, profile, "all"):
+    runs = study.runs()
+    while True:
+        todo = work.missing(study, out, runs)
+        if todo:
+            _clear(study, out)
+        for run in todo:
+            # Snakemake does what is not there; what is there of another experiment it keeps.
+            shutil.rmtree(out / run.directory, ignore_errors=True)
+        work.write(out, study, runs, todo, wide)
+        if study.rule is None:
+            break
+        if todo and (status := _snakemake(study, out, cores, profile, "runs", lock)):
             return status
-        if left := work.missing(study, out, runs):
-            names = ", ".join(str(run.directory) for run in left)
-            raise SandglassError(f"runs of another experiment or lab are left: {names}")
+        more = _more(study, out, runs)
+        if len(more) == len(runs):
+            work.write(out, study, runs, [], wide)
+            break
+        runs = more
+    if status := _snakemake(study, out, cores, profile, "all", lock):
+        return status
+    if left := work.missing(study, out, runs):
+        names = ", ".join(str(run.directory) for run in left)
+        raise SandglassError(f"runs of another experiment or lab are left: {names}")
     return 0
 
 
@@ -78,12 +84,7 @@ def _clear(study: Study, out: Path) -> None:
 
 
 def _snakemake(
-    study: Study,
-    out: Path,
-    todo: Sequence[Replica],
-    cores: int | None,
-    profile: Path | None,
-    target: str,
+    study: Study, out: Path, cores: int | None, profile: Path | None, target: str, lock: TextIO
 ) -> int:
     words = ["--snakefile", str(RULES), "--keep-incomplete"]
     if profile:
@@ -97,7 +98,8 @@ def _snakemake(
             cores=cores,
             memory_mb=NO_LIMIT_MB if profile else _free_mb(study),
             parts=work.parts(out),
-        )
+        ),
+        lock,
     )
 
 

@@ -6,7 +6,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TextIO
@@ -39,12 +39,18 @@ class Work:
     """How many runs the jobs of a rule tell of themselves (events.tell), in all."""
 
 
-def snakemake(work: Work) -> int:
+def snakemake(work: Work, held: TextIO | None = None) -> int:
     """Do it, and show it on standard error; returns the exit status, Snakemake's or INTERRUPTED.
+
+    Args:
+        held: what `alone` gave, where the caller has the folder already.
 
     Raises SandglassError when another one is at work in its folder, or must not write there.
     """
-    with _lock(work.folder) as lock, tempfile.NamedTemporaryFile(prefix="sandglass-") as told:
+    with (
+        nullcontext(held) if held else alone(work.folder) as lock,
+        tempfile.NamedTemporaryFile(prefix="sandglass-") as told,
+    ):
         # Snakemake's own lock stays behind when it is killed; ours ends with the last process
         # that holds it, so what was interrupted can go on.
         command = [sys.executable, "-m", "snakemake", "--nolock", "--keep-going"]
@@ -75,8 +81,11 @@ def snakemake(work: Work) -> int:
 
 
 @contextmanager
-def _lock(folder: Path) -> Iterator[TextIO]:
-    """Holds the folder for us alone."""
+def alone(folder: Path) -> Iterator[TextIO]:
+    """Holds the folder for us alone, until the last process with the lock's file has ended.
+
+    Raises SandglassError when another one is at work there, or must not write there.
+    """
     own = (folder / ".snakemake").resolve()  # below results/ in the container
     try:
         own.mkdir(parents=True, exist_ok=True)
