@@ -19,7 +19,7 @@ from sandglass.results import series
 from sandglass.results.series import Run
 from sandglass.results.view import page
 from sandglass.run import runs as running
-from sandglass.studies import conduct, tables, targets
+from sandglass.studies import conduct, manifest, tables, targets
 from sandglass.studies import reading as studies
 from sandglass.terminal import progress
 
@@ -141,8 +141,8 @@ def study(
 def load_study(directory: Place) -> StudyResult:
     """The finished study in a directory. Raises SandglassError where there is none."""
     home = Path(directory)
-    if not (home / targets.SUMMARY).is_file():
-        raise SandglassError(f"{home} has no {targets.SUMMARY}", "the study has to be done first")
+    if not manifest.finished(home):
+        raise SandglassError(f"{home} has no finished study", "the study has to be done first")
     return StudyResult(home, tuple(studies.resolved(home / targets.STUDY).axes))
 
 

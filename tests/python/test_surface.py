@@ -98,7 +98,7 @@ def test_what_is_wrong_is_said(tmp_path: Path) -> None:
     with pytest.raises(sandglass.SandglassError, match=r"run\.json") as caught:
         sandglass.load(tmp_path)
     assert caught.value.hint
-    with pytest.raises(sandglass.SandglassError, match=r"summary\.csv"):
+    with pytest.raises(sandglass.SandglassError, match="no finished study"):
         sandglass.load_study(tmp_path)
 
 

@@ -14,6 +14,8 @@ import polars as pl
 import pytest
 import yaml
 
+import sandglass
+from sandglass.errors import SandglassError
 from sandglass.experiment import reading
 from sandglass.install import builds
 from sandglass.run import runs as running
@@ -256,6 +258,33 @@ def test_a_module_measures_and_draws(do: Study, tmp_path: Path) -> None:
     assert told.returncode == 0, told.stderr
     assert pl.read_csv(tmp_path / "out" / "runs.csv")["packets"].min() > 100  # type: ignore[operator]
     assert (tmp_path / "out" / "mine.svg").stat().st_size
+
+
+def test_results_of_an_earlier_study_do_not_stay(do: Study, tmp_path: Path) -> None:
+    def results() -> set[str]:
+        return {path.name for path in (tmp_path / "out").iterdir()} - {"mine.txt", ".snakemake"}
+
+    (tmp_path / "mine.py").write_text(
+        "from plotnine import aes, geom_point, ggplot\n"
+        "def plots(runs, summary):\n"
+        "    return {'mine': ggplot(runs, aes('replica', 'goodput')) + geom_point()}\n"
+    )
+    assert do(STUDY | {"module": "mine.py"}).returncode == 0
+    (tmp_path / "out" / "mine.txt").write_text("what no study has written")
+    always = {"index.html", "logs", "runs", "runs.csv", "study.yaml", "summary.csv"}
+    drawn = {f"{name}.{kind}" for name in ("plot1", "mine") for kind in ("svg", "png")}
+    assert results() == always | drawn | {"differences.csv", "claims.csv"}
+
+    less = {key: STUDY[key] for key in ("title", "experiment", "vary", "replicas", "metrics")}
+    assert do(less).returncode == 0
+    assert results() == always
+    assert len(sandglass.load_study(tmp_path / "out").summary) == 2
+
+    assert do(less | {"metrics": {"goodput": "flows.0.goodput"}}).returncode == 1
+    assert results() == {"logs", "runs", "study.yaml"}
+    assert (tmp_path / "out" / "mine.txt").exists()
+    with pytest.raises(SandglassError, match="has no finished study"):
+        sandglass.load_study(tmp_path / "out")
 
 
 def test_another_directory_is_left_alone(do: Study, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import yaml
 from sandglass.errors import SandglassError, UsageError
 from sandglass.install import builds, memory
 from sandglass.results import series
-from sandglass.studies import extension, metric, statistics, targets, work
+from sandglass.studies import extension, manifest, metric, statistics, targets, work
 from sandglass.studies.points import Replica
 from sandglass.studies.study import Study
 from sandglass.terminal import complain
@@ -49,13 +49,13 @@ def _conducted(
     study: Study, out: Path, cores: int | None, profile: Path | None, lock: TextIO
 ) -> int:
     written = yaml.safe_dump(dict(study.data), sort_keys=False, allow_unicode=True)
-    (out / targets.STUDY).write_text(written)
+    manifest.begin(out, study, written)
     wide = cores or len(os.sched_getaffinity(0))
     runs = study.runs()
     while True:
         todo = work.missing(study, out, runs)
         if todo:
-            _clear(study, out)
+            manifest.clear(out)
         for run in todo:
             # Snakemake does what is not there; what is there of another experiment it keeps.
             shutil.rmtree(out / run.directory, ignore_errors=True)
@@ -74,13 +74,8 @@ def _conducted(
     if left := work.missing(study, out, runs):
         names = ", ".join(str(run.directory) for run in left)
         raise SandglassError(f"runs of another experiment or lab are left: {names}")
+    manifest.finish(out)
     return 0
-
-
-def _clear(study: Study, out: Path) -> None:
-    """Remove what is made of all runs, so that nothing there is of half of them."""
-    for name in (*targets.tables(study), *targets.page(study)):
-        (out / name).unlink(missing_ok=True)
 
 
 def _snakemake(

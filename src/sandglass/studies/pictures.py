@@ -6,7 +6,7 @@ import polars as pl
 from plotnine import ggplot
 
 from sandglass.results import series, style
-from sandglass.studies import claims, drawing, extension, page, reading, targets
+from sandglass.studies import claims, drawing, extension, manifest, page, reading, targets
 from sandglass.studies.layout import Results
 from sandglass.studies.origin import Origin, origin
 from sandglass.studies.page import Picture
@@ -29,6 +29,7 @@ def publish() -> None:
     if study.module:
         own = extension.plots(extension.load(study.module), rows, summary)
         drawn |= {name: style.finish(each, study.title, found.origin) for name, each in own.items()}
+    manifest.add(Path(), [f"{name}.{kind}" for name in drawn for kind in ("svg", "png")])
     text = page.page(
         study,
         found,
