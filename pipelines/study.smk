@@ -23,6 +23,12 @@ STEP = f"{sys.executable} -m sandglass.studies."
 include: "code.smk"
 
 
+MEASURING = [
+    source(ROOT / "src" / "sandglass" / "studies" / f"{name}.py")
+    for name in ("metric", "extension", "tables")
+]
+
+
 localrules:
     measure,
     conclude,
@@ -70,7 +76,7 @@ for number, batch in enumerate(WORK["batches"]):
 rule measure:
     input:
         RUNS,
-        code=rooms("results"),
+        code=rooms("results") + MEASURING,
     output:
         "runs.csv",
     log:

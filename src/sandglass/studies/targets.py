@@ -49,7 +49,13 @@ def shown(study: Study) -> str:
 
 
 def _of(study: Study, *keys: str) -> str:
-    """A text that changes with some of a study's keys, and with its module where that counts."""
+    """A text that changes with some of a study's keys, and with its module where that counts.
+
+    A module may import what lies beside it.
+    """
     said = json.dumps({key: study.data.get(key) for key in keys}, default=str)
-    module = study.module.read_text() if study.module and "module" in keys else ""
-    return hashlib.sha256(f"{said}{module}".encode()).hexdigest()
+    found = hashlib.sha256(said.encode())
+    if study.module and "module" in keys:
+        for path in sorted(study.module.parent.glob("*.py")):
+            found.update(f"{path.name}\n{path.read_text()}".encode())
+    return found.hexdigest()
