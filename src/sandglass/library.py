@@ -131,8 +131,8 @@ def study(
         SandglassError: the study cannot be done, or something in it failed.
     """
     wanted = studies.load(Path(file), _texts(settings or {}), [], None)
+    home = (_path(out) or conduct.home(Path(file))).absolute()
     _lab()
-    home = (_path(out) or conduct.STUDIES / Path(file).stem).absolute()
     if conduct.conduct(wanted, home, cores, None):
         raise SandglassError(f"the study {file} failed", f"What failed: {home}/logs")
     return load_study(home)

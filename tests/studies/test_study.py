@@ -296,8 +296,23 @@ def test_another_directory_is_left_alone(do: Study, tmp_path: Path) -> None:
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["thesis.tex"]
 
 
+def test_a_study_written_by_hand_is_left_alone(do: Study, tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    file = tmp_path / "out" / "study.yaml"
+    file.write_text(f"# by hand\n{yaml.safe_dump(STUDY)}")
+    assert "is there already and is no study" in do(STUDY).stderr
+    own = subprocess.run(
+        command(file, "--out", tmp_path / "out"),
+        env=ENVIRONMENT, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert own.returncode == 2
+    assert "would be written over" in own.stderr
+    assert file.read_text().startswith("# by hand")
+    assert list(file.parent.iterdir()) == [file]
+
+
 def test_a_second_study_leaves_the_first_one_as_it_is(do: Study, tmp_path: Path) -> None:
-    first = {"study.yaml": "title: The first", "runs.csv": "a,b", "logs/work.json": "{}"}
+    first = {"study.yaml": "title: The first", "runs.csv": "a,b", "logs/results.json": "{}"}
     for name, text in first.items():
         (tmp_path / "out" / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "out" / name).write_text(text)

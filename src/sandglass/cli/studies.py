@@ -42,8 +42,8 @@ def study(
     from sandglass.studies import conduct, outcome, reading
 
     wanted = reading.load(file, settings or [], vary or [], replicas)
+    home = out or conduct.home(file)
     setup_lab.lab()
-    home = out or conduct.STUDIES / file.stem
     status = conduct.conduct(wanted, home.absolute(), cores, profile)
     if status == 0:
         outcome.tell(wanted, home)

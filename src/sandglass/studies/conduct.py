@@ -23,6 +23,19 @@ NO_LIMIT_MB = 10**9
 STUDIES = builds.ROOT / "results" / "studies"
 
 
+def home(file: Path) -> Path:
+    """The directory of a study file for which none is named; raises UsageError if it is another's.
+
+    It is called as the file is; a file called study.yaml as the folder that it is in.
+    """
+    file = file.absolute()
+    out = STUDIES / (file.parent.name if file.name == targets.STUDY else file.stem)
+    source = manifest.read(out).source
+    if source not in ("", str(file)):
+        raise UsageError(f"{out} is the study {source}", "Choose another directory with --out.")
+    return out
+
+
 def conduct(study: Study, out: Path, cores: int | None, profile: Path | None) -> int:
     """Do what is left of a study; returns an exit status.
 
@@ -31,12 +44,14 @@ def conduct(study: Study, out: Path, cores: int | None, profile: Path | None) ->
         profile: of Snakemake's, a directory, for a cluster.
 
     Raises:
-        UsageError: `out` holds something else.
+        UsageError: `out` holds something else, or the study's own file.
         SandglassError: another one is at work there.
     """
+    if (out / targets.STUDY).resolve() == study.path.resolve():
+        raise UsageError(f"{study.path} would be written over", "Choose a directory with --out.")
     if (
         out.exists()
-        and not (out / targets.STUDY).is_file()
+        and not (out / manifest.FILE).is_file()
         and (not out.is_dir() or any(out.iterdir()))
     ):
         raise UsageError(f"{out} is there already and is no study", "Choose another with --out.")

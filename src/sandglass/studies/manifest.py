@@ -17,6 +17,8 @@ FILE = Path("logs/results.json")
 class Manifest:
     """What has been written there besides the runs."""
 
+    source: str = ""
+    """The study's file."""
     measured: str = ""
     """Of what the table of the runs is (targets.measured)."""
     files: list[str] = field(default_factory=list)
@@ -37,9 +39,11 @@ def begin(out: Path, study: Study, text: str) -> None:
     The table of the runs stays where it would be the same; Snakemake knows whether the runs are.
     """
     before, measured = read(out), targets.measured(study)
-    now = Manifest(measured, [*targets.tables(study), *targets.page(study)])
+    now = Manifest(
+        str(study.path.absolute()), measured, [*targets.tables(study), *targets.page(study)]
+    )
     if before.finished == _hash(text) and before.measured == measured:
-        now = replace(before, finished="")
+        now = replace(before, source=now.source, finished="")
     else:
         same = {targets.RUNS} if before.measured == measured else set()
         _remove(out, {*before.files, *now.files} - same)
