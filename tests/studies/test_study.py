@@ -330,3 +330,7 @@ def test_batches_are_all_runs_and_end_small(runs: int, cores: int) -> None:
     assert sizes == sorted(sizes, reverse=True)
     assert sizes[-1] == 1
     assert max(sizes) <= work.LARGEST_BATCH
+
+
+def test_batches_on_a_cluster_do_not_depend_on_this_machine() -> None:
+    assert work.batches(45, None) == [20, 20, 5]

@@ -65,7 +65,7 @@ def _conducted(
 ) -> int:
     written = yaml.safe_dump(dict(study.data), sort_keys=False, allow_unicode=True)
     manifest.begin(out, study, written)
-    wide = cores or len(os.sched_getaffinity(0))
+    wide = None if profile else cores or len(os.sched_getaffinity(0))
     runs = study.runs()
     while True:
         todo = work.missing(study, out, runs)

@@ -19,6 +19,9 @@ FILE = Path("logs/work.json")
 LARGEST_BATCH = 40
 """Runs in one job: Snakemake and Python take half a second for each job, as a short run does."""
 
+ON_A_CLUSTER = 20
+"""Runs in one job there, where nobody knows how many go at once."""
+
 
 @dataclass(frozen=True)
 class Task:
@@ -80,20 +83,22 @@ def undone(tasks: Sequence[Task], out: Path = Path()) -> list[str]:
     return found
 
 
-def batches(runs: int, cores: int) -> list[int]:
+def batches(runs: int, cores: int | None) -> list[int]:
     """The sizes of the jobs in which so many runs are done, the large ones first.
 
     The last jobs are small, so that no core is left with much to do when the others have ended.
+    On a cluster, without `cores`, all are alike.
     """
     sizes = []
     while runs:
-        sizes.append(min(LARGEST_BATCH, math.ceil(runs / (1.5 * cores))))
+        most = math.ceil(runs / (1.5 * cores)) if cores else ON_A_CLUSTER
+        sizes.append(min(LARGEST_BATCH, most, runs))
         runs -= sizes[-1]
     return sizes
 
 
 def write(
-    out: Path, study: Study, runs: Sequence[Replica], todo: Sequence[Replica], cores: int
+    out: Path, study: Study, runs: Sequence[Replica], todo: Sequence[Replica], cores: int | None
 ) -> None:
     """Tell the jobs, in the study's directory, of all its runs and of those that are to be done."""
     jobs, rest = [], [str(run.directory) for run in todo]
