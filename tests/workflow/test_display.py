@@ -156,13 +156,14 @@ def test_parts_count_instead_of_the_job_that_has_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SANDGLASS_EVENTS", str(tmp_path / "events"))
+    (tmp_path / "events").touch()
     tell(Event(What.PLANNED, jobs={"batch": 2, "table": 1}))
     tell(Event(What.BEGAN, "1", "Runs 1 to 10", "batch"))
-    tell(Event(What.BEGAN, "a", "rtt=20ms", "run"))
-    tell(Event(What.BEGAN, "b", "rtt=40ms", "run"))
-    tell(Event(What.ENDED, "a"))
-    tell(Event(What.FAILED, "b", logs=["b.log"]))
-    tell(Event(What.ENDED, "1"))
+    tell(Event(What.BEGAN, "a", "rtt=20ms", "run", "batch"))
+    tell(Event(What.BEGAN, "b", "rtt=40ms", "run", "batch"))
+    tell(Event(What.ENDED, "a", job="batch"))
+    tell(Event(What.FAILED, "b", job="batch", logs=["b.log"]))
+    tell(Event(What.FAILED, "1", rule="batch", logs=["batch.log"]))
     reader, state = Reader(tmp_path / "events"), State({"batch": 20})
     for event in reader.new():
         state.take(event)
@@ -170,6 +171,26 @@ def test_parts_count_instead_of_the_job_that_has_them(
     assert (state.runs.done, state.runs.of, state.steps.of) == (1, 20, 1)
     assert [failure.name for failure in state.failures] == ["rtt=40ms"]
     assert list(parts(state))[:3] == ["1 of 20 runs", "0 of 1 other steps", "1 failed"]
+
+
+def test_a_job_whose_parts_cannot_tell_counts_when_it_ends() -> None:
+    state = State({"batch_0": 20, "batch_1": 5})
+    state.take(Event(What.PLANNED, jobs={"batch_0": 1, "batch_1": 1}))
+    state.take(Event(What.BEGAN, "1", "Runs", "batch_0"))
+    state.take(Event(What.BEGAN, "2", "Runs", "batch_1"))
+    state.take(Event(What.ENDED, "1"))
+    state.take(Event(What.FAILED, "2", rule="batch_1", logs=["batch.log"]))
+    assert (state.runs.done, state.runs.of) == (20, 25)
+    assert [failure.name for failure in state.failures] == ["batch_1"]
+
+
+def test_nothing_is_told_where_nobody_reads(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for place in (tmp_path / "events", tmp_path / "gone" / "events"):
+        monkeypatch.setenv("SANDGLASS_EVENTS", str(place))
+        tell(Event(What.ENDED, "a"))
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_line_that_is_being_written_waits(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ import contextlib
 import sys
 import tempfile
 import traceback
+from dataclasses import replace
 from pathlib import Path
 
 import yaml
@@ -28,7 +29,7 @@ def batch(number: int) -> None:
     failed = []
     with builds.settled():
         for position, task in enumerate(work.batch(number)):
-            if not _run(task):
+            if not _run(task, f"batch_{number}"):
                 failed.append(task.directory)
             elif position == 0:
                 # What cannot be measured is known after the first run, not after the last.
@@ -37,9 +38,10 @@ def batch(number: int) -> None:
         raise SandglassError(f"{len(failed)} runs failed: {', '.join(failed)}")
 
 
-def _run(task: Task) -> bool:
+def _run(task: Task, job: str) -> bool:
     """Do a run; whether it was done. What it says goes to its log."""
-    tell(Event(What.BEGAN, task.directory, task.directory, "run"))
+    told = Event(What.BEGAN, task.directory, task.directory, "run", job)
+    tell(told)
     task.log.parent.mkdir(parents=True, exist_ok=True)
     with task.log.open("w") as log, contextlib.redirect_stderr(log):
         try:
@@ -49,11 +51,11 @@ def _run(task: Task) -> bool:
                 complain(error.message, error.hint)
             else:
                 traceback.print_exc()
-            tell(Event(What.FAILED, task.directory, task.directory, "run", logs=[str(task.log)]))
+            tell(replace(told, what=What.FAILED, logs=[str(task.log)]))
             return False
         origin = " from the cache" if done.cached else ""
         print(f"{task.directory}:{origin} digest {done.content['digest']}", file=log)
-    tell(Event(What.ENDED, task.directory))
+    tell(replace(told, what=What.ENDED))
     return True
 
 

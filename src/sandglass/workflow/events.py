@@ -7,12 +7,13 @@ parts tells of each itself.
 import json
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
 PLACE = "SANDGLASS_EVENTS"
-"""The variable that names the file. On a node of a cluster it is not set, and nothing is told."""
+"""The variable that names the file."""
 
 
 class What(StrEnum):
@@ -36,6 +37,8 @@ class Event:
     """For people."""
     rule: str = ""
     """What kind of step it is: Snakemake's rule."""
+    job: str = ""
+    """Of a part: the rule of the job that it is of."""
     jobs: dict[str, int] = field(default_factory=dict)
     """PLANNED: how many jobs of each rule there will be."""
     logs: list[str] = field(default_factory=list)
@@ -45,11 +48,16 @@ class Event:
 def tell(event: Event) -> None:
     """Append an event, if somebody wants to know.
 
-    In one write, so that the lines of several processes stay whole.
+    In one write, so that the lines of several processes stay whole. The file is not made: where it
+    is not, on a node of a cluster, nobody reads it.
     """
     if place := os.environ.get(PLACE):
-        with Path(place).open("a") as file:
-            file.write(json.dumps(asdict(event)) + "\n")
+        with suppress(OSError):
+            file = os.open(place, os.O_WRONLY | os.O_APPEND)
+            try:
+                os.write(file, (json.dumps(asdict(event)) + "\n").encode())
+            finally:
+                os.close(file)
 
 
 class Reader:

@@ -40,11 +40,17 @@ class State:
     """How far a work is.
 
     Args:
-        parts: how many runs the jobs of a rule tell of themselves. Such jobs count as these alone.
+        parts: how many runs the jobs of a rule tell of themselves. Such jobs count as these alone;
+            one on a node of a cluster cannot tell, and counts as all of them when it ends.
     """
 
     def __init__(self, parts: Mapping[str, int]) -> None:
         self._parts = parts
+        self._jobs: dict[str, str] = {}
+        """The rules of the jobs that have parts, by the jobs' ids."""
+        self._told: set[str] = set()
+        self._told_failure: set[str] = set()
+        """The rules whose parts have told something, and that one has failed."""
         self.runs = Count()
         self.steps = Count()
         """All that is no run: tables, figures, verdicts, pages."""
@@ -56,18 +62,27 @@ class State:
 
     def take(self, event: Event) -> None:
         """Go on by what has been told."""
+        if event.job:
+            self._told.add(event.job)
+            if event.what is What.FAILED:
+                self._told_failure.add(event.job)
         match event.what:
             case What.PLANNED:
                 self._plan(event.jobs)
             case What.BEGAN:
                 self._began_s = self._began_s or time.monotonic()
-                if event.rule not in self._parts:
+                if event.rule in self._parts:
+                    self._jobs[event.id] = event.rule
+                else:
                     self.running[event.id] = Running(event.name, event.rule, time.monotonic())
             case What.ENDED | What.FAILED:
                 ended = self.running.pop(event.id, None)
                 if ended and event.what is What.ENDED:
                     self._count(ended.rule).done += 1
-                if event.what is What.FAILED:
+                job = self._jobs.pop(event.id, "")
+                if job and job not in self._told and event.what is What.ENDED:
+                    self.runs.done += self._parts[job]
+                if event.what is What.FAILED and event.rule not in self._told_failure:
                     name = ended.name if ended else event.name or event.rule
                     self.failures.append(Failure(name, event.logs))
             case What.ERROR:
