@@ -4,6 +4,7 @@ import tempfile
 from pathlib import Path
 
 import polars as pl
+import polars.selectors as cs
 
 from sandglass.errors import UsageError
 from sandglass.results.series import Run
@@ -12,7 +13,8 @@ from sandglass.results.series import Run
 def write(run: Run, directory: Path) -> list[str]:
     """Write each table to a file of its name in a new directory; returns the files' names.
 
-    The columns are those of docs/data-format.md; what is null there is empty.
+    The columns are those of docs/data-format.md; what is null there is empty, and
+    bytes are written as hexadecimal digits.
     Raises UsageError when the directory is there already and holds something.
     """
     if directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
@@ -23,6 +25,7 @@ def write(run: Run, directory: Path) -> list[str]:
         partial.mkdir()
         tables = sorted(run.directory.glob("*.parquet"))
         for table in tables:
-            pl.scan_parquet(table, glob=False).sink_csv(partial / f"{table.stem}.csv")
+            rows = pl.scan_parquet(table, glob=False).with_columns(cs.binary().bin.encode("hex"))
+            rows.sink_csv(partial / f"{table.stem}.csv")
         partial.replace(directory)
     return [f"{table.stem}.csv" for table in tables]
