@@ -11,6 +11,8 @@ from sandglass.results import series
 
 HOSTS = {"s1": {"address": "10.1.1.1"}, "d1": {"address": "10.2.1.1"}}
 NAMES = pl.Enum(list(HOSTS))
+FAMILIES = {1: 4, 2: 6}
+"""The version of IP of each flow."""
 PACKETS: dict[str, Any] = {
     "bottleneck": pl.Enum(["bottleneck"]),
     "direction": pl.Enum(["forward", "reverse"]),
@@ -83,6 +85,7 @@ def run(
     plan = {
         "bottlenecks": {"bottleneck": {"recorded": True, "forward": link, "reverse": link}},
         "duration_ns": 10**9,
+        "flows": [{"id": number, "family": family} for number, family in FAMILIES.items()],
     }
     document = {
         "format": series.FORMAT,

@@ -47,7 +47,9 @@ def packets(draw: st.DrawFn) -> dict[str, Any]:
     arrival, wait = draw(st.integers(0, 2**40)), draw(st.integers(0, 10**9))
     fate = draw(st.sampled_from(["dequeue_ns", "drop_ns", None]))
     ecn = draw(st.integers(0, 3))
+    flow = next(flow for flow, planned in made.FAMILIES.items() if planned == family)
     return packet(
+        flow=draw(st.sampled_from([0, flow])),
         **{"enqueue_ns": arrival} | ({fate: arrival + wait} if fate else {}),
         drop=draw(st.sampled_from(["overlimit", "aqm_dequeue"])) if fate == "drop_ns" else None,
         size_bytes=overhead + payload,
@@ -179,6 +181,7 @@ def test_a_connection_opens_acknowledges_and_closes(tmp_path: Path) -> None:
 @pytest.mark.parametrize("family", [4, 6])
 def test_recorded_headers_are_taken_as_they_are(tmp_path: Path, family: int, at: Point) -> None:
     row = packet(enqueue_ns=0, size_bytes=66 if family == 4 else 86, seq=9, ecn_in=2)
+    row["flow"] = 1 if family == 4 else 2
     rebuilt = tmp_path / "rebuilt.pcapng"
     pcapng.write(made.run(tmp_path / "source", [row]), rebuilt, Point.ARRIVAL)
     [frame] = reader.read(rebuilt).frames
@@ -198,6 +201,58 @@ def test_recorded_headers_are_taken_as_they_are(tmp_path: Path, family: int, at:
     assert found.ecn == (2 if at is Point.ARRIVAL else 3)
     if at is Point.ARRIVAL:
         assert first.data[14:] == header
+
+
+@pytest.mark.parametrize("at", Point)
+@pytest.mark.parametrize(
+    ("version", "row"),
+    [
+        (6, {"protocol": 17, "payload_bytes": 1400, "size_bytes": 14 + 56 + 1400}),
+        (4, {"protocol": 6, "size_bytes": 14 + 60}),
+        (4, {"protocol": 17, "payload_bytes": 100, "size_bytes": 14 + 48 + 100}),
+        (6, {"protocol": 132, "sport": 0, "dport": 0, "size_bytes": 14 + 56}),
+    ],
+    ids=["first fragment", "SYN alone", "options of IPv4", "SCTP"],
+)
+def test_recorded_headers_tell_the_version_of_ip(
+    tmp_path: Path, version: int, row: dict[str, Any], at: Point
+) -> None:
+    header = bytes([0x45 if version == 4 else 0x60]) + bytes(range(1, 56))
+    if version == 4:  # of no packet, but the sum is right
+        header = header[:10] + bytes(2) + header[12:]
+        header = header[:10] + (reader.folded(header[:20]) ^ 0xFFFF).to_bytes(2) + header[12:]
+    came = header[1] & 3 if version == 4 else header[1] >> 4 & 3
+    row |= {"flow": 0, "ecn_in": came, "ecn_out": came}
+    run = made.run(tmp_path / "run", [packet(dequeue_ns=5, **row)], headers=[header])
+    pcapng.write(run, tmp_path / "run.pcapng", at)
+    [frame] = reader.read(tmp_path / "run.pcapng").frames
+    assert frame.data[12:] == (b"\x08\x00" if version == 4 else b"\x86\xdd") + header
+
+
+@pytest.mark.parametrize(
+    ("flow", "row", "version"),
+    [
+        (2, {"protocol": 17, "payload_bytes": 1400, "size_bytes": 14 + 56 + 1400}, 6),
+        (1, {"protocol": 17, "payload_bytes": 100, "size_bytes": 14 + 48 + 100}, 4),
+        (1, {"protocol": 6, "size_bytes": 14 + 60}, 4),
+        (2, {"protocol": 132, "sport": 0, "dport": 0, "size_bytes": 14 + 56}, 6),
+        (2, {"protocol": 6, "size_bytes": 14 + 52}, 4),
+        (2, {"protocol": 1, "sport": 0, "dport": 0, "size_bytes": 98}, 4),
+        (0, {"protocol": 17, "payload_bytes": 1400, "size_bytes": 14 + 56 + 1400}, 6),
+    ],
+)
+def test_else_the_flow_tells_it_where_there_is_room(
+    tmp_path: Path, flow: int, row: dict[str, Any], version: int
+) -> None:
+    [frame] = exported(tmp_path, [packet(flow=flow, **row)]).frames
+    assert frame.data[12:14] == (b"\x08\x00" if version == 4 else b"\x86\xdd")
+
+
+@pytest.mark.parametrize("count", [0, 1, 3])
+def test_headers_of_other_packets_are_refused(tmp_path: Path, count: int) -> None:
+    run = made.run(tmp_path / "run", [packet(), packet()], headers=[b""] * count)
+    with pytest.raises(SandglassError, match=f"headers.parquet has {count} rows, packets"):
+        pcapng.write(run, tmp_path / "run.pcapng", Point.ARRIVAL)
 
 
 def test_what_leaves_and_what_is_dropped_are_apart(tmp_path: Path) -> None:

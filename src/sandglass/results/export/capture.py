@@ -95,7 +95,7 @@ def _told(run: Run) -> pl.DataFrame:
     packets = run.packets.with_columns(_recorded(run)).sort(order, maintain_order=True)
     if packets.is_empty():
         raise SandglassError(f"{run.directory}/packets.parquet holds no packet")
-    packets = packets.with_row_index("row").with_columns(_family())
+    packets = packets.with_row_index("row").with_columns(_family(run))
     tcp = packets.filter(_is_tcp())
     numbered = _acknowledged(_with_flags(tcp), run)
     return packets.join(
@@ -104,10 +104,18 @@ def _told(run: Run) -> pl.DataFrame:
 
 
 def _recorded(run: Run) -> pl.Series:
-    """The headers of the packets, where the run has them."""
-    if "headers" in run.tables:
-        return run.table("headers")["header"]
-    return pl.Series("header", [None], pl.Binary).new_from_index(0, run.packets.height)
+    """The headers of the packets, where the run has them.
+
+    Raises SandglassError where these are not one for each packet.
+    """
+    count = run.packets.height
+    if "headers" not in run.tables:
+        return pl.Series("header", [None], pl.Binary).new_from_index(0, count)
+    headers = run.table("headers")["header"]
+    if len(headers) != count:
+        text = f"{run.directory}: headers.parquet has {len(headers)} rows, packets.parquet {count}"
+        raise SandglassError(text, "Each row is of one packet: do the run again.")
+    return headers
 
 
 def _is_tcp() -> pl.Expr:
@@ -115,8 +123,27 @@ def _is_tcp() -> pl.Expr:
     return (pl.col("protocol") == TCP) & (pl.col("sport") > 0)
 
 
-def _family() -> pl.Expr:
-    """The version of IP, which no column has: an IPv6 header is longer by 20 bytes."""
+def _family(run: Run) -> pl.Expr:
+    """The version of IP, which no column has: 4, 6, or 0 of what is not IP."""
+    if "headers" in run.tables:
+        first_digit = pl.col("header").bin.encode("hex").str.slice(0, 1)
+        version = first_digit.replace_strict({"4": 4, "6": 6}, default=0, return_dtype=pl.UInt8)
+        return version.alias("family")
+    of_flows = {flow["id"]: flow["family"] for flow in run.plan["flows"]}
+    planned = pl.col("flow").replace_strict(of_flows, default=None, return_dtype=pl.UInt8)
+    # Packets of no flow have that of their kind, or that which they have room for.
+    has_ports = pl.col("sport") > 0
+    six = (
+        pl.when(pl.col("protocol").is_in([ICMPV6, FRAGMENT]))
+        .then(statement=True)
+        .otherwise(_may_be_six() & (planned == 6).fill_null(has_ports))
+    )
+    is_ip = pl.col("protocol") > 0
+    return pl.when(~is_ip).then(0).when(six).then(6).otherwise(4).cast(pl.UInt8).alias("family")
+
+
+def _may_be_six() -> pl.Expr:
+    """Whether there is room for a header of IPv6, which is longer by 20 bytes."""
     headers = pl.col("size_bytes") - pl.col("payload_bytes") - ETHERNET_HEADER
     # The two hosts of a connection, whichever sends: its shortest header tells.
     one, two = pl.col("src").cast(pl.String), pl.col("dst").cast(pl.String)
@@ -129,13 +156,14 @@ def _family() -> pl.Expr:
         pl.col("protocol"),
     ]
     least = headers.min().over(connection)
-    of_tcp = least >= IPV6_HEADER + LEAST_TCP_HEADER
-    of_udp = headers == IPV6_HEADER + UDP_HEADER
-    six = (pl.when(_is_tcp()).then(of_tcp).when(pl.col("protocol") == UDP).then(of_udp)).otherwise(
-        pl.col("protocol").is_in([ICMPV6, FRAGMENT])
+    of_udp = (pl.col("protocol") == UDP) & (pl.col("sport") > 0)
+    return (
+        pl.when(_is_tcp())
+        .then(least >= IPV6_HEADER + LEAST_TCP_HEADER)
+        .when(of_udp)
+        .then(headers >= IPV6_HEADER + UDP_HEADER)
+        .otherwise(~pl.col("protocol").is_in([TCP, UDP, ICMP]))  # IPv6 calls these otherwise
     )
-    is_ip = pl.col("protocol") > 0
-    return pl.when(~is_ip).then(0).when(six).then(6).otherwise(4).cast(pl.UInt8).alias("family")
 
 
 def _with_flags(tcp: pl.DataFrame) -> pl.DataFrame:
