@@ -30,6 +30,19 @@ def test_alone_it_leaves_no_acks(lab: Lab) -> None:
     assert run.table("goodput").equals(both.table("goodput"))
 
 
+def test_of_a_page_it_is_the_sum_over_its_connections(lab: Lab) -> None:
+    page = flow("page", html="20kB", objects=["30kB", "2kB", "100kB", "1kB", "5kB", "40kB", "3kB"])
+    run = lab(dumbbell(page, queue={"kind": "codel"}, record=["acks", "goodput"]))
+    goodput = run.table("goodput")
+    assert (goodput["bytes"].cast(pl.Int64).diff().drop_nulls() >= 0).all()
+    assert goodput["time_ns"].n_unique() == goodput.height
+    of_server = pl.col("src") == run.content["flows"][0]["from"]
+    client_port = pl.when(of_server).then("dport").otherwise("sport")
+    of_connections = run.table("acks").group_by(client_port).agg(pl.col("bytes_acked").max())
+    assert of_connections.height > 1
+    assert goodput["bytes"].last() == of_connections["bytes_acked"].sum()
+
+
 def test_a_flow_that_ends_before_its_handshake_has_brought_nothing(lab: Lab) -> None:
     """Its last packet waits for a second behind others, as the first one did."""
     run = lab(

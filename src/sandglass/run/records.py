@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from sandglass.errors import SandglassError
 from sandglass.install import builds
 from sandglass.install.modules import TYPES, Member
 
@@ -247,9 +248,15 @@ def packets(records: Records, names: Names) -> pl.DataFrame:
 
 
 def headers(records: Records, _: Names) -> pl.DataFrame:
-    """The headers of each packet, in the order of `packets`."""
+    """The headers of each packet, in the order of `packets`.
+
+    Raises SandglassError when a length is none that the recorder writes.
+    """
     lengths = records["length"]
     octets = _octets(records["headers"])
+    if lengths.max(initial=0) > octets.shape[1]:
+        text = f"a packet has {lengths.max()} bytes of headers on record, {octets.shape[1]} at most"
+        raise SandglassError(text, "The recorder's file is damaged: do the run again.")
     taken = octets[np.arange(octets.shape[1]) < lengths[:, None]].tobytes()
     ends = np.cumsum(lengths, dtype=np.int64)
     rows = [taken[end - length : end] for end, length in zip(ends, lengths, strict=True)]
@@ -349,13 +356,34 @@ def _octets(members: npt.NDArray[np.void]) -> npt.NDArray[np.uint8]:
 
 
 def goodput(records: Records, names: Names) -> pl.DataFrame:
-    """The bytes acknowledged to each flow by the end of each interval in which there were some."""
-    columns = ["time_ns", "bytes_acked", "src", "dst", "sport", "dport"]
-    frame = pl.DataFrame(_plain(records, columns)).with_columns(
-        time_ns=(pl.col("time_ns") // GOODPUT_STEP_NS + 1) * GOODPUT_STEP_NS
+    """The bytes acknowledged to each flow by the end of each interval in which there were some.
+
+    They are the sum over its connections. Of a connection's two ends the sender is the one that
+    more was acknowledged to.
+    """
+    end = ["src", "dst", "sport", "dport"]
+    frame = pl.DataFrame(_plain(records, ["time_ns", "bytes_acked", *end])).with_columns(
+        pl.col("bytes_acked").cast(pl.Int64),
+        time_ns=(pl.col("time_ns") // GOODPUT_STEP_NS + 1) * GOODPUT_STEP_NS,
     )
-    ends = frame.group_by("time_ns", "src", "dst", "sport", "dport", maintain_order=True).last()
-    return _with_flows(ends, names).select("time_ns", "flow", bytes="bytes_acked")
+    last = frame.group_by("time_ns", *end, maintain_order=True).last()
+    one = pl.col("src").cast(pl.Int64) * 2**16 + pl.col("sport")
+    other = pl.col("dst").cast(pl.Int64) * 2**16 + pl.col("dport")
+    senders = (
+        last.group_by(end, maintain_order=True)
+        .agg(pl.col("bytes_acked").max())
+        .sort("bytes_acked", descending=True, maintain_order=True)
+        .with_columns(low=pl.min_horizontal(one, other), high=pl.max_horizontal(one, other))
+        .unique(["low", "high"], keep="first", maintain_order=True)
+    )
+    more = pl.col("bytes_acked").diff().fill_null(pl.col("bytes_acked")).over(end)
+    sent = last.join(senders, on=end, how="semi", maintain_order="left").with_columns(more=more)
+    return (
+        _with_flows(sent, names)
+        .group_by("time_ns", "flow", maintain_order=True)
+        .agg(pl.col("more").sum())
+        .select("time_ns", "flow", bytes=pl.col("more").cum_sum().over("flow").cast(pl.UInt64))
+    )
 
 
 def queues(records: Records, names: Names) -> pl.DataFrame:
