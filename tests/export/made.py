@@ -42,6 +42,9 @@ ACKS: dict[str, Any] = {
     "sport": pl.UInt16,
     "dport": pl.UInt16,
     "bytes_acked": pl.UInt64,
+    "flow": pl.UInt16,
+    "cwnd_packets": pl.UInt32,
+    "srtt_us": pl.UInt32,
 }
 USUAL: dict[str, Any] = {
     "bottleneck": "bottleneck",
@@ -78,13 +81,15 @@ def run(
     packets: Sequence[Mapping[str, Any]] | None,
     acks: Sequence[Mapping[str, Any]] | None = None,
     headers: Sequence[bytes] | None = None,
+    *,
+    duration_ns: int = 10**9,
 ) -> series.Run:
     """A run with one bottleneck of 10 Mb/s and these records; None where there are none."""
     directory.mkdir(parents=True, exist_ok=True)
     link = {"rate_bps": 10_000_000, "queue": {"kind": "codel"}}
     plan = {
         "bottlenecks": {"bottleneck": {"recorded": True, "forward": link, "reverse": link}},
-        "duration_ns": 10**9,
+        "duration_ns": duration_ns,
         "flows": [{"id": number, "family": family} for number, family in FAMILIES.items()],
     }
     document = {
@@ -92,7 +97,10 @@ def run(
         "title": "made up",
         "seed": 1,
         "digest": "0" * 64,
-        "observed": {"hosts": HOSTS},
+        "observed": {"hosts": HOSTS, "rtt_ms": {"s1-d1": 40.0}},
+        "flows": [{"from": "s1", "to": "d1"}],
+        "kernel": {"release": "6"},
+        "tools": {"sandglass": "1"},
     }
     (directory / "plan.json").write_text(json.dumps(plan))
     (directory / "run.json").write_text(json.dumps(document))
