@@ -1,18 +1,16 @@
 """What `import sandglass` offers: runs and studies from a script or a notebook."""
 
-import copy
-import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from sandglass.errors import SandglassError, UsageError
 from sandglass.experiment import document, reading
-from sandglass.experiment.document import Value
 from sandglass.experiment.experiment import Experiment
 from sandglass.install import setup_lab
 from sandglass.results import series
@@ -65,6 +63,8 @@ def view(*runs: Run, out: Place | None = None) -> Path:
 
     That is view.html in the run's directory, of several results/view.html, unless `out` names one.
     """
+    if not runs:
+        raise UsageError("view() is of runs", "Give it one, or several: view(run)")
     return page.view([run.directory for run in runs], _path(out))
 
 
@@ -115,7 +115,7 @@ class StudyResult:
 
 def study(
     file: Place,
-    settings: Mapping[str, Value] | None = None,
+    settings: Mapping[str, Any] | None = None,
     out: Place | None = None,
     *,
     cores: int | None = None,
@@ -130,7 +130,7 @@ def study(
     Raises:
         SandglassError: the study cannot be done, or something in it failed.
     """
-    wanted = studies.load(Path(file), _texts(settings or {}), [], None)
+    wanted = studies.load(Path(file), _plain(settings or {}, "settings").items(), [], None)
     home = (_path(out) or conduct.home(Path(file))).absolute()
     _lab()
     if conduct.conduct(wanted, home, cores, None):
@@ -150,19 +150,34 @@ def _experiment(
     given: Place | Mapping[str, Any], settings: Mapping[str, Any], seed: int | None
 ) -> tuple[Experiment, Path | None]:
     """The experiment with its changes, and its file."""
+    changes = _plain(settings, "settings")
+    seed = _plain(seed, "seed")
     if not isinstance(given, Mapping):
-        return reading.load(Path(given), _texts(settings), seed), Path(given)
-    data = copy.deepcopy(dict(given))
-    for key, value in settings.items():
+        return reading.load(Path(given), changes.items(), seed), Path(given)
+    data = _plain(given, "experiment")
+    for key, value in changes.items():
         document.put(data, key, value, f"settings: {key}")
     if seed is not None:
         data["seed"] = seed
     return reading.parse(data, Path("experiment")), None
 
 
-def _texts(settings: Mapping[str, Any]) -> list[str]:
-    """Settings as the command line has them; JSON is YAML."""
-    return [f"{key}={json.dumps(value)}" for key, value in settings.items()]
+def _plain(value: Any, here: str) -> Any:
+    """A copy of what a file could hold. Raises UsageError, which says where something else is."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, list | tuple):
+        return [_plain(each, f"{here}[{number}]") for number, each in enumerate(value)]
+    if not isinstance(value, Mapping):
+        kind = type(value).__name__
+        hint = "Write text, a number, a list or a mapping: str(path), array.tolist()"
+        raise UsageError(f"{here}: a {kind} is nothing that an experiment file can hold", hint)
+    for key in value:
+        if not isinstance(key, str):
+            raise UsageError(f"{here}: the key {key!r} is not text: put it in quotes")
+    return {key: _plain(each, f"{here}: {key}") for key, each in value.items()}
 
 
 def _path(place: Place | None) -> Path | None:

@@ -8,13 +8,16 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 
 import sandglass
 from sandglass import library
 from sandglass.install.builds import ROOT
-from tests.lab.experiments import Lab, bulk, dumbbell
+from sandglass.studies import conduct
+from sandglass.studies.study import Study
+from tests.lab.experiments import Lab, bulk, dumbbell, written
 
 PAGE = (ROOT / "docs" / "python.md").read_text()
 SCRIPTS = re.findall(r"^```python\n(.*?)^```$", PAGE, re.S | re.M)
@@ -100,6 +103,66 @@ def test_what_is_wrong_is_said(tmp_path: Path) -> None:
     assert caught.value.hint
     with pytest.raises(sandglass.SandglassError, match="no finished study"):
         sandglass.load_study(tmp_path)
+
+
+@pytest.mark.parametrize("of", ["file", "mapping"])
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"topology": Path("mine.py")}, "settings: topology: a PosixPath is nothing"),
+        ({"flows": [{"size": np.arange(2)}]}, r"settings: flows\[0\]: size: a ndarray is nothing"),
+        ({"bottleneck.queue": {1: 2}}, "the key 1 is not text"),
+        ({"flows.0": {1, 2}}, "a set is nothing"),
+        ({"flows.7.cc": "reno"}, "has no entry 7"),
+        ({"bottleneck.queue.target": float("nan")}, "target"),
+    ],
+)
+def test_settings_that_no_file_could_hold_are_refused(
+    tmp_path: Path, of: str, settings: dict[str, Any], message: str
+) -> None:
+    given = SHORT if of == "mapping" else written(SHORT, tmp_path / "one.yaml")
+    with pytest.raises(sandglass.SandglassError, match=message):
+        sandglass.run(given, settings)
+
+
+def test_settings_are_values_and_no_text(tmp_path: Path) -> None:
+    """What Python writes as 1e-05 is text to YAML, and NumPy's numbers are not those of JSON."""
+    file = written(SHORT, tmp_path / "one.yaml")
+    settings = {
+        "bottleneck.queue": {"kind": "pie", "alpha": np.float64(1e-05)},
+        "flows.0.count": np.int64(2),
+    }
+    of_file, _ = library._experiment(file, settings, np.uint64(7))  # type: ignore[arg-type]
+    of_mapping, _ = library._experiment(SHORT, settings, 7)
+    assert of_file == of_mapping
+    assert of_file.seed == 7
+    assert of_file.flows[0].count == 2
+
+
+def test_a_study_takes_the_same_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "study.yaml"
+    file.write_text(
+        f"title: two\nexperiment: {SHORT}\nvary: {{rtt: [20ms, 40ms]}}\n"
+        "metrics: {goodput: flows.0.goodput_mbit}\n"
+    )
+    found = []
+
+    def fails(wanted: Study, *_: Any) -> int:
+        found.append(wanted.experiment)
+        return 1
+
+    monkeypatch.setattr(library, "_lab", lambda: None)
+    monkeypatch.setattr(conduct, "conduct", fails)
+    with pytest.raises(sandglass.SandglassError, match="failed"):
+        sandglass.study(file, {"bottleneck.queue": {"kind": "pie", "alpha": np.float64(1e-05)}})
+    assert found[0]["bottleneck"]["queue"] == {"kind": "pie", "alpha": 1e-05}
+    with pytest.raises(sandglass.SandglassError, match="a PosixPath is nothing"):
+        sandglass.study(file, {"topology": tmp_path})
+
+
+def test_a_page_is_of_runs() -> None:
+    with pytest.raises(sandglass.SandglassError, match="is of runs"):
+        sandglass.view()
 
 
 @pytest.mark.lab

@@ -21,6 +21,8 @@ LONGEST_NUMBER = 256
 
 Value = bool | int | float | str
 """What one key can be set to, from the command line or by an axis of a figure."""
+Override = str | tuple[str, Any]
+"""A key that is set: `key.path=value` of the command line, or a path and its value from Python."""
 
 
 class _Loader(yaml.SafeLoader):
@@ -128,8 +130,11 @@ def _yaml(text: str, here: str, *, of_file: bool = True) -> tuple[Any, yaml.Node
         raise UsageError(f"{here}: is nested too deeply: write it flatter") from None
 
 
-def override(data: dict[str, Any], text: str, source: Path) -> KeyPath:
-    """Set one `key.path=value` in `data`; gives the path that it has set. Raises UsageError."""
+def override(data: dict[str, Any], text: Override, source: Path) -> KeyPath:
+    """Set one key in `data`; gives the path that it has set. Raises UsageError."""
+    if not isinstance(text, str):
+        name, given = text
+        return put(data, name, given, f"{source}: settings: {name}")
     here = f"{source}: --set {text}"
     name, equals, written = text.partition("=")
     if not equals or not name or not written:

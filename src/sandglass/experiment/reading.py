@@ -17,7 +17,7 @@ from sandglass.errors import UsageError, nearest
 from sandglass.experiment import document, topology, units, workload
 from sandglass.experiment.agreement import disagreements
 from sandglass.experiment.bottleneck import BottleneckOverride
-from sandglass.experiment.document import Document
+from sandglass.experiment.document import Document, Override
 from sandglass.experiment.experiment import Experiment
 from sandglass.experiment.flow import Elsewhere, Flow, model
 from sandglass.experiment.host_settings import HostSettings
@@ -41,8 +41,10 @@ MAPPED = {"hosts": HostSettings, "bottlenecks": BottleneckOverride, "links": Lin
 JSON_TYPES = {int: "integer", float: "number", str: "string", bool: "boolean"}
 
 
-def load(path: str | Path, overrides: Iterable[str] = (), seed: int | None = None) -> Experiment:
-    """Read an experiment file, with `key.path=value` overrides and, if given, another seed.
+def load(
+    path: str | Path, overrides: Iterable[Override] = (), seed: int | None = None
+) -> Experiment:
+    """Read an experiment file, with overrides of its keys and, if given, another seed.
 
     Raises UsageError, which lists everything that is wrong, a line each.
     """

@@ -10,7 +10,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from sandglass.errors import UsageError, nearest
 from sandglass.experiment import document, reading, units
-from sandglass.experiment.document import Document, Value
+from sandglass.experiment.document import Document, Override, Value
 from sandglass.experiment.part import Part
 from sandglass.experiment.problems import EMPTY, KeyPath, Problem, explain, where
 from sandglass.experiment.values import DEFAULT_RECORDS, RECORDS
@@ -33,7 +33,7 @@ NAME = re.compile(r"[A-Za-z_]\w*")
 
 def load(
     path: Path,
-    settings: Iterable[str] = (),
+    settings: Iterable[Override] = (),
     varied: Iterable[str] = (),
     replicas: int | None = None,
 ) -> Study:
@@ -99,7 +99,7 @@ class _Reader:
 
     def study(
         self,
-        settings: Iterable[str],
+        settings: Iterable[Override],
         varied: Iterable[str],
         replicas: int | None,
         points: bool = True,
@@ -189,7 +189,7 @@ class _Reader:
             self.data["replicas"] = replicas
             self.options[("replicas",)] = "--replicas"
 
-    def _experiment(self, value: Any, settings: Iterable[str]) -> tuple[dict[str, Any], Path]:
+    def _experiment(self, value: Any, settings: Iterable[Override]) -> tuple[dict[str, Any], Path]:
         """The experiment, as a mapping, and the file to which its paths are relative."""
         source = self.path
         base: dict[str, Any] = {}
