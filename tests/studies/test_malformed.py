@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from sandglass.errors import UsageError
 from sandglass.studies import reading
@@ -143,6 +144,42 @@ def test_the_good_one_is_good(tmp_path: Path) -> None:
     study = reading.load(path)
     assert study.axes == ["queue", "rtt", "variant"]
     assert len(study.runs()) == 2 * 2 * 2 * 5
+
+
+@pytest.mark.parametrize(
+    ("vary", "repeats", "apart"),
+    [
+        ({"rtt": ["20ms", "100ms"]}, [20, 20], 20),
+        ({"repeat": [3, 7]}, [3, 7], 7),
+        ({"cases": [{"repeat": 4}, {"repeat": 2}]}, [4, 2], 4),
+    ],
+)
+def test_replicas_share_no_repetition(
+    tmp_path: Path, vary: dict[str, Any], repeats: list[int], apart: int
+) -> None:
+    study = {
+        "experiment": {
+            "topology": "dumbbell",
+            "rtt": "20ms",
+            "bottleneck": {"rate": "10mbit", "queue": {"kind": "codel"}},
+            "flows": [{"workload": "bulk", "from": "s1", "to": "d1", "size": "20kB"}],
+            "duration": "5s",
+            "repeat": 20,
+            "record": [],
+            "seed": 3,
+        },
+        "vary": vary,
+        "replicas": 3,
+        "metrics": {"goodput": "flows.0.fct_s"},
+    }
+    path = tmp_path / "study.yaml"
+    path.write_text(yaml.safe_dump(study))
+    runs = reading.load(path).runs()
+    for number, repeat in enumerate(repeats):
+        own = runs[3 * number : 3 * number + 3]
+        assert [run.seed for run in own] == [3, 3 + apart, 3 + 2 * apart]
+        seeds = [seed for run in own for seed in range(run.seed, run.seed + repeat)]
+        assert len(set(seeds)) == 3 * repeat
 
 
 @pytest.mark.parametrize(

@@ -81,8 +81,17 @@ class Study:
 
     @property
     def seed(self) -> int:
-        """Of each point's first replica; the next one has the next."""
+        """Of each point's first replica."""
         return int(self.experiment.get("seed", 1))
+
+    @property
+    def stride(self) -> int:
+        """From one replica's seed to the next one's: what the point with most repetitions takes.
+
+        A run's repetitions have seeds that follow one another. No two replicas may share one.
+        """
+        once = self.experiment.get("repeat", 1)
+        return max(int(point.overrides.get("repeat", once)) for point in product(self.factors))
 
     def runs(self, counts: Mapping[Path, int] | None = None) -> list[Replica]:
         """The runs, point by point; `counts` has how many, by the points' directories.
@@ -90,8 +99,9 @@ class Study:
         Replica r has the same seed at every point: common random numbers.
         """
         homes = directories(product(self.factors))
+        stride = self.stride
         return [
-            Replica(point, number, self.seed + number - 1, home / str(number))
+            Replica(point, number, self.seed + (number - 1) * stride, home / str(number))
             for point, home in homes.items()
             for number in range(1, (counts[home] if counts else self.first) + 1)
         ]
