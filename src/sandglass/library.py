@@ -110,7 +110,8 @@ class StudyResult:
     def _table(self, name: str) -> pl.DataFrame:
         if not (self.directory / name).is_file():
             raise SandglassError(f"{self.directory} has no {name}")
-        return tables.read(name, self.axes, self.directory)
+        study = studies.resolved(self.directory / targets.STUDY)
+        return tables.read(name, study, self.directory)
 
 
 def study(

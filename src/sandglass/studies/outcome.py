@@ -22,7 +22,7 @@ COLOURS = {"holds": "green", "fails": "red", "open": "yellow"}
 def tell(study: Study, out: Path) -> None:
     """Print the summary, the claims' outcomes, and where the page is."""
     console = Console(highlight=False)
-    summary = tables.read(targets.SUMMARY, study.axes, out)
+    summary = tables.read(targets.SUMMARY, study, out)
     console.print(table(summary, study.axes))
     if alike(summary):
         complain(

@@ -19,7 +19,7 @@ from sandglass.terminal import guarded
 def publish() -> None:
     """Draw the pictures, and write the page."""
     study = reading.resolved(Path(targets.STUDY))
-    rows, summary = (read(name, study.axes) for name in (targets.RUNS, targets.SUMMARY))
+    rows, summary = (read(name, study) for name in (targets.RUNS, targets.SUMMARY))
     source = origin([series.load(Path(each), {}) for each in rows["directory"]], study.title)
     found = results(study, rows, summary, source)
     drawn = {
@@ -35,7 +35,7 @@ def publish() -> None:
         found,
         source,
         [_saved(name, each) for name, each in drawn.items()],
-        read(targets.DIFFERENCES, study.axes) if study.compare else None,
+        read(targets.DIFFERENCES, study) if study.compare else None,
         claims.read(Path(targets.CLAIMS)) if study.expects else [],
     )
     Path(targets.INDEX).write_text(text)

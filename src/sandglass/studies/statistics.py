@@ -282,8 +282,8 @@ def points(
 def matching(table: pl.DataFrame, point: Mapping[str, Value]) -> pl.Expr:
     """The rows of a point; a number that a file's text gives is the number of the table."""
     same = [
-        pl.col(axis) == value
-        if table.schema[axis].is_numeric() and not isinstance(value, str)
+        pl.col(axis) == (float(value) if isinstance(value, str) else value)
+        if table.schema[axis].is_numeric()
         else pl.col(axis).cast(pl.String) == written(value)
         for axis, value in point.items()
     ]

@@ -5,12 +5,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+
 from sandglass.experiment.document import Value
 from sandglass.experiment.part import Part
 from sandglass.studies.claims import Expect
 from sandglass.studies.metric import Metric
 from sandglass.studies.plot import Entry
-from sandglass.studies.points import Replica, Setting, directories, product
+from sandglass.studies.points import Replica, Setting, directories, product, text
 from sandglass.studies.statistics import Rule
 
 FIRST = 5
@@ -61,10 +63,21 @@ class Study:
     def labels(self) -> dict[str, list[Value]]:
         """What the values of each axis are called, in the order of the file."""
         return {
-            axis: list(dict.fromkeys(each.labels[axis] for each in factor))
+            axis: list({text(each.labels[axis]): each.labels[axis] for each in factor}.values())
             for factor in self.factors
             for axis in factor[0].labels
         }
+
+    @property
+    def types(self) -> dict[str, type[pl.DataType]]:
+        """Of the axes' columns in the tables: text, unless all labels of an axis are numbers."""
+        found: dict[str, type[pl.DataType]] = {}
+        for axis, labels in self.labels.items():
+            kinds = {type(label) for label in labels}
+            found[axis] = pl.String
+            if kinds <= {int, float}:
+                found[axis] = pl.Float64 if float in kinds else pl.Int64
+        return found
 
     @property
     def rule(self) -> Rule | None:

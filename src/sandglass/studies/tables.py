@@ -1,6 +1,5 @@
 """The tables of a study, in its directory: python -m sandglass.studies.tables measure|conclude."""
 
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +11,13 @@ from sandglass.install import builds
 from sandglass.results import series
 from sandglass.studies import claims, extension, metric, reading, statistics, targets, work
 from sandglass.studies.points import text
+from sandglass.studies.statistics import FLOATS
 from sandglass.studies.study import COLUMNS, Study
 from sandglass.studies.work import Task
 from sandglass.terminal import guarded
+
+TEXTS = ("metric", "against", "digest", "directory")
+"""Columns that are text, even where all that they hold looks like numbers."""
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, help=__doc__)
 
@@ -32,22 +35,22 @@ def measure() -> None:
     for row in rows:
         if row.keys() != rows[0].keys():
             raise SandglassError(f"{study.module} measures other things in {row['directory']}")
-    series.rounded(frame(rows, study.axes)).write_csv(targets.RUNS)
+    write(frame(rows, study), study, targets.RUNS)
 
 
 @app.command()
 def conclude() -> None:
     """Put the replicas together, compare, and judge the claims."""
     study = reading.resolved(Path(targets.STUDY))
-    rows = read(targets.RUNS, study.axes)
+    rows = read(targets.RUNS, study)
     metrics = [name for name in rows.columns if name not in (*study.axes, *COLUMNS)]
     summary = statistics.summary(rows, study.axes, metrics, study.rule)
-    series.rounded(summary).write_csv(targets.SUMMARY)
+    write(summary, study, targets.SUMMARY)
     if compare := study.compare:
         differences = statistics.differences(
             rows, study.axes, metrics, compare.axis, compare.against
         )
-        series.rounded(differences).write_csv(targets.DIFFERENCES)
+        write(differences, study, targets.DIFFERENCES)
     if study.expects:
         found = claims.judge(rows, study.axes, study.expects)
         series.rounded(claims.frame(found)).write_csv(targets.CLAIMS)
@@ -69,25 +72,27 @@ def measured(study: Study, task: Task) -> dict[str, Any]:
     }
 
 
-def frame(rows: list[dict[str, Any]], axes: list[str]) -> pl.DataFrame:
-    """Rows as the table of a study's runs; an axis whose values are not all numbers is text."""
-    metrics = [name for name in rows[0] if name not in (*axes, *COLUMNS)]
-    types: dict[str, type[pl.DataType]] = dict.fromkeys(metrics, pl.Float64)
-    for axis in axes:
-        kinds = {type(row[axis]) for row in rows}
-        if not kinds <= {int, float}:
-            types[axis] = pl.String
-            rows = [row | {axis: text(row[axis])} for row in rows]
-        elif kinds == {int, float}:
-            types[axis] = pl.Float64
+def frame(rows: list[dict[str, Any]], study: Study) -> pl.DataFrame:
+    """Rows as the table of a study's runs."""
+    metrics = [name for name in rows[0] if name not in (*study.axes, *COLUMNS)]
+    types = dict.fromkeys(metrics, pl.Float64) | study.types
+    texts = [axis for axis, kind in study.types.items() if kind == pl.String]
+    rows = [row | {axis: text(row[axis]) for axis in texts} for row in rows]
     return pl.DataFrame(rows, schema_overrides=types, infer_schema_length=None)
 
 
-def read(name: str, axes: Iterable[str], out: Path = Path()) -> pl.DataFrame:
-    """A table of a study, whose axes have one type in all of them."""
-    found = pl.read_csv(out / name, infer_schema_length=None)
-    first = pl.read_csv(out / targets.RUNS, infer_schema_length=None).schema
-    return found.with_columns(pl.col(axis).cast(first[axis]) for axis in axes if axis in found)
+def write(table: pl.DataFrame, study: Study, name: str) -> None:
+    """Write a table, all numbers rounded but the axes' labels, by which rows are found again."""
+    rounded = series.rounded(table.drop(study.axes, strict=False))
+    table.with_columns(rounded).write_csv(name)
+
+
+def read(name: str, study: Study, out: Path = Path()) -> pl.DataFrame:
+    """A table of a study, whose columns have one type in all of them, whatever they hold."""
+    types = dict.fromkeys(TEXTS, pl.String) | dict.fromkeys(FLOATS, pl.Float64) | study.types
+    there = pl.read_csv(out / name, n_rows=0).columns
+    own = {column: kind for column, kind in types.items() if column in there}
+    return pl.read_csv(out / name, schema_overrides=own, infer_schema_length=None)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """What a study varies: the key `vary` of its file, as axes and what their values set."""
 
 import math
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -60,8 +61,10 @@ def _axis(name: str, spec: Any, at: KeyPath, wrong: Wrong) -> list[Setting]:
         wrong(place, "needs a list of values, such as [20ms, 100ms]")
         return []
     found = [_setting(name, key, *pair, wrong) for pair in pairs]
-    labels = [text(each.labels[name]) for each in found if each]
-    for label in {label for label in labels if labels.count(label) > 1}:
+    labels = [each.labels[name] for each in found if each]
+    numbers = [label for label in labels if type(label) in (int, float)]
+    counts = [*Counter(map(text, labels)).items(), *Counter(numbers).items()]  # 1 is 1.0
+    for label in {text(label) for label, count in counts if count > 1}:
         wrong(at, f"has {label} twice: remove one of them")
     return [each for each in found if each]
 
