@@ -77,7 +77,7 @@ MALFORMED = [
     ("rtt: [20ms, 100ms]", "cases: {}", ":11: vary.cases: needs a list of cases"),
     ("rtt: [20ms, 100ms]", "cases: [{rtt: 9ms}, {rtt: 9ms}]", ":11: vary.cases: has a case twice"),
     ("rtt: [20ms, 100ms]", "bottleneck: [a]", ":11: vary.bottleneck: sets bottleneck after queue"),
-    ("rtt: [20ms, 100ms]", "x: {key: bottleneck.queue.limit, values: [none]}", ":11: vary.x.val"),
+    ("rtt: [20ms, 100ms]", "limit: {key: bottleneck.queue.limit, values: [none]}", ":11: vary.limit.val"),
     ("{with: {flows.0.ecn: true}", "{with: 3", ":12: vary.variant.values.with: sets no key"),
     ("PIE: {kind: pie}", "PIE: {kind: pye}", ":10: vary.queue.values.PIE: bottleneck.queue.kind"),
     ("goodput: flows.0.goodput_mbit", "goodput: flow.0.x", ":15: metrics.goodput: run.json has no"),
@@ -144,6 +144,30 @@ def test_the_good_one_is_good(tmp_path: Path) -> None:
     study = reading.load(path)
     assert study.axes == ["queue", "rtt", "variant"]
     assert len(study.runs()) == 2 * 2 * 2 * 5
+
+
+COLUMNS = [
+    *("gain", "p", "p_holm", "ratio", "ratio_low", "ratio_high", "correlation", "against"),
+    *("mean", "low", "reached", "digest", "y", "colour", "panel", "base", "slot", "ink"),
+]
+"""Of tables, and of what pictures are made of."""
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+def test_a_columns_name_is_no_axis_and_no_metric(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "study.yaml"
+    axis = GOOD.replace("rtt: [20ms", f"{name}: [20ms").replace("x: rtt", f"x: {name}")
+    for text, said in (
+        (axis.replace(f"  {name}: [", f'  "{name}": ['), f":11: vary.{name}: an axis cannot be"),
+        (
+            GOOD.replace("  delay:", f'  "{name}":'),
+            f":16: metrics.{name}: a metric cannot be called {name}",
+        ),
+    ):
+        path.write_text(text)
+        with pytest.raises(UsageError) as caught:
+            reading.load(path)
+        assert f"{path}{said}" in caught.value.message
 
 
 @pytest.mark.parametrize(

@@ -259,6 +259,12 @@ def test_what_is_equal_in_all_replicas_differs_by_nothing() -> None:
     assert row["gain"] is None
 
 
+def test_a_metric_may_be_called_as_another_with_an_end() -> None:
+    table = runs(d=[[1, 2], [3, 5]], d_old=[[7, 8], [9, 9]])
+    found = statistics.differences(table, ["queue"], ["d", "d_old"], "queue", "CoDel")
+    assert found["mean"].to_list() == [2.5, 1.5]
+
+
 def test_a_label_that_is_a_number_is_found_as_one() -> None:
     table = pl.DataFrame({"loss": [0.5, 1.0], "replica": [1, 1], "delay": [2.0, 3.0]})
     (row,) = statistics.differences(table, ["loss"], ["delay"], "loss", 1).to_dicts()

@@ -7,15 +7,17 @@ import polars as pl
 import pytest
 import yaml
 
-from sandglass.errors import UsageError
+from sandglass.errors import SandglassError, UsageError
 from sandglass.experiment.document import Value
 from sandglass.studies import drawing, reading, statistics, tables, targets
 from sandglass.studies.layout import Results
 from sandglass.studies.plot import Points
 from sandglass.studies.study import Study
+from sandglass.studies.work import Task
+from tests.studies import recorded_runs
 
 
-def study(path: Path, axis: dict[str, Any]) -> Study:
+def study(path: Path, axis: dict[str, Any], **more: Any) -> Study:
     content = {
         "experiment": {
             "topology": "dumbbell",
@@ -28,7 +30,7 @@ def study(path: Path, axis: dict[str, Any]) -> Study:
         "replicas": 2,
         "metrics": {"delay": "bottleneck.queue_delay_ms.p95"},
     }
-    path.write_text(yaml.safe_dump(content, sort_keys=False))
+    path.write_text(yaml.safe_dump(content | more, sort_keys=False))
     return reading.resolved(path)
 
 
@@ -85,3 +87,14 @@ def test_a_label_is_read_back_as_it_is(
 def test_numbers_that_are_equal_are_one_label(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"study\.yaml:\d+: vary\.load: has 1 twice"):
         study(tmp_path / "study.yaml", axis([1, 1.0]))
+
+
+@pytest.mark.parametrize("name", ["load", "seed", "gain", "length"])
+def test_what_a_module_measures_has_a_name_of_its_own(tmp_path: Path, name: str) -> None:
+    (tmp_path / "mine.py").write_text(f"def metrics(run):\n    return {{'{name}': 1}}\n")
+    metrics = {"length": "virtual_s"}
+    of = study(tmp_path / "study.yaml", axis([1, 2]), module="mine.py", metrics=metrics)
+    run = recorded_runs.write(tmp_path / "run", 1)
+    task = Task(str(run), 1, {"load": 1}, 1, "study.yaml", {})
+    with pytest.raises(SandglassError, match=f"mine.py measures {name}, and a column is called so"):
+        tables.measured(of, task)

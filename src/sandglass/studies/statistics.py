@@ -262,7 +262,8 @@ def pairs(
     new: pl.DataFrame, old: pl.DataFrame, metric: str, point: Mapping[str, Value]
 ) -> tuple[Floats, Floats]:
     """A metric of the replicas that two points have in common. Raises SandglassError without."""
-    both = new.join(old.select("replica", metric), on="replica", suffix="_old").sort("replica")
+    own, other = (side.select("replica", metric) for side in (new, old))
+    both = own.join(other, on="replica", suffix="_old").sort("replica")
     if both.is_empty():
         raise SandglassError(f"{named(point)} has no replica to compare {metric} with")
     return numbers(both, metric, point), numbers(both, f"{metric}_old", point)

@@ -13,7 +13,7 @@ from sandglass.studies.claims import Expect
 from sandglass.studies.metric import Metric
 from sandglass.studies.plot import Entry
 from sandglass.studies.points import Replica, Setting, directories, product, text
-from sandglass.studies.statistics import Rule
+from sandglass.studies.statistics import FLOATS, Rule
 
 FIRST = 5
 FIRST_IN_A_GRID = 3
@@ -21,7 +21,9 @@ FIRST_IN_A_GRID = 3
 GRID = 20
 COLUMNS = ("replica", "seed", "digest", "virtual_s", "wall_s", "directory")
 """Columns of runs.csv besides axes and metrics."""
-TAKEN = (*COLUMNS, "metric", "n", "mean", "sd", "median", "low", "high", "reached")
+DRAWN = ("x", "y", "colour", "panel", "base", "middle", "beside", "slot", "text", "ink")
+"""Columns of what pictures are made of."""
+TAKEN = frozenset([*COLUMNS, *FLOATS, *DRAWN, "metric", "against", "n", "reached"])
 """What no axis and no metric can be called, as a column is."""
 
 

@@ -12,7 +12,7 @@ from sandglass.results import series
 from sandglass.studies import claims, extension, metric, reading, statistics, targets, work
 from sandglass.studies.points import text
 from sandglass.studies.statistics import FLOATS
-from sandglass.studies.study import COLUMNS, Study
+from sandglass.studies.study import COLUMNS, TAKEN, Study
 from sandglass.studies.work import Task
 from sandglass.terminal import guarded
 
@@ -61,7 +61,14 @@ def measured(study: Study, task: Task) -> dict[str, Any]:
     run = series.load(Path(task.directory), task.labels)
     found = metric.values(study.metrics, run)
     if study.module:
-        found |= extension.metrics(extension.load(study.module), run)
+        more = extension.metrics(extension.load(study.module), run)
+        for name in more:
+            if name in TAKEN or name in study.axes or name in study.metrics:
+                raise SandglassError(
+                    f"{study.module} measures {name}, and a column is called so",
+                    "call it otherwise",
+                )
+        found |= more
     return {
         **{axis: task.labels[axis] for axis in study.axes},
         "replica": task.replica,
