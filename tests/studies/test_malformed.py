@@ -77,7 +77,11 @@ MALFORMED = [
     ("rtt: [20ms, 100ms]", "cases: {}", ":11: vary.cases: needs a list of cases"),
     ("rtt: [20ms, 100ms]", "cases: [{rtt: 9ms}, {rtt: 9ms}]", ":11: vary.cases: has a case twice"),
     ("rtt: [20ms, 100ms]", "bottleneck: [a]", ":11: vary.bottleneck: sets bottleneck after queue"),
-    ("rtt: [20ms, 100ms]", "limit: {key: bottleneck.queue.limit, values: [none]}", ":11: vary.limit.val"),
+    (
+        "rtt: [20ms, 100ms]",
+        "limit: {key: bottleneck.queue.limit, values: [none]}",
+        ":11: vary.limit.val",
+    ),
     ("{with: {flows.0.ecn: true}", "{with: 3", ":12: vary.variant.values.with: sets no key"),
     ("PIE: {kind: pie}", "PIE: {kind: pye}", ":10: vary.queue.values.PIE: bottleneck.queue.kind"),
     ("goodput: flows.0.goodput_mbit", "goodput: flow.0.x", ":15: metrics.goodput: run.json has no"),
@@ -151,6 +155,61 @@ COLUMNS = [
     *("mean", "low", "reached", "digest", "y", "colour", "panel", "base", "slot", "ink"),
 ]
 """Of tables, and of what pictures are made of."""
+
+
+PLOT = "- {ellipse: [delay, goodput], colour: queue}"
+CLAIM = "metric: goodput, at: {queue: CoDel}, bounds: {at_least: 8}"
+STEP = "rtt: [20ms, 100ms]"
+CASES = "cases: [{rtt: 20ms, duration: 5s}, {rtt: 100ms, duration: 9s}]"
+ASKED = [
+    # a vary in the place of rtt's, what else is changed and into what, and what is said of it
+    (STEP, "memory_mb: 500", "memory_mb: 500", ""),
+    (STEP, PLOT, "- {series: cwnd}", ":21: plots[1].series: the experiment does not record acks"),
+    (STEP, PLOT, "- {cdf: {table: queues, of: time_ns}}", ":21: plots[1].cdf.table: the experi"),
+    (STEP, PLOT, "- {y: delay, x: queue, log: x}", ":21: plots[1].log: queue has no logarithm"),
+    ("rtt: {key: seedling, values: [0, 1]}", PLOT, "- {y: delay, x: rtt, log: x}", ":21: plots"),
+    (STEP, PLOT, "- {box: delay, x: rtt, log: x}", ":21: plots[1].log: boxes stand side by side"),
+    (CASES, "{axis: queue, against: CoDel}", "{axis: rtt, against: 20ms}", ":18: compare: no two"),
+    ("rtt: [20ms]", "{axis: queue, against: CoDel}", "{against: 20ms}", ":18: compare: rtt has no"),
+    (
+        CASES.replace("]", ", {rtt: 30ms, duration: 5s}]"),
+        "{axis: queue, against: CoDel}",
+        "{axis: rtt, against: 20ms}",
+        ":18: compare: there is no point rtt 20ms to compare with at queue CoDel, duration 9s",
+    ),
+    (CASES, PLOT, "- {difference: delay, x: queue, against: {rtt: 20ms}}", ":21: plots[1].against"),
+    (CASES, CLAIM, "metric: delay, rises: rtt", ":23: expect[0].rises: no two points differ"),
+    ("rtt: [20ms]", CLAIM, "metric: delay, falls: rtt", ":23: expect[0].falls: no two points"),
+    (
+        CASES,
+        "at: {queue: CoDel}",
+        "at: {rtt: 20ms, duration: 9s}",
+        ":23: expect[0].at: no point has rtt 20ms, duration 9s",
+    ),
+    (CASES, CLAIM, CLAIM + ", ratio: {rtt: [20ms, 100ms]}", ":23: expect[0].ratio: no two points"),
+    (STEP, CLAIM, CLAIM + ", ratio: {rtt: [20ms, 20ms]}", ":23: expect[0].ratio: compares 20ms"),
+    (STEP, "{at_least: 8}", "{at_least: 8, at_most: 3}", ":23: expect[0].bounds: nothing is at le"),
+    (STEP, "{at_least: 8}", "{above: 3, at_most: 3}", ":23: expect[0].bounds: nothing is above 3"),
+    (STEP, "{at_least: 8}", "{at_least: 3, at_most: 3}", ""),
+    (STEP, "{at_least: 8}", "{at_most: .nan}", ":23: expect[0].bounds.at_most: "),
+]
+
+
+@pytest.mark.parametrize(("vary", "old", "new", "said"), ASKED)
+def test_what_no_point_has_is_known_before_a_run(
+    tmp_path: Path, vary: str, old: str, new: str, said: str
+) -> None:
+    path = tmp_path / "study.yaml"
+    text = GOOD.replace("  duration: 5s", "  duration: 5s\n  record: [packets]")
+    text = text.replace("title: Which queue keeps a call usable?\n", "").replace(STEP, vary, 1)
+    assert old in text
+    path.write_text(text.replace(old, new, 1))
+    if not said:
+        reading.load(path)
+        return
+    with pytest.raises(UsageError) as caught:
+        reading.load(path)
+    assert caught.value.message.startswith(f"{path}{said}")
 
 
 @pytest.mark.parametrize("name", COLUMNS)

@@ -87,6 +87,7 @@ def test_a_value_that_is_missing_is_never_a_number(run: Run, text: str, said: st
     [
         *("", "1 +", "a b", "__import__('os')", "().__class__", "[x for x in seed]", "'a'", "True"),
         *("lambda: 1", "seed if 1 else 2", "seed.real()", "sum(*seed)", "sum(x=seed)", "1j"),
+        *("é", "é + seed", "seed + é", "\uff3f0 + seed", "seed é"),
         *("f'{seed}'", "seed[0]", "1 < 2", "eval(seed)", "sum", "9" * 2000, "(" * 900 + "1"),
     ],
 )

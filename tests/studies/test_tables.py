@@ -28,7 +28,7 @@ def study(path: Path, axis: dict[str, Any], **more: Any) -> Study:
         },
         "vary": {"load": axis},
         "replicas": 2,
-        "metrics": {"delay": "bottleneck.queue_delay_ms.p95"},
+        "metrics": {"delay": "virtual_s"},
     }
     path.write_text(yaml.safe_dump(content | more, sort_keys=False))
     return reading.resolved(path)
@@ -97,4 +97,23 @@ def test_what_a_module_measures_has_a_name_of_its_own(tmp_path: Path, name: str)
     run = recorded_runs.write(tmp_path / "run", 1)
     task = Task(str(run), 1, {"load": 1}, 1, "study.yaml", {})
     with pytest.raises(SandglassError, match=f"mine.py measures {name}, and a column is called so"):
+        tables.measured(of, task)
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        {"replicas": {"of": "lenght", "within": "5%"}},
+        {"plots": [{"x": "load", "y": "lenght"}]},
+        {"expect": [{"claim": "long", "metric": "lenght", "bounds": {"above": 1}}]},
+    ],
+)
+def test_a_metric_that_a_module_has_not_is_missed_after_the_first_run(
+    tmp_path: Path, part: dict[str, Any]
+) -> None:
+    (tmp_path / "mine.py").write_text("def metrics(run):\n    return {'length': 1}\n")
+    of = study(tmp_path / "study.yaml", axis([1, 2]), module="mine.py", **part)
+    run = recorded_runs.write(tmp_path / "run", 1)
+    task = Task(str(run), 1, {"load": 1}, 1, "study.yaml", {})
+    with pytest.raises(SandglassError, match="there is no metric 'lenght', did you mean 'length'"):
         tables.measured(of, task)

@@ -15,6 +15,7 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    FiniteFloat,
     ValidationError,
     model_validator,
 )
@@ -36,15 +37,19 @@ class Bounds(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    at_least: float | None = None
-    above: float | None = None
-    at_most: float | None = None
-    below: float | None = None
+    at_least: FiniteFloat | None = None
+    above: FiniteFloat | None = None
+    at_most: FiniteFloat | None = None
+    below: FiniteFloat | None = None
 
     @model_validator(mode="after")
     def _some_end(self) -> "Bounds":
         if not self.model_dump(exclude_none=True):
             raise ValueError("needs one of at_least, above, at_most, below")
+        lower = [end for end in (self.at_least, self.above) if end is not None]
+        upper = [end for end in (self.at_most, self.below) if end is not None]
+        if lower and upper and not (self.hold(max(lower)) or max(lower) < min(upper)):
+            raise ValueError(f"nothing is {self}")
         return self
 
     def hold(self, value: float) -> bool:
@@ -87,6 +92,9 @@ def _bounds(value: object) -> Bounds:
 def _pair(value: dict[str, list[Value]]) -> dict[str, list[Value]]:
     if len(value) != 1 or any(len(labels) != 2 for labels in value.values()):
         raise ValueError("is not two labels of one axis: write {queue: [PIE, CoDel]}")
+    for labels in value.values():
+        if written(labels[0]) == written(labels[1]):
+            raise ValueError(f"compares {written(labels[0])} with itself: name two labels")
     return value
 
 

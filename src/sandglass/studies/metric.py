@@ -183,7 +183,10 @@ def expression(text: str, unit: str | None = None) -> Expression:
         return f" _{len(paths) - 1} "
 
     try:
-        tree = ast.parse(PATH.sub(numbered, text).strip(), mode="eval").body
+        left = PATH.sub(numbered, text).strip()
+        if not left.isascii():  # a name to Python, and no path
+            raise SyntaxError
+        tree = ast.parse(left, mode="eval").body
         _check(tree)
     except (SyntaxError, RecursionError, MemoryError):
         raise ValueError(

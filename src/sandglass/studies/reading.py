@@ -13,8 +13,8 @@ from sandglass.experiment import document, reading, units
 from sandglass.experiment.document import Document, Override, Value
 from sandglass.experiment.part import Part
 from sandglass.experiment.problems import EMPTY, KeyPath, Problem, explain, where
-from sandglass.experiment.values import DEFAULT_RECORDS, RECORDS
-from sandglass.studies import extension, metric, vary
+from sandglass.experiment.values import DEFAULT_RECORDS
+from sandglass.studies import agreement, extension, metric, vary
 from sandglass.studies.claims import Expect, unknown
 from sandglass.studies.metric import Metric
 from sandglass.studies.plot import Plot
@@ -120,7 +120,7 @@ class _Reader:
         axes = [axis for factor in factors for axis in factor[0].labels]
         count = self._replicas(data.get("replicas", 1))
         module = self._module(data.get("module"))
-        metrics = self._metrics(data.get("metrics"), axes, base, module is not None)
+        metrics = self._metrics(data.get("metrics"), axes, module is not None)
         memory_mb = data.get("memory_mb", MEMORY_MB)
         if type(memory_mb) is not int or memory_mb < 1:
             self._wrong(("memory_mb",), "is not a whole number of megabytes, such as 2500")
@@ -150,6 +150,7 @@ class _Reader:
         )
         self._names(study)
         if points:
+            self.problems += [] if self.problems else agreement.problems(study)
             self._points(study)
         self._raise()
         return study
@@ -247,9 +248,7 @@ class _Reader:
                 self.problems += [((key, number, *at), said) for at, said in wrong]
         return found
 
-    def _metrics(
-        self, value: Any, axes: Sequence[str], base: Mapping[str, Any], more: bool
-    ) -> dict[str, Metric]:
+    def _metrics(self, value: Any, axes: Sequence[str], more: bool) -> dict[str, Metric]:
         if value is None and more:
             return {}
         if not isinstance(value, dict) or not value:
@@ -265,7 +264,7 @@ class _Reader:
             elif name in TAKEN or name in axes:
                 self._wrong(at, f"a metric cannot be called {name}: a column is called so")
             elif isinstance(spec, dict):
-                if one := self._detailed(spec, at, base):
+                if one := self._detailed(spec, at):
                     found[name] = one
             elif one := self._expression(spec, at):
                 found[name] = one
@@ -281,9 +280,7 @@ class _Reader:
             self._wrong(at, str(error))
             return None
 
-    def _detailed(
-        self, spec: Mapping[str, Any], at: KeyPath, base: Mapping[str, Any]
-    ) -> Metric | None:
+    def _detailed(self, spec: Mapping[str, Any], at: KeyPath) -> Metric | None:
         """A metric with its unit, or of a table."""
         before = len(self.problems)
         keys = ("of", "table", "where", "unit")
@@ -300,12 +297,6 @@ class _Reader:
             if "where" in spec:
                 self._wrong((*at, "where"), "is of a table: name the `table`")
             return found if len(self.problems) == before else None
-        recorded = base.get("record", list(DEFAULT_RECORDS))
-        table = spec.get("table")
-        if table in RECORDS and isinstance(recorded, list) and table not in recorded:
-            self._wrong(
-                (*at, "table"), f"the experiment does not record {table}: name it in its `record`"
-            )
         for key in ("of", "where"):
             if key in spec:
                 try:

@@ -9,7 +9,16 @@ import typer
 from sandglass.errors import SandglassError
 from sandglass.install import builds
 from sandglass.results import series
-from sandglass.studies import claims, extension, metric, reading, statistics, targets, work
+from sandglass.studies import (
+    agreement,
+    claims,
+    extension,
+    metric,
+    reading,
+    statistics,
+    targets,
+    work,
+)
 from sandglass.studies.points import text
 from sandglass.studies.statistics import FLOATS
 from sandglass.studies.study import COLUMNS, TAKEN, Study
@@ -69,6 +78,8 @@ def measured(study: Study, task: Task) -> dict[str, Any]:
                     "call it otherwise",
                 )
         found |= more
+        for name in agreement.asked(study) - found.keys():
+            raise SandglassError(f"{study.path}: {claims.unknown('metric', name, found)}")
     return {
         **{axis: task.labels[axis] for axis in study.axes},
         "replica": task.replica,
