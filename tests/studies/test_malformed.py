@@ -8,6 +8,7 @@ import yaml
 
 from sandglass.errors import UsageError
 from sandglass.studies import reading
+from sandglass.studies.points import Setting, directories, product
 
 GOOD = """\
 title: Which queue keeps a call usable?
@@ -311,3 +312,21 @@ def test_options_are_named(tmp_path: Path, options: dict[str, Any], said: str) -
         reading.load(path, **options)
     assert said in caught.value.message
     assert len(caught.value.message.splitlines()) == 1
+
+
+def test_a_path_that_leads_nowhere_is_told_of_its_own_axis(tmp_path: Path) -> None:
+    path = tmp_path / "study.yaml"
+    text = GOOD.replace("rtt: [20ms, 100ms]", "flows.3.cc: [reno]").replace("x: rtt", "x: queue")
+    path.write_text(text)
+    with pytest.raises(UsageError) as caught:
+        reading.load(path)
+    assert "vary.flows.3.cc" in caught.value.message
+    assert "vary.queue" not in caught.value.message
+
+
+def test_a_directorys_name_is_cut_by_its_bytes() -> None:
+    labels = ["队" * 100 + end for end in "ab"]
+    found = directories(product([[Setting({"queue": label}, {}) for label in labels]]))
+    names = [path.name for path in found.values()]
+    assert len(set(names)) == 2
+    assert all(len(name.encode()) < 200 for name in names)

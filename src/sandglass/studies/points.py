@@ -17,7 +17,7 @@ from sandglass.experiment.problems import KeyPath
 
 UNCHANGED = "as-is"
 LONGEST = 120
-"""Characters of a directory's name."""
+"""Bytes of a directory's name."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +88,7 @@ def directories(points: Sequence[Point]) -> dict[Point, Path]:
     shared = Counter(plain.values())
     return {
         point: Path("runs")
-        / (name if shared[name] == 1 and len(name) <= LONGEST else _numbered(point, name))
+        / (name if shared[name] == 1 and len(name.encode()) <= LONGEST else _numbered(point, name))
         for point, name in plain.items()
     }
 
@@ -104,7 +104,8 @@ def plain(name: str) -> str:
 
 def _numbered(point: Point, name: str) -> str:
     labels = json.dumps(list(point.labels.items()))
-    return f"{name[:LONGEST]}-{hashlib.sha256(labels.encode()).hexdigest()[:8]}"
+    cut = name.encode()[:LONGEST].decode(errors="ignore")
+    return f"{cut}-{hashlib.sha256(labels.encode()).hexdigest()[:8]}"
 
 
 def text(value: Value) -> str:

@@ -18,7 +18,7 @@ from sandglass.studies import agreement, extension, metric, vary
 from sandglass.studies.claims import Expect, unknown
 from sandglass.studies.metric import Metric
 from sandglass.studies.plot import Plot
-from sandglass.studies.points import Setting, product, rooted, text
+from sandglass.studies.points import Point, Setting, product, rooted, text
 from sandglass.studies.statistics import MOST, Rule
 from sandglass.studies.study import TAKEN, Compare, Study
 
@@ -381,8 +381,7 @@ class _Reader:
             try:
                 data, behind = point.experiment(study.experiment)
             except UsageError as error:
-                for setting in point.settings:
-                    self._wrong(setting.at, error.message.partition(": ")[2])
+                self._wrong(_astray(point, study).at, error.message.partition(": ")[2])
                 continue
             try:
                 reading.parse(data, study.source, self._blame(behind))
@@ -403,6 +402,16 @@ class _Reader:
             return reading.line(source, problem, self.elsewhere, self.set)
 
         return said
+
+
+def _astray(point: Point, study: Study) -> Setting:
+    """The setting of a point whose path leads nowhere."""
+    for number, setting in enumerate(point.settings, 1):
+        try:
+            Point(point.settings[:number]).experiment(study.experiment)
+        except UsageError:
+            return setting
+    raise AssertionError(point)
 
 
 def _label(value: Any) -> str:
