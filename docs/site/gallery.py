@@ -33,7 +33,6 @@ QUEUES = {
     "sfq_codel": "SFQ-CoDel",
 }
 """What people call them."""
-OUTCOMES = {"pass": "holds", "fail": "fails", "not judged": "not judged"}
 
 
 @dataclass(frozen=True)
@@ -170,7 +169,7 @@ def _verdicts(file: Path, figure: str) -> Iterator[dict[str, str]]:
     rows = pl.read_csv(file, infer_schema=False).filter(pl.col("figure") == figure)
     for row in rows.with_columns(pl.all().fill_null("")).iter_rows(named=True):
         measured = f"{float(row['measured']):.4g}" if row["measured"] else ""
-        yield row | {"measured": measured, "outcome": OUTCOMES[row["verdict"]]}
+        yield row | {"measured": measured}
 
 
 def _topics(text: str, home: Path) -> tuple[frozenset[str], frozenset[str]]:

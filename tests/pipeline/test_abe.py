@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from pipelines.abe import fig03, fig05
-from sandglass.papers import shelf, steps, verdicts
+from sandglass.papers import claims, shelf, steps
 from sandglass.results import series
 from tests.pipeline.synthetic import document, packets, sawtooth, write
 
@@ -132,6 +132,6 @@ def test_fig05_of_a_sawtooth(tmp_path: Path) -> None:
 @pytest.mark.parametrize("figure", list(shelf.figures("abe").figures))
 def test_every_claim_has_its_metric(figure: str) -> None:
     """An empty table measures nothing, so what is wrong with a claim shows as an error."""
-    claims = verdicts.claims("abe", figure)
+    found = claims.claims("abe", figure)
     known = {metric.__name__ for metric in steps.module("abe", figure).METRICS}
-    assert {claim.metric for claim in claims} == known
+    assert {claim.metric for claim in found} == known

@@ -59,6 +59,34 @@ def test_grids_follow_each_other(pipelines: Path) -> None:
     assert names == [("one", "rtt=20ms"), ("two", points.UNCHANGED)]
 
 
+def test_replicas_have_the_same_seeds_at_every_point(pipelines: Path) -> None:
+    """The first one is the run without replicas; repetitions take as many seeds as there are."""
+    (pipelines / "p" / "experiments" / "two.yaml").write_text("seed: 7\nrepeat: 10\n")
+    grids = {"experiment": ["one", "two"], "replicas": 3, "rtt": ["20ms", "40ms"]}
+    profile(pipelines, grids)
+    found = grid.points("p", "fig1", "quick")
+    assert [point.replica for point in found] == [1, 2, 3] * 4
+    assert [point.overrides.get("seed") for point in found] == [None, 2, 3] * 2 + [None, 17, 27] * 2
+    assert found[1].name == "rtt=20ms,seed=2"
+    assert found[0].axes == {"rtt": "20ms"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"replicas": 0}, "replicas"),
+        ({"replicas": 2.5}, "replicas"),
+        ({"replicas": 2, "seed": [1, 2]}, "either replicas or the axis 'seed'"),
+    ],
+)
+def test_replicas_that_make_no_sense(
+    pipelines: Path, changes: dict[str, object], says: str
+) -> None:
+    profile(pipelines, {"experiment": ["one"], **changes})
+    with pytest.raises(UsageError, match=says):
+        grid.points("p", "fig1", "quick")
+
+
 def test_an_axis_may_stand_for_a_key(pipelines: Path) -> None:
     profile(pipelines, {"experiment": ["one"], "buffer": ["0.5bdp"]})
     (point,) = grid.points("p", "fig1", "quick")

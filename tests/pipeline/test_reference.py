@@ -6,11 +6,10 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from sandglass.install.builds import ROOT
-from sandglass.papers import shelf
+from sandglass.papers import shelf, steps, verdicts
+from sandglass.papers.shelf import REFERENCE
 from tests.conftest import Reproduced
 
-REFERENCE = ROOT / "results" / "reference"
 PROFILES = {
     "abe": "paper",
     "flow_startup": "quick",
@@ -79,7 +78,7 @@ def test_smoke_is_as_it_was(paper: str, reproduced: Reproduced) -> None:
 
 def unexplained(judged: pl.DataFrame) -> list[str]:
     """The claims that fail without a word on why."""
-    failed = judged.filter((pl.col("verdict") == "fail") & pl.col("explanation").is_null())
+    failed = judged.filter((pl.col("verdict") == "fails") & pl.col("explanation").is_null())
     return failed["claim"].to_list()
 
 
@@ -125,3 +124,10 @@ def test_a_papers_reference_holds_together(paper: str) -> None:
     assert set(judged["figure"]) == names
     assert not (judged["verdict"] == "not judged").any()
     assert unexplained(judged) == []
+
+
+@pytest.mark.parametrize("paper", PROFILES)
+def test_the_verdicts_kept_are_those_of_the_tables_kept(paper: str) -> None:
+    """Claims that change are judged again: python -m sandglass.papers.steps again PAPER."""
+    found = [v for name in shelf.figures(paper).figures for v in steps.judged(paper, name)]
+    assert found == verdicts.read(REFERENCE / paper / "verdicts.csv")

@@ -93,7 +93,7 @@ def test_a_paper_of_another_directory(
     done = snakemake(tmp_path, "sharing", "theirs", "--config", "profile=smoke", lab=True)
     assert done.returncode == 0, done.stderr
     judged = pl.read_csv(tmp_path / "results" / "sharing" / "verdicts.csv")
-    assert judged["verdict"].to_list() == ["pass", "pass"]
+    assert judged["verdict"].to_list() == ["holds", "holds"]
     listed = pl.read_csv(tmp_path / "results" / "sharing" / "runs.csv")
     assert listed["modules"].str.contains("tcp_gaimd:").all()
     assert "How gaimd shares" in (tmp_path / "results" / "sharing" / "report.html").read_text()
@@ -110,8 +110,8 @@ def test_strict_makes_a_failed_claim_a_failure(
     monkeypatch.setattr(setup_lab, "lab", lambda: None)
     monkeypatch.setattr(reproduce, "snakemake", lambda *_: 0)
     chosen = {
-        "fig05": [each for each in found if each.verdict == "fail"][:1],
-        "fig03": [each for each in found if each.verdict != "fail"][:3],
+        "fig05": [each for each in found if each.verdict == "fails"][:1],
+        "fig03": [each for each in found if each.verdict != "fails"][:3],
     }
     for figure, own in chosen.items():
         file = tmp_path / "results" / "abe" / f"{figure}.verdicts.csv"

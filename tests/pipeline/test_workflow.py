@@ -93,8 +93,8 @@ def test_from_runs_to_report(tmp_path: Path) -> None:
             assert (results / f"{figure}.{suffix}").stat().st_size > 0
     verdicts = pl.concat([pl.read_csv(results / f"{name}.verdicts.csv") for name in FIGURES])
     outcome = dict(verdicts.select("claim", "verdict").iter_rows())
-    assert outcome["codel-falls-with-rtt"] == "pass"
-    assert outcome["one-bdp-significant-delay"] == "fail"
+    assert outcome["codel-falls-with-rtt"] == "holds"
+    assert outcome["one-bdp-significant-delay"] == "fails"
     page = (results / "fig05.html").read_text()
     assert "0123456789ab" in page
     assert "45 times real time" in page

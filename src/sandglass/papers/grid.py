@@ -2,23 +2,28 @@
 
 figures.yaml says what a figure's axes set, a profile how much of it is run: for every figure a list
 of grids, each the product of its axes' values. The axis `experiment` names a file in the paper's
-experiments/; every other axis sets keys of it, as `--set` does.
+experiments/; every other axis sets keys of it, as `--set` does. `replicas` says how often each
+point is run; replica r has the same seed at every point.
 """
 
+import functools
 import re
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import Field
 
 from sandglass.errors import UsageError
+from sandglass.experiment import document
 from sandglass.experiment.document import Value
 from sandglass.papers import shelf
 from sandglass.papers.shelf import Figure, Overrides
 from sandglass.studies.points import UNCHANGED, Setting, plain, product, text
 from sandglass.studies.points import Point as GridPoint
+from sandglass.studies.statistics import MOST
 
 PROFILES = ("smoke", "quick", "paper")
 EXPERIMENT = "experiment"
@@ -27,8 +32,12 @@ PYTHON_FILE = re.compile(r"[^\s'\"=:,\[\]{}]+\.py\b")
 TIMES_FILE = re.compile(r"\b(?:trace|host)['\"]?\s*[:=]\s*['\"]?([^\s'\",\[\]{}]+)")
 """What follows the keys of an experiment that may name a file of times."""
 
+REPLICAS = "replicas"
+"""How many times each point of a grid is run."""
+
 Values = Annotated[list[Value], Field(min_length=1)]
-Profile = dict[str, Annotated[list[dict[str, Values]], Field(min_length=1)]]
+Replicas = Annotated[int, Field(ge=1, le=MOST)]
+Profile = dict[str, Annotated[list[dict[str, Values | Replicas]], Field(min_length=1)]]
 
 
 class _ProfileFile(shelf.Strict):
@@ -42,6 +51,8 @@ class Point:
     experiment: str
     axes: dict[str, Value]
     overrides: Overrides
+    replica: int | None = None
+    """Its number, from 1, where the grid has replicas."""
 
     @property
     def name(self) -> str:
@@ -92,9 +103,10 @@ def points(paper: str, figure: str, profile: str) -> list[Point]:
         raise UsageError(f"{path}: {figure} has no grid")
     where = f"{path}: {figure}"
     found = [
-        _point(point)
+        run
         for grid in grids
         for point in product(_factors(grid, known[figure], home, where))
+        for run in _replicas(point, grid.get(REPLICAS), home, where)
     ]
     names = Counter(str(point.directory(paper)) for point in found)
     if twice := [name for name, count in names.items() if count > 1]:
@@ -102,13 +114,35 @@ def points(paper: str, figure: str, profile: str) -> list[Point]:
     return found
 
 
-def _point(found: GridPoint) -> Point:
+def _replicas(found: GridPoint, number: object, home: Path, where: str) -> list[Point]:
+    """The runs of a point. Raises UsageError where its grid has both replicas and seeds."""
     axes = found.labels
-    return Point(str(axes.pop(EXPERIMENT)), axes, found.overrides)
+    experiment = str(axes.pop(EXPERIMENT))
+    once = Point(experiment, axes, found.overrides)
+    if not isinstance(number, int):
+        return [once]
+    if "seed" in found.overrides:
+        raise UsageError(f"{where}: a grid has either {REPLICAS} or the axis 'seed'")
+    own = _experiment(shelf.experiment_file(home, experiment))
+    first, stride = (int(found.overrides.get(key, own.get(key, 1))) for key in ("seed", "repeat"))
+    return [
+        replace(
+            once,
+            overrides=found.overrides | ({"seed": first + (r - 1) * stride} if r > 1 else {}),
+            replica=r,
+        )
+        for r in range(1, number + 1)
+    ]
+
+
+@functools.cache
+def _experiment(file: Path) -> Mapping[str, Any]:
+    """What stands in an experiment's file."""
+    return document.read(file).data
 
 
 def _factors(
-    grid: dict[str, list[Value]], figure: Figure, home: Path, where: str
+    grid: Mapping[str, list[Value] | int], figure: Figure, home: Path, where: str
 ) -> list[list[Setting]]:
     """What each axis of a grid sets. Raises UsageError where a value means nothing."""
     if EXPERIMENT not in grid:
@@ -116,6 +150,7 @@ def _factors(
     return [
         [Setting({axis: value}, _set(axis, value, figure, home, where)) for value in values]
         for axis, values in grid.items()
+        if isinstance(values, list)
     ]
 
 

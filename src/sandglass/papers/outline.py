@@ -1,9 +1,11 @@
 """A paper or a figure in detail: what it shows, how much of it there is to run, what it claims."""
 
 from collections.abc import Iterator
+from typing import get_args
 
 from sandglass.experiment.detail import table
-from sandglass.papers import grid, shelf, verdicts
+from sandglass.papers import grid, shelf
+from sandglass.papers.claims import Sentence, claims
 
 
 def outline(name: str) -> Iterator[str]:
@@ -27,12 +29,14 @@ def outline(name: str) -> Iterator[str]:
     yield ""
     yield "runs, by profile:"
     yield from table(*((profile, str(_runs(paper, shown, profile))) for profile in grid.PROFILES))
-    claims = [claim for each in shown for claim in verdicts.claims(paper, each)]
-    if figure:
-        yield "claims:"
-        yield from table(*((claim.id, claim.statement) for claim in claims))
-    else:
-        yield f"{len(claims)} claims"
+    found = [claim for each in shown for claim in claims(paper, each)]
+    for sentence in get_args(Sentence):
+        own = [claim for claim in found if claim.sentence == sentence]
+        if figure and own:
+            yield f"{sentence}s:"
+            yield from table(*((claim.id, claim.statement) for claim in own))
+        elif own:
+            yield f"{len(own)} {sentence}s"
     yield f"reproduce it: ./sandglass reproduce {name}"
 
 

@@ -80,12 +80,12 @@ def judged(wanted: str | None) -> str:
 
 
 def failed(wanted: str | None) -> list[str]:
-    """The claims of what has been reproduced whose verdict is fail, as PAPER/FIGURE CLAIM."""
+    """What has been reproduced and fails, as PAPER/FIGURE CLAIM."""
     return [
         f"{paper}/{each.figure} {each.claim}"
         for paper, found in _verdicts(wanted)
         for each in found
-        if each.verdict == "fail"
+        if each.verdict == "fails"
     ]
 
 

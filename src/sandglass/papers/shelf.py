@@ -17,6 +17,8 @@ from sandglass.experiment.document import Value
 from sandglass.install import builds
 
 PIPELINES = builds.ROOT / "pipelines"
+REFERENCE = builds.ROOT / "results" / "reference"
+"""What the papers' results were when they were last made for the record."""
 ABOUT = "figures.yaml"
 CLAIMS = "expect.yaml"
 RULES = "rules.smk"

@@ -6,6 +6,7 @@
     steps collect abe               verdicts -> verdicts.csv
     steps runs abe quick            runs     -> runs.csv
     steps report abe [FIGURE]       all      -> report.html or FIGURE.html
+    steps again abe                 results/reference/abe's tables -> its verdicts.csv
 
 All read and write below results/ in the working directory.
 """
@@ -24,7 +25,7 @@ import typer
 from plotnine import ggplot
 
 from sandglass.errors import SandglassError, UsageError
-from sandglass.papers import grid, provenance, report, shelf, verdicts
+from sandglass.papers import claims, ensemble, grid, provenance, report, shelf, verdicts
 from sandglass.papers.provenance import Provenance
 from sandglass.results import series, style
 from sandglass.results.series import Run
@@ -42,11 +43,11 @@ class FigureModule(Protocol):
 
     @staticmethod
     def table(runs: Sequence[Run]) -> pl.DataFrame:
-        """The numbers behind the figure."""
+        """The numbers behind the figure, of one replica."""
 
     @staticmethod
     def plot(table: pl.DataFrame) -> ggplot:
-        """The figure, without title, caption and theme."""
+        """The figure, without title, caption and theme; of all replicas (ensemble.REPLICA)."""
 
 
 def module(paper: str, figure: str) -> FigureModule:
@@ -86,11 +87,26 @@ def table(paper: Paper, figure: FigureName, profile: str) -> None:
         for point in points
     ]
     source = provenance.provenance(runs, paper, figure, profile)
-    rows = module(paper, figure).table(runs)
+    rows = _rows(module(paper, figure), points, runs)
     if rows.is_empty():
         raise SandglassError(f"the table of {figure} is empty, though it has {len(runs)} runs")
     output(paper, f"{figure}.json").write_text(json.dumps(source.document(), indent=2) + "\n")
     series.rounded(rows).write_csv(output(paper, f"{figure}.csv"))
+
+
+def _rows(code: FigureModule, points: Sequence[grid.Point], runs: Sequence[Run]) -> pl.DataFrame:
+    """The figure's table, replica by replica; runs of a grid without replicas are in each."""
+    numbers = sorted({point.replica for point in points if point.replica})
+    if not numbers:
+        return code.table(runs)
+    tables = []
+    for number in numbers:
+        own = [
+            run for point, run in zip(points, runs, strict=True) if point.replica in (None, number)
+        ]
+        rows = code.table(own)
+        tables.append(rows.with_columns(pl.lit(number).alias(ensemble.REPLICA)))
+    return pl.concat(tables, how="vertical_relaxed")
 
 
 @app.command()
@@ -105,15 +121,28 @@ def plot(paper: Paper, figure: FigureName) -> None:
 @app.command()
 def judge(paper: Paper, figure: FigureName) -> None:
     """Judge a figure's claims from its table."""
-    found = verdicts.judge(
-        verdicts.claims(paper, figure),
-        _table(paper, figure),
+    found = judged(paper, figure, Path("results"))
+    verdicts.frame(found).write_csv(output(paper, f"{figure}.verdicts.csv"))
+
+
+@app.command()
+def again(paper: Paper) -> None:
+    """Judge the reference's tables by the claims as they are now."""
+    found = [v for figure in shelf.figures(paper).figures for v in judged(paper, figure)]
+    verdicts.frame(found).write_csv(shelf.REFERENCE / paper / "verdicts.csv")
+
+
+def judged(paper: str, figure: str, results: Path = shelf.REFERENCE) -> list[verdicts.Verdict]:
+    """The verdicts on a figure, by its table in a directory of papers' results."""
+    home = results / paper
+    return verdicts.judge(
+        claims.claims(paper, figure),
+        pl.read_csv(home / f"{figure}.csv", infer_schema_length=None),
         module(paper, figure).METRICS,
         paper=shelf.figures(paper).paper,
         figure=figure,
-        profile=_source(paper, figure).profile,
+        profile=json.loads((home / f"{figure}.json").read_text())["profile"],
     )
-    verdicts.frame(found).write_csv(output(paper, f"{figure}.verdicts.csv"))
 
 
 def _verdicts(paper: str, figure: str) -> list[verdicts.Verdict]:

@@ -1,89 +1,65 @@
-"""What a paper claims, as bounds on metrics of a figure's table: its folder's expect.yaml.
+"""Verdicts on a paper's claims: each holds, fails, or is open.
 
 A claim is judged from the table behind the figure and nothing else, so that whoever has the table
-can judge again. A metric that is missing or has no value is an error, never a pass or a fail.
+can judge again. A metric that is missing or has no value is an error, never a verdict.
 """
 
+import functools
 import inspect
 import math
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args
+from typing import Any, Literal, get_args
 
+import numpy as np
 import polars as pl
-from pydantic import BaseModel, Field
+from pydantic import BaseModel
 
-from sandglass.errors import SandglassError, UsageError
-from sandglass.papers import grid, shelf
-from sandglass.studies.claims import Bounds, Kind
+from sandglass.errors import SandglassError
+from sandglass.papers import ensemble
+from sandglass.papers.claims import Claim, Sentence
+from sandglass.studies import statistics
+from sandglass.studies.claims import Kind, Outcome
+from sandglass.studies.statistics import TAIL
 
 Metric = Callable[..., float | None]
 """Takes the figure's table and a claim's arguments; gives one number, None when it has none."""
 
-Outcome = Literal["pass", "fail", "not judged"]
+Word = Outcome | Literal["not judged"]
+WORDS: tuple[Word, ...] = (*get_args(Outcome), "not judged")
 
 DIGITS = 12
 """Of a measured value. Polars forms groups in another order each time, so that the last digits of a
 mean over them differ between judgements of one table."""
-
-
-class Claim(shelf.Strict):
-    """One claim of the paper about one figure."""
-
-    id: str
-    quote: str
-    """The paper's own words."""
-    where: str
-    """The section, caption or footnote that holds them."""
-    kind: Kind
-    """Whether the bound is stated, derived from what is stated, or our re-design."""
-    statement: str
-    """What is measured, in words, and how the quote was turned into the bound."""
-    metric: str
-    """The name of a function among the figure's METRICS."""
-    arguments: dict[str, Any] = Field(default_factory=dict)
-    bounds: Bounds
-    unit: str = ""
-    profiles: list[str] = Field(default_factory=lambda: list(grid.PROFILES))
-    """The profiles whose runs are long and many enough to judge it."""
-    explanation: str = ""
-    """Markdown; why it fails, when it does."""
-
-    @property
-    def expected(self) -> str:
-        return f"{self.statement}: {self.bounds}{self.unit and ' ' + self.unit}"
-
-
-class Expectations(shelf.Strict):
-    """A paper's expect.yaml."""
-
-    figures: dict[str, Annotated[list[Claim], Field(min_length=1)]]
+ENSEMBLE = 20
+"""Replicas of which a central 95 % can be told."""
 
 
 class Verdict(BaseModel):
-    """One row of verdicts.csv. `measured` is empty where the profile does not judge the claim."""
+    """One row of verdicts.csv. Nothing is measured where the profile does not judge the claim."""
 
     paper: str
     figure: str
     claim: str
-    quote: str
+    sentence: Sentence
     kind: Kind
+    quote: str
+    where: str
     expected: str
-    measured: float | None
-    verdict: Outcome
-    explanation: str
-
-
-def claims(paper: str, figure: str) -> list[Claim]:
-    """The claims about a figure. Raises UsageError for a malformed file, or when there is none."""
-    path = shelf.folder(paper) / shelf.CLAIMS
-    found = shelf.parse(path, Expectations).figures.get(figure, [])
-    if not found:
-        raise UsageError(f"{path}: {figure} has no claim", "every figure carries its verdict")
-    ids = [claim.id for claim in found]
-    if twice := {name for name in ids if ids.count(name) > 1}:
-        raise UsageError(f"{path}: {figure} has two claims called {', '.join(sorted(twice))}")
-    return found
+    n: int | None = None
+    """Replicas; one alone has no interval, and its value decides."""
+    measured: float | None = None
+    """The mean over the replicas."""
+    low: float | None = None
+    high: float | None = None
+    """The mean's 95 % interval; of a plotted value, between which the central 95 % of ours are."""
+    quantile: float | None = None
+    """Of a plotted value: the share of ours that are below it."""
+    verdict: Word = "not judged"
+    amended: str = ""
+    """Bounds that it had before, with their outcomes and why they were changed."""
+    explanation: str = ""
+    isolated: str = ""
 
 
 def judge(
@@ -101,30 +77,35 @@ def judge(
     take the claim's arguments, or has no value in the table.
     """
     known = {metric.__name__: metric for metric in metrics}
+    tables = ensemble.replicas(table)
     verdicts: list[Verdict] = []
     errors: list[str] = []
     for claim in claims:
-        measured: float | None = None
-        outcome: Outcome = "not judged"
+        found: dict[str, Any] = {}
         try:
             metric = _metric(claim, known)
             if profile in claim.profiles:
-                measured = _measure(claim, metric, table)
-                outcome = "pass" if claim.bounds.hold(measured) else "fail"
+                found = _judged(claim, metric, tables)
         except SandglassError as error:
             errors.append(f"{figure}: claim {claim.id}: {error.message}")
             continue
+        if found.get("verdict") == "fails":
+            found |= {"explanation": claim.explanation, "isolated": claim.isolated}
         verdicts.append(
             Verdict(
                 paper=paper,
                 figure=figure,
                 claim=claim.id,
-                quote=claim.quote,
+                sentence=claim.sentence,
                 kind=claim.kind,
+                quote=claim.quote,
+                where=claim.where,
                 expected=claim.expected,
-                measured=measured,
-                verdict=outcome,
-                explanation=claim.explanation if outcome == "fail" else "",
+                amended="; ".join(
+                    f"{each.date}: was {each.was}, {each.outcome}; {each.reason}"
+                    for each in claim.amended
+                ),
+                **found,
             )
         )
     if errors:
@@ -139,7 +120,8 @@ def scalar(value: object) -> float | None:
 
 def frame(verdicts: Sequence[Verdict]) -> pl.DataFrame:
     """The verdicts as a table, the columns in the order of `Verdict`."""
-    schema = dict.fromkeys(Verdict.model_fields, pl.String) | {"measured": pl.Float64}
+    numbers = dict.fromkeys(("measured", "low", "high", "quantile"), pl.Float64())
+    schema = dict.fromkeys(Verdict.model_fields, pl.String()) | {"n": pl.Int64()} | numbers
     return pl.DataFrame([verdict.model_dump() for verdict in verdicts], schema=schema)
 
 
@@ -149,19 +131,39 @@ def read(path: Path) -> list[Verdict]:
     return [Verdict.model_validate(row) for row in table.to_dicts()]
 
 
+def counts(verdicts: Iterable[Verdict]) -> dict[Word, int]:
+    """How many there are of each outcome; those of which there is none are left out."""
+    words = [verdict.verdict for verdict in verdicts]
+    return {word: words.count(word) for word in WORDS if word in words}
+
+
 def summary(verdicts: Sequence[Verdict]) -> str:
-    """For the terminal: a line per figure with its numbers of verdicts, one per failed claim."""
+    """For the terminal: a line per figure with its numbers of claims, one per failed or open one.
+
+    Checks and findings are counted beside them.
+    """
     lines: list[str] = []
     for figure in dict.fromkeys(verdict.figure for verdict in verdicts):
-        own = [verdict for verdict in verdicts if verdict.figure == figure]
-        counts = {name: sum(v.verdict == name for v in own) for name in get_args(Outcome)}
-        lines.append(f"{figure}: {', '.join(f'{n} {name}' for name, n in counts.items() if n)}")
+        told = []
+        for sentence in get_args(Sentence):
+            own = [v for v in verdicts if (v.figure, v.sentence) == (figure, sentence)]
+            if own:
+                said = ", ".join(f"{n} {word}" for word, n in counts(own).items())
+                told.append(said if sentence == "claim" else f"{sentence}s: {said}")
+        lines.append(f"{figure}: {'; '.join(told)}")
         lines += [
-            f"  fail: {v.claim}: {v.expected}; measured {v.measured:.4g}"
-            for v in own
-            if v.verdict == "fail"
+            f"  {v.verdict}: {v.claim}: {v.expected}; measured {_measured(v)}"
+            for v in verdicts
+            if v.figure == figure and v.verdict in ("fails", "open")
         ]
     return "\n".join(lines)
+
+
+def _measured(verdict: Verdict) -> str:
+    value = f"{verdict.measured:.4g}"
+    if verdict.low is None:
+        return value
+    return f"{value} ({verdict.low:.4g} to {verdict.high:.4g}, n = {verdict.n})"
 
 
 def _metric(claim: Claim, known: dict[str, Metric]) -> Metric:
@@ -177,6 +179,27 @@ def _metric(claim: Claim, known: dict[str, Metric]) -> Metric:
     return metric
 
 
+def _judged(claim: Claim, metric: Metric, tables: Sequence[pl.DataFrame]) -> dict[str, Any]:
+    """What is measured, and the outcome, as a Verdict has them."""
+    measure = functools.partial(_measure, claim, metric)
+    if claim.over == "means":
+        values = ensemble.pseudo_values(measure, tables)
+    else:
+        values = [measure(table) for table in tables]
+    found = statistics.interval(values)
+    row: dict[str, Any] = {"n": len(values), "measured": _rounded(found.mean)}
+    if claim.plotted is not None:
+        low, high = map(float, np.quantile(values, [TAIL, 1 - TAIL]))
+        inside = low <= claim.plotted <= high
+        word: Word = "open" if len(values) < ENSEMBLE else "holds" if inside else "fails"
+        share = sum(value < claim.plotted for value in values) / len(values)
+        return row | {"low": low, "high": high, "quantile": share, "verdict": word}
+    assert claim.bounds
+    ends = {"low": found.low, "high": found.high}
+    row |= {name: end if end is None else _rounded(end) for name, end in ends.items()}
+    return row | {"verdict": claim.bounds.judge(found)}
+
+
 def _measure(claim: Claim, metric: Metric, table: pl.DataFrame) -> float:
     try:
         value = metric(table, **claim.arguments)
@@ -184,4 +207,8 @@ def _measure(claim: Claim, metric: Metric, table: pl.DataFrame) -> float:
         raise SandglassError(f"metric {claim.metric}: {error}") from error
     if value is None or not math.isfinite(value):
         raise SandglassError(f"metric {claim.metric} has no value in the figure's table ({value})")
+    return _rounded(value)
+
+
+def _rounded(value: float) -> float:
     return float(f"{value:.{DIGITS}g}")

@@ -71,6 +71,11 @@ class Bounds(BaseModel):
             return "fails"
         return "holds" if self.hold(low) and self.hold(high) else "open"
 
+    def judge(self, measured: Interval) -> Outcome:
+        """Of a mean: by its interval, or by itself where it has none."""
+        low, high = (measured.mean if end is None else end for end in measured[1:])
+        return self.outcome(low, high)
+
     def slack(self, low: float, high: float) -> float:
         """How far an interval is from the nearer end of the bounds; below 0 what lies outside."""
         lower = [low - end for end in (self.at_least, self.above) if end is not None]
@@ -256,7 +261,7 @@ def _judged(expect: Expect, runs: pl.DataFrame, axes: Sequence[str]) -> Judged:
     found = []
     for place, n, measured in _measured(expect, runs, axes):
         ends = [measured.mean if end is None else end for end in measured[1:]]
-        found.append((bounds.outcome(*ends), bounds.slack(*ends), place, n, measured))
+        found.append((bounds.judge(measured), bounds.slack(*ends), place, n, measured))
     if not found:
         raise SandglassError(f"claim {expect.claim!r}: there is no point to judge it by")
     order: list[Outcome] = ["fails", "open", "holds"]

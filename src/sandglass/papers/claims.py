@@ -1,0 +1,101 @@
+"""What a paper claims, as bounds on metrics of a figure's table: its folder's expect.yaml.
+
+Three kinds of sentence stand there, and are counted apart: what the paper says (claim), our
+implementation against a formula (check), and what is ours alone (finding).
+"""
+
+from datetime import date
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, FiniteFloat, model_validator
+
+from sandglass.errors import UsageError
+from sandglass.papers import grid, shelf
+from sandglass.studies.claims import Bounds, Kind, Outcome
+
+Sentence = Literal["claim", "check", "finding"]
+
+Over = Literal["replicas", "means"]
+
+
+class Amendment(shelf.Strict):
+    """A bound as it was before it was changed."""
+
+    date: date
+    was: str
+    """The old bound, in words: at most 5."""
+    outcome: Outcome
+    """What it was judged to be then."""
+    reason: str
+    """Why it was changed, from the source."""
+
+
+class Claim(shelf.Strict):
+    """One sentence about one figure, and what decides whether it holds."""
+
+    id: str
+    sentence: Sentence = "claim"
+    quote: str
+    """The paper's own words."""
+    where: str
+    """The section, caption or footnote that holds them."""
+    kind: Kind
+    """Whether the bound is stated, derived from what is stated, or our re-design."""
+    statement: str
+    """What is measured, in words, and how the quote was turned into the bound."""
+    metric: str
+    """The name of a function among the figure's METRICS."""
+    arguments: dict[str, Any] = Field(default_factory=dict)
+    bounds: Bounds | None = None
+    plotted: FiniteFloat | None = None
+    """Instead of bounds: what the paper has of one run, which must be like one of ours."""
+    over: Over = "replicas"
+    """Of several replicas: the metric of each, or of the table that is their mean, row by row.
+
+    The least or largest of noisy values is further out than that of their means.
+    """
+    unit: str = ""
+    profiles: list[str] = Field(default_factory=lambda: list(grid.PROFILES))
+    """The profiles whose runs are long and many enough to judge it."""
+    amended: list[Amendment] = Field(default_factory=list)
+    """The bounds that it had before, the first one first."""
+    explanation: str = ""
+    """Markdown; why it fails, when it does."""
+    isolated: str = ""
+    """The figure of this paper that shows the cause, when it fails."""
+
+    @model_validator(mode="after")
+    def _one_measure(self) -> "Claim":
+        if (self.bounds is None) == (self.plotted is None):
+            raise ValueError("needs bounds, or the plotted value of one run, and not both")
+        return self
+
+    @property
+    def expected(self) -> str:
+        """What is measured, in words, and what has to be so."""
+        unit = self.unit and f" {self.unit}"
+        if self.bounds:
+            return f"{self.statement}: {self.bounds}{unit}"
+        return f"{self.statement}: {self.plotted:g}{unit} in one run, as 95 % of ours are"
+
+
+class Expectations(shelf.Strict):
+    """A paper's expect.yaml."""
+
+    figures: dict[str, Annotated[list[Claim], Field(min_length=1)]]
+
+
+def claims(paper: str, figure: str) -> list[Claim]:
+    """The claims about a figure. Raises UsageError for a malformed file, or when there is none."""
+    path = shelf.folder(paper) / shelf.CLAIMS
+    found = shelf.parse(path, Expectations).figures.get(figure, [])
+    if not found:
+        raise UsageError(f"{path}: {figure} has no claim", "every figure carries its verdict")
+    ids = [claim.id for claim in found]
+    if twice := {name for name in ids if ids.count(name) > 1}:
+        raise UsageError(f"{path}: {figure} has two claims called {', '.join(sorted(twice))}")
+    known = shelf.figures(paper).figures
+    for claim in found:
+        if claim.isolated and claim.isolated not in known:
+            raise UsageError(f"{path}: {figure}: {claim.id}: isolated: no figure {claim.isolated}")
+    return found
