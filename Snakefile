@@ -7,7 +7,6 @@
 # $SANDGLASS_PAPERS. Every grid point is a run of its own, shared by the figures and profiles that
 # contain it.
 
-import functools
 import os
 import sys
 from pathlib import Path
@@ -17,7 +16,7 @@ sys.path.insert(0, str(ROOT / "src"))
 os.environ["PYTHONPATH"] = str(ROOT / "src")
 
 from sandglass.install import builds
-from sandglass.papers import grid, shelf
+from sandglass.papers import batches, grid, shelf
 
 
 configfile: ROOT / "pipelines/config.yaml"

@@ -9,10 +9,7 @@ POINTS = {
     for paper in PAPERS
     for figure in FIGURES[paper]
 }
-RUNS = {
-    str(p.directory(paper)): p for (paper, _), points in POINTS.items() for p in points
-}
-RUN = "results/runs/{paper}/{experiment}/{point}"
+BATCHES = {paper: batches.batches(paper, PROFILE) for paper in PAPERS}
 
 BUILDS = builds.module_builds()
 NAMES = {
@@ -31,28 +28,19 @@ STEP = (
 include: "code.smk"
 
 
-def modules_of(wildcards) -> list[str]:
-    """Builds of the out-of-tree modules that a run names in its experiment or its settings.
-
-    Of wildcards alone: Snakemake repeats nothing for what it takes to follow from an output.
-    """
-    named = experiment_text(wildcards.paper, wildcards.experiment) + wildcards.point
+def modules_of(batch) -> list[str]:
+    """Builds of the out-of-tree modules that runs name in their experiment or their settings."""
+    home = PAPERS[batch.paper]
+    named = shelf.experiment_file(home, batch.experiment).read_text()
+    named += " ".join(batch.directories)
     return [BUILDS[name] for name, called in NAMES.items() if called.search(named)]
 
 
-@functools.cache
-def experiment_text(paper: str, experiment: str) -> str:
-    """An experiment file as it stands; a paper runs each some hundred times."""
-    return shelf.experiment_file(PAPERS[paper], experiment).read_text()
-
-
-def point(wildcards) -> grid.Point:
-    return RUNS[RUN.format(**wildcards)]
-
-
-def experiment(wildcards) -> list[str]:
-    """A run's experiment file, and the files that it names by their paths."""
-    return [source(path) for path in point(wildcards).files(PAPERS[wildcards.paper])]
+def experiments(batch) -> list[str]:
+    """The experiment file of a batch, and the files that its runs name by their paths."""
+    home = PAPERS[batch.paper]
+    files = dict.fromkeys(file for point in batch.points for file in point.files(home))
+    return [source(path) for path in files]
 
 
 def part(name: str):
@@ -110,25 +98,31 @@ wildcard_constraints:
     figure="|".join(sorted({figure for names in FIGURES.values() for figure in names})),
 
 
-rule run:
-    input:
-        experiment,
-    output:
-        directory(RUN),
-    log:
-        "results/logs/{paper}/{experiment}/{point}.log",
-    resources:  # what a cluster reserves; a lab has one thread
-        lab=1,
-        mem_mb=lambda wildcards: ABOUT[wildcards.paper].memory_mb,
-        runtime=10,  # minutes; the watchdog ends a lab that hangs after 5
-    params:
-        overrides=lambda wildcards: point(wildcards).arguments(),
-        lab=LAB,
-        modules=modules_of,
-    message:
-        "Run {wildcards.experiment} at {wildcards.point}"
-    shell:
-        "{PYTHON} -m sandglass run {input[0]:q} {params.overrides:q} --cached --out {output:q} >{log:q} 2>&1"
+# A process for each run would cost as much as a short run does. The command says by the rule's name
+# which runs it does: what they are, the directories' names say, and another profile, which puts them
+# together otherwise, repeats none.
+for batch in [batch for batches in BATCHES.values() for batch in batches]:
+
+    rule:
+        name:
+            batch.rule
+        input:
+            experiments(batch),
+        output:
+            [directory(run) for run in batch.directories],
+        log:
+            f"results/logs/{batch.paper}/{batch.rule}.log",
+        resources:  # what a cluster reserves; a lab has one thread
+            lab=1,
+            mem_mb=ABOUT[batch.paper].memory_mb,
+            runtime=10 + 5 * len(batch.points),  # minutes; the watchdog ends a lab that hangs after 5
+        params:
+            lab=LAB,
+            modules=modules_of(batch),
+        message:
+            f"Run {batch.experiment}, {len(batch.points)} times"
+        shell:
+            "{PYTHON} -m sandglass.papers.batch {PROFILE} {rule} >{log:q} 2>&1"
 
 
 rule table:
@@ -197,7 +191,7 @@ rule collect:
 rule list_runs:
     input:
         lambda wildcards: [
-            run for run in RUNS if run.startswith(f"results/runs/{wildcards.paper}/")
+            run for batch in BATCHES[wildcards.paper] for run in batch.directories
         ],
         modules=rooms("experiment", "results", "studies", "papers"),
     output:

@@ -1,14 +1,11 @@
 """What a cluster is asked for."""
 
 import re
-import shlex
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
-from snakemake.target_jobs import parse_target_jobs_cli_args
-from snakemake_interface_executor_plugins.utils import TargetSpec, encode_target_jobs_cli_args
 
 from sandglass.experiment import reading
 from sandglass.install import builds
@@ -47,22 +44,10 @@ def test_the_largest_lab_finds_room(paper: str) -> None:
             assert needed <= shelf.figures(paper).memory_mb, point.name
 
 
-@pytest.mark.parametrize("paper", shelf.papers())
-def test_snakemake_hands_a_runs_name_over_as_it_is(paper: str) -> None:
-    """To a job elsewhere, by its command line; it goes through a shell on the way."""
-    for figure in shelf.figures(paper).figures:
-        points = grid.points(paper, figure, "paper")
-        specs = [TargetSpec("run", {"point": point.directory(paper).name}) for point in points]
-        written = encode_target_jobs_cli_args(specs)
-        assert shlex.split(" ".join(written)) == written
-        assert parse_target_jobs_cli_args(written) == specs
-
-
 def test_the_rules_that_are_grouped_are_there(profile: dict[str, Any]) -> None:
     rules = set(re.findall(r"^rule (\w+):", RULES, re.M))
     grouped = dict(entry.split("=") for entry in profile["groups"])
     assert grouped.keys() <= rules
-    assert {entry.split("=")[0] for entry in profile["group-components"]} <= set(grouped.values())
 
 
 def test_the_executor_is_one_that_set_up_adds(profile: dict[str, Any]) -> None:

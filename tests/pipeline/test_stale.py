@@ -98,7 +98,7 @@ def test_experiments_and_what_they_name_by_path(folder: Path, repository: Path) 
     changed = ("pipelines/abe/experiments/fig03-droptail.yaml", "pipelines/mine.py")
     found = again(folder, repository, *changed)
     runs = {name for name in found if name.startswith("Run ")}
-    assert {name.split()[1] for name in runs} == {"fig03-droptail", "1-ramp"}
+    assert {name.split()[1].rstrip(",") for name in runs} == {"fig03-droptail", "1-ramp"}
     assert found - runs == steps("abe/fig03", "ls_aimd/delays")
 
 

@@ -123,7 +123,7 @@ def _replicas(found: GridPoint, number: object, home: Path, where: str) -> list[
         return [once]
     if "seed" in found.overrides:
         raise UsageError(f"{where}: a grid has either {REPLICAS} or the axis 'seed'")
-    own = _experiment(shelf.experiment_file(home, experiment))
+    own = content(shelf.experiment_file(home, experiment))
     first, stride = (int(found.overrides.get(key, own.get(key, 1))) for key in ("seed", "repeat"))
     return [
         replace(
@@ -136,7 +136,7 @@ def _replicas(found: GridPoint, number: object, home: Path, where: str) -> list[
 
 
 @functools.cache
-def _experiment(file: Path) -> Mapping[str, Any]:
+def content(file: Path) -> Mapping[str, Any]:
     """What stands in an experiment's file."""
     return document.read(file).data
 

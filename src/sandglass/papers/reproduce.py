@@ -7,7 +7,7 @@ from pathlib import Path
 
 from sandglass.errors import UsageError, nearest
 from sandglass.install import builds, memory
-from sandglass.papers import shelf, verdicts
+from sandglass.papers import batches, shelf, verdicts
 from sandglass.terminal import complain
 from sandglass.workflow.snakemake import Work
 from sandglass.workflow.snakemake import snakemake as run
@@ -106,10 +106,11 @@ def snakemake(targets: list[str], profile: str, cores: int | None, memory_mb: in
     shown = ", ".join(word.removeprefix("results/").removesuffix(".html") for word in targets)
     work = Work(
         title=f"{shown} ({profile})",
-        words=["--config", f"profile={profile}", "--", *targets],
+        words=["--keep-incomplete", "--config", f"profile={profile}", "--", *targets],
         folder=builds.ROOT,
         log=LOG,
         cores=cores,
         memory_mb=memory_mb,
+        parts=batches.counts(shelf.papers(), profile),
     )
     return run(work)

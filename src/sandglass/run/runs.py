@@ -52,6 +52,12 @@ class RunResult:
     cached: bool
     """Whether it was done before and is a copy."""
 
+    @property
+    def told(self) -> str:
+        """What a log says of it."""
+        origin = "from the cache, " if self.cached else ""
+        return f"{self.path}: {origin}digest {self.content['digest']}"
+
 
 def run(
     experiment: Experiment,

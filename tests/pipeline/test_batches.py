@@ -1,0 +1,60 @@
+"""Which runs of a paper go into one job."""
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from sandglass.errors import SandglassError
+from sandglass.papers import batches, grid, shelf
+from sandglass.workflow import batch
+from sandglass.workflow.batch import Job
+
+
+@pytest.mark.parametrize("profile", grid.PROFILES)
+@pytest.mark.parametrize("paper", shelf.papers())
+def test_each_run_is_in_one_job_that_all_its_figures_need(paper: str, profile: str) -> None:
+    found = batches.batches(paper, profile)
+    jobs = {name: each.rule for each in found for name in each.directories}
+    assert len(jobs) == sum(len(each.points) for each in found)
+    needs = {
+        figure: {str(point.directory(paper)) for point in grid.points(paper, figure, profile)}
+        for figure in shelf.figures(paper).figures
+    }
+    assert set().union(*needs.values()) == set(jobs)
+    for figure, own in needs.items():
+        together = [each for each in found if own & set(each.directories)]
+        assert all(set(each.directories) <= own for each in together), figure
+
+
+@pytest.mark.parametrize("paper", shelf.papers())
+def test_no_job_is_long_unless_its_run_is(paper: str) -> None:
+    for each in batches.batches(paper, "paper"):
+        assert batches.of_rule(each.rule, "paper") == each
+        assert len(each.points) <= batches.MOST
+        if len(each.points) > 1:
+            long_s = sum(batches.virtual_s(paper, point) for point in each.points)
+            assert long_s <= batches.MOST_S
+
+
+def test_the_runs_of_one_figure_are_shared_by_several_processors() -> None:
+    """Fig. 5 is two runs; a job of both would leave a processor idle."""
+    names = {str(p.directory("abe")) for p in grid.points("abe", "fig05", "quick")}
+    rules = Counter(
+        each.rule for each in batches.batches("abe", "quick") if names & set(each.directories)
+    )
+    assert len(rules) == len(names) == 2
+
+
+def test_a_run_that_fails_is_named_and_the_others_are_done(tmp_path: Path) -> None:
+    def fail() -> str:
+        raise SandglassError("no memory", "buy some")
+
+    made = [("a", lambda: "fine"), ("b", fail), ("c", lambda: "fine too")]
+    jobs = [Job(name, tmp_path / "logs" / f"{name}.log", do) for name, do in made]
+    then: list[int] = []
+    with pytest.raises(SandglassError, match="1 runs failed: b"):
+        batch.run(jobs, "run_p_0", then.append)
+    assert then == [0, 2]
+    logs = [(tmp_path / "logs" / f"{name}.log").read_text() for name in "abc"]
+    assert logs == ["fine\n", "sandglass: no memory\n  buy some\n", "fine too\n"]
