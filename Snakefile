@@ -28,6 +28,7 @@ include: "pipelines/rules.smk"
 rule all:
     default_target: True
     input:
+        "results/index.html",
         [f"results/{paper}/report.html" for paper in PAPERS],
     message:
         "All papers are reproduced"

@@ -91,6 +91,7 @@ localrules:
     list_runs,
     report_figure,
     report,
+    index,
 
 
 wildcard_constraints:
@@ -246,3 +247,23 @@ rule report:
         "Report of {wildcards.paper}: {output}"
     shell:
         STEP + "report {wildcards.paper}"
+
+
+rule index:
+    input:
+        expand(rules.collect.output, paper=PAPERS),
+        about=[source(home / shelf.ABOUT) for home in PAPERS.values()],
+        template=source(ROOT / "pipelines/index.html.jinja"),
+        frame=source(ROOT / "src/sandglass/results/pages/base.html.jinja"),
+        modules=rooms("results/pages", "studies", "papers"),
+    output:
+        "results/index.html",
+    log:
+        "results/logs/index.log",
+    params:
+        papers=list(PAPERS),
+    message:
+        "The page over all papers: {output}"
+    shell:
+        'exec >{log:q} 2>&1; cd "$(dirname {output:q})"/.. && '
+        "{PYTHON} -m sandglass.papers.steps index {params.papers}"

@@ -1,15 +1,26 @@
-"""The page of a paper, one file: each figure with its set-up, its origin and its verdicts."""
+"""The pages of papers, one file each: figures with their set-up, origin and verdicts."""
 
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import get_args
 
 import polars as pl
 
+from sandglass.papers.claims import Sentence
 from sandglass.papers.provenance import Provenance
 from sandglass.papers.shelf import PIPELINES, Figure, Figures
-from sandglass.papers.verdicts import Verdict
-from sandglass.results.pages import environment
+from sandglass.papers.verdicts import WORDS, Verdict, counts
+from sandglass.results.pages import environment, number
+from sandglass.studies.claims import Kind
+from sandglass.studies.page import SIGNS, Cell, Head, Table
 
-TEMPLATE = PIPELINES / "report.html.jinja"
+TEMPLATE = "report.html.jinja"
+INDEX = "index.html.jinja"
+CAPTIONS: dict[Sentence, str] = {
+    "claim": "What the paper says of it, and what was measured",
+    "check": "Checks of our implementation against formulas",
+    "finding": "Findings of ours",
+}
 
 
 @dataclass(frozen=True)
@@ -22,21 +33,138 @@ class Section:
     source: Provenance
     verdicts: list[Verdict]
 
+    def of(self, sentence: Sentence) -> list[Verdict]:
+        """Its claims, checks or findings."""
+        return [verdict for verdict in self.verdicts if verdict.sentence == sentence]
 
-def page(paper: Figures, sections: list[Section], runs: pl.DataFrame | None) -> str:
-    """The whole page; with the list of all runs (`provenance.listing`) it gives their total time.
 
-    Everything but the explanations' markdown is escaped.
+def page(home: str, paper: Figures, sections: list[Section], runs: pl.DataFrame | None) -> str:
+    """The page of a figure, or with the list of all runs (`provenance.listing`) of the paper.
+
+    Everything but the markdown of abstract and explanations is escaped.
     """
-    templates = environment(TEMPLATE.parent)
-    templates.filters["count"] = _count
-    template = templates.get_template(TEMPLATE.name)
-    total = None
-    if runs is not None:
-        virtual_s, wall_s = runs["virtual_s"].sum(), runs["wall_s"].sum()
-        total = {"runs": len(runs), "virtual_s": virtual_s, "wall_s": wall_s}
-    return template.render(paper=paper, sections=sections, total=total)
+    verdicts = [verdict for section in sections for verdict in section.verdicts]
+    return (
+        environment(PIPELINES)
+        .get_template(TEMPLATE)
+        .render(
+            home=home,
+            paper=paper,
+            sections=sections,
+            whole=runs is not None,
+            headline=headline(verdicts),
+            captions=CAPTIONS.items(),
+            claims=_claims(verdicts),
+            cost=None if runs is None else _cost(sections, runs),
+            signs=SIGNS,
+        )
+    )
 
 
-def _count(verdicts: list[Verdict], outcome: str) -> int:
-    return sum(verdict.verdict == outcome for verdict in verdicts)
+def index(papers: Mapping[str, tuple[Figures, Sequence[Verdict]]]) -> str:
+    """The page over all papers: what holds of each, and what does not."""
+    heads = [Head("paper", number=False), Head("claims")]
+    heads += [Head(word) for word in WORDS]
+    heads += [Head(f"{kind}: hold") for kind in get_args(Kind)]
+    heads += [Head("checks hold"), Head("findings hold")]
+    rows, failing = [], []
+    for name, (about, verdicts) in papers.items():
+        claims = [each for each in verdicts if each.sentence == "claim"]
+        found = counts(claims)
+        row = [Cell(about.paper, about.paper, href=f"{name}/report.html")]
+        row += [_number(len(claims)), *(_number(found.get(word, 0)) for word in WORDS)]
+        row += [_holding(each for each in claims if each.kind == kind) for kind in get_args(Kind)]
+        row += [
+            _holding(each for each in verdicts if each.sentence == sentence)
+            for sentence in ("check", "finding")
+        ]
+        rows.append(row)
+        failing += [
+            [Cell(about.paper, about.paper), *_row(each, f"{name}/report.html")]
+            for each in claims
+            if each.verdict in ("fails", "open")
+        ]
+    return (
+        environment(PIPELINES)
+        .get_template(INDEX)
+        .render(
+            papers=Table(heads, rows),
+            failing=Table([Head("paper", number=False), *CLAIM_HEADS], failing),
+        )
+    )
+
+
+def headline(verdicts: Sequence[Verdict]) -> list[str]:
+    """A line for claims, checks and findings: 90 of 100 claims hold, 8 fail, 2 open."""
+    lines = []
+    for sentence in get_args(Sentence):
+        own = [each for each in verdicts if each.sentence == sentence]
+        judged = [each for each in own if each.verdict != "not judged"]
+        if not own:
+            continue
+        found = counts(own)
+        holds = found.pop("holds", 0)
+        rest = "".join(f", {count} {word.removesuffix('s')}" for word, count in found.items())
+        lines.append(f"{holds} of {len(judged)} {sentence}s hold{rest}")
+    return lines
+
+
+CLAIM_HEADS = [
+    Head("figure", number=False),
+    Head("claim", number=False),
+    Head("kind", number=False),
+    Head("measured"),
+    Head("n"),
+    Head("verdict", number=False),
+]
+
+
+def _claims(verdicts: Iterable[Verdict]) -> Table:
+    rows = [[Cell(verdict.sentence, verdict.sentence), *_row(verdict, "")] for verdict in verdicts]
+    return Table([Head("sentence", number=False), *CLAIM_HEADS], rows)
+
+
+def _row(verdict: Verdict, page: str) -> list[Cell]:
+    sign = SIGNS.get(verdict.verdict, "")  # type: ignore[arg-type]
+    return [
+        Cell(verdict.figure, verdict.figure),
+        Cell(verdict.claim, verdict.claim, href=f"{page}#{verdict.figure}-{verdict.claim}"),
+        Cell(verdict.kind, verdict.kind),
+        _number(verdict.measured),
+        _number(verdict.n),
+        Cell(
+            f"{sign} {verdict.verdict}".strip(),
+            verdict.verdict,
+            f"verdict {verdict.verdict.replace(' ', '-')}",
+        ),
+    ]
+
+
+def _cost(sections: Sequence[Section], runs: pl.DataFrame) -> Table:
+    """Of each figure and of the paper, whose figures share runs."""
+    heads = [Head("figure", number=False), Head("runs"), Head("simulated (s)")]
+    heads += [Head("wall (s), one core"), Head("ratio")]
+    costs = [
+        (each.about.title, each.source.runs, each.source.virtual_s, each.source.wall_s)
+        for each in sections
+    ]
+    totals = [float(runs[column].sum()) for column in ("virtual_s", "wall_s")]
+    costs.append(("all, shared runs once", len(runs), totals[0], totals[1]))
+    rows = [
+        [Cell(title, title), *map(_number, (n, virtual_s, wall_s, virtual_s / wall_s))]
+        for title, n, virtual_s, wall_s in costs
+    ]
+    return Table(heads, rows)
+
+
+def _holding(verdicts: Iterable[Verdict]) -> Cell:
+    """How many hold, of how many that were judged."""
+    words = [each.verdict for each in verdicts if each.verdict != "not judged"]
+    if not words:
+        return Cell("", "", "number")
+    holds = words.count("holds")
+    return Cell(f"{holds} of {len(words)}", holds / len(words), "number")
+
+
+def _number(value: float | None) -> Cell:
+    return Cell(number(value), "" if value is None else value, "number")

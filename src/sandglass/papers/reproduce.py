@@ -41,7 +41,7 @@ def targets(wanted: str | None) -> list[str]:
     Raises UsageError naming the nearest paper or figure there is.
     """
     if wanted is None:
-        return shelf.papers()
+        return ["all"]
     paper, _, figure = wanted.partition("/")
     known = list(shelf.figures(paper).figures)
     if not figure:

@@ -63,6 +63,8 @@ class Figures(Strict):
     paper: str
     """The paper's number or short reference, as verdicts name it."""
     title: str
+    abstract: str = ""
+    """Of the reproduction, in markdown: what holds, what does not, and why."""
     memory_mb: Annotated[int, Field(gt=0)] = 2500
     """What a run may take: the largest lab's memory, the same again for its records in tables, and
     500 MB."""

@@ -6,6 +6,7 @@
     steps collect abe               verdicts -> verdicts.csv
     steps runs abe quick            runs     -> runs.csv
     steps report abe [FIGURE]       all      -> report.html or FIGURE.html
+    steps index abe ls_aimd         verdicts -> index.html
     steps again abe                 results/reference/abe's tables -> its verdicts.csv
 
 All read and write below results/ in the working directory.
@@ -185,8 +186,17 @@ def write_report(
         for name in shown
     ]
     runs = None if figure else pl.read_csv(output(paper, "runs.csv"), infer_schema_length=None)
-    page = report.page(about, sections, runs)
+    page = report.page(paper, about, sections, runs)
     output(paper, f"{figure or 'report'}.html").write_text(page)
+
+
+@app.command()
+def index(papers: Annotated[list[str], typer.Argument(help="Papers' folders.")]) -> None:
+    """Write the page over papers."""
+    found = {
+        name: (shelf.figures(name), verdicts.read(output(name, "verdicts.csv"))) for name in papers
+    }
+    Path("results/index.html").write_text(report.index(found))
 
 
 def main(run: Callable[[], object] = app) -> None:

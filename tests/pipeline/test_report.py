@@ -1,0 +1,113 @@
+"""The page of a paper, and the one over all: what is counted, and what is said of each claim."""
+
+import re
+from typing import Any
+
+import polars as pl
+import pytest
+
+from sandglass.papers import report, shelf
+from sandglass.papers.report import Section
+from sandglass.papers.verdicts import Verdict
+from tests.pipeline.test_provenance import SOURCE
+
+FIGURE = {"title": "Fig. 3: throughput", "caption": "One flow.", "setup": {"stated": ["one flow"]}}
+PAPER = shelf.Figures.model_validate(
+    {
+        "paper": "TR-1",
+        "title": "A paper",
+        "abstract": "Most of it **holds**.",
+        "figures": {"fig03": FIGURE, "fig05": FIGURE},
+    }
+)
+RUNS = pl.DataFrame({"virtual_s": [90.0, 90.0], "wall_s": [2.0, 1.0]})
+
+
+def verdict(claim: str, **changes: Any) -> Verdict:
+    content = {
+        "paper": "TR-1",
+        "figure": "fig03",
+        "claim": claim,
+        "sentence": "claim",
+        "kind": "stated",
+        "quote": "it is <full>",
+        "where": "Abstract",
+        "expected": "share: at least 0.95",
+        "n": 8,
+        "measured": 0.97,
+        "low": 0.96,
+        "high": 0.98,
+        "verdict": "holds",
+    }
+    return Verdict.model_validate(content | changes)
+
+
+VERDICTS = [
+    verdict("full"),
+    verdict("short", verdict="open", amended="2026-05-01: was at most 5, fails; Sec. II"),
+    verdict("far", verdict="fails", explanation="It is **empty**.", isolated="fig05"),
+    verdict("later", verdict="not judged", n=None, measured=None, low=None, high=None),
+    verdict("plotted", kind="derived", quantile=0.25),
+    verdict("formula", sentence="check"),
+    verdict("ours", sentence="finding", verdict="fails"),
+]
+
+
+def section(name: str, verdicts: list[Verdict]) -> Section:
+    return Section(name, PAPER.figures[name], b"<svg/>", SOURCE, verdicts)
+
+
+def text(page: str) -> str:
+    """What a reader sees, without the markup."""
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", page))
+
+
+@pytest.fixture
+def page() -> str:
+    sections = [section("fig03", VERDICTS), section("fig05", [])]
+    return report.page("tr1", PAPER, sections, RUNS)
+
+
+def test_claims_are_counted_without_checks_and_findings(page: str) -> None:
+    assert report.headline(VERDICTS) == [
+        "2 of 4 claims hold, 1 open, 1 fail, 1 not judged",
+        "1 of 1 checks hold",
+        "0 of 1 findings hold, 1 fail",
+    ]
+    assert all(line in text(page) for line in report.headline(VERDICTS))
+
+
+def test_what_is_said_of_a_claim(page: str) -> None:
+    shown = text(page)
+    assert (
+        "it is &lt;full&gt; Abstract; stated share: at least 0.95 0.97 0.96 to 0.98, n = 8" in shown
+    )
+    assert "Amended 2026-05-01: was at most 5, fails; Sec. II" in shown
+    assert "0.96 to 0.98 are 95 % of 8; quantile 0.25" in shown
+    assert "It is <strong>empty</strong>." in page
+    assert '<a href="#fig05">fig05</a>' in page
+    assert "Most of it <strong>holds</strong>." in page
+
+
+def test_links_lead_somewhere(page: str) -> None:
+    targets = set(re.findall(r'href="#([^"]+)"', page))
+    assert targets <= set(re.findall(r'\bid="([^"]+)"', page))
+    assert "fig03-far" in targets
+
+
+def test_cost_counts_shared_runs_once(page: str) -> None:
+    assert "all, shared runs once 2 180 3 60" in text(page)
+
+
+def test_the_page_of_a_figure_has_it_alone() -> None:
+    page = report.page("tr1", PAPER, [section("fig03", VERDICTS)], None)
+    assert "All claims" not in page
+    assert "Most of it" not in page
+    assert '<a href="fig05.html">fig05</a>' in page
+
+
+def test_all_papers() -> None:
+    page = report.index({"tr1": (PAPER, VERDICTS)})
+    assert "TR-1 5 2 1 1 1 1 of 3 1 of 1 1 of 1 0 of 1" in text(page)
+    failing = re.findall(r'href="(tr1/report.html#[^"]+)"', page)
+    assert failing == ["tr1/report.html#fig03-short", "tr1/report.html#fig03-far"]
