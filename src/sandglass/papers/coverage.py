@@ -1,0 +1,130 @@
+"""What of each source is covered by claims: python -m sandglass.papers.coverage makes the page.
+
+A paper's sources.yaml lists what its source states that could be measured, in the order of the
+text. Each item has claims that judge it, or says why none does.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field, model_validator
+
+from sandglass.errors import UsageError
+from sandglass.install import builds
+from sandglass.papers import shelf
+from sandglass.papers.claims import claims
+from sandglass.papers.verdicts import read
+
+SOURCES = "sources.yaml"
+PAGE = builds.ROOT / "docs" / "coverage.md"
+KINDS = ("claims", "not_measured", "missing")
+HEAD = """# What of each paper is covered
+
+Everything that a source states and a network laboratory could measure, in the order of the text,
+with the claims that judge it and what became of them in the
+[reference](pipeline.md#the-reference); or why no claim does. Made from
+`pipelines/PAPER/sources.yaml` and `results/reference/` by
+`./sandglass python -m sandglass.papers.coverage`.
+
+*Not measured* is what no network laboratory can measure, such as what other people found. *Missing*
+is what could be measured and is not yet, with the experiment that would.
+"""
+
+
+class Item(shelf.Strict):
+    """One thing that a source states: it has claims, or a reason why not, or is missing."""
+
+    place: str
+    """Where in the source: a figure, a table, a section."""
+    says: str
+    """Its words, or in short what it says."""
+    claims: list[str] = Field(default_factory=list)
+    """FIGURE/CLAIM of expect.yaml."""
+    not_measured: str = ""
+    """Why no network laboratory can measure it."""
+    missing: str = ""
+    """The experiment that would measure it."""
+
+    @model_validator(mode="after")
+    def _one_word(self) -> "Item":
+        if sum(bool(getattr(self, kind)) for kind in KINDS) != 1:
+            raise ValueError(f"needs one of {', '.join(KINDS)}")
+        return self
+
+
+class Sources(shelf.Strict):
+    """A paper's sources.yaml."""
+
+    items: Annotated[list[Item], Field(min_length=1)]
+
+
+def items(paper: str) -> list[Item]:
+    """What a paper's source states.
+
+    Raises UsageError when the file is malformed, an item names a claim that is not there, or a
+    claim is in no item.
+    """
+    path = shelf.folder(paper) / SOURCES
+    found = shelf.parse(path, Sources).items
+    known = {
+        f"{figure}/{claim.id}": claim.sentence
+        for figure in shelf.figures(paper).figures
+        for claim in claims(paper, figure)
+    }
+    named = {claim for item in found for claim in item.claims}
+    if unknown := sorted(named - known.keys()):
+        raise UsageError(f"{path}: there is no claim {', '.join(unknown)}")
+    stated = {name for name, sentence in known.items() if sentence == "claim"}
+    if left := sorted(stated - named):
+        raise UsageError(
+            f"{path}: no item has the claim {left[0]}",
+            f"and {len(left) - 1} more" if left[1:] else None,
+        )
+    return found
+
+
+def page() -> str:
+    """docs/coverage.md, of all our papers."""
+    ours = [name for name, home in shelf.folders().items() if home.parent == shelf.PIPELINES]
+    return "\n".join([HEAD, *(line for name in ours for line in _section(name))])
+
+
+def _section(paper: str) -> Iterator[str]:
+    about, found = shelf.figures(paper), items(paper)
+    verdicts = {
+        f"{each.figure}/{each.claim}": each.verdict
+        for each in read(shelf.REFERENCE / paper / "verdicts.csv")
+    }
+    counts = [sum(bool(getattr(item, kind)) for item in found) for kind in KINDS]
+    yield f"## {about.title}"
+    yield ""
+    yield (
+        f"{about.paper}: {len(found)} items, of which {counts[0]} have claims, {counts[1]} are not "
+        f"measured, and {counts[2]} are missing."
+    )
+    yield ""
+    yield "| where | what it says | what became of it |"
+    yield "|---|---|---|"
+    for item in found:
+        became = ", ".join(f"`{name}` {verdicts[name]}" for name in item.claims)
+        if item.not_measured:
+            became = f"*Not measured*: {item.not_measured}"
+        elif item.missing:
+            became = f"*Missing*: {item.missing}"
+        yield f"| {_cell(item.place)} | {_cell(item.says)} | {_cell(became)} |"
+    yield ""
+
+
+def _cell(text: str) -> str:
+    """Text in one cell of a table in Markdown."""
+    return " ".join(text.split()).replace("|", "\\|")
+
+
+def write(path: Path = PAGE) -> None:
+    """Write the page."""
+    path.write_text(page())
+
+
+if __name__ == "__main__":
+    write()

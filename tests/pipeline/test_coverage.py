@@ -1,0 +1,45 @@
+"""Nothing that a source states is without a word, and the page says what became of it."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from sandglass.errors import UsageError
+from sandglass.papers import coverage, shelf
+
+
+@pytest.mark.parametrize("paper", shelf.papers())
+def test_every_item_has_a_word_and_every_claim_an_item(paper: str) -> None:
+    assert coverage.items(paper)
+
+
+def test_the_page_is_that_of_the_lists() -> None:
+    """After a change: ./sandglass python -m sandglass.papers.coverage."""
+    assert coverage.PAGE.read_text() == coverage.page()
+
+
+WORD = {"place": "Fig. 1", "says": "it is full"}
+
+
+@pytest.mark.parametrize(
+    ("items", "says"),
+    [
+        ([WORD], "needs one of claims, not_measured, missing"),
+        ([WORD | {"claims": ["fig05/a"], "missing": "a run"}], "needs one of"),
+        ([WORD | {"missing": "a run", "note": "x"}], "note"),
+        ([], "items"),
+        ([WORD | {"claims": ["fig05/nowhere"]}], "there is no claim fig05/nowhere"),
+        ([WORD | {"missing": "a run"}], "no item has the claim fig02/any-capacity"),
+    ],
+)
+def test_what_is_wrong_with_a_list(
+    items: list[dict[str, Any]], says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in (shelf.ABOUT, shelf.CLAIMS):
+        (tmp_path / name).write_text((shelf.PIPELINES / "abe" / name).read_text())
+    (tmp_path / coverage.SOURCES).write_text(yaml.safe_dump({"items": items}))
+    monkeypatch.setattr(shelf, "folder", lambda _: tmp_path)
+    with pytest.raises(UsageError, match=says):
+        coverage.items("abe")
