@@ -131,8 +131,11 @@ def plot(table: pl.DataFrame) -> ggplot:
 
 
 def model_error(table: pl.DataFrame, queue: str) -> float | None:
-    """Median of |measured - eq. (5)| over all RTTs and betas, as a share of the capacity."""
-    chosen = _of(table, "steady", queue)
+    """Median of |measured - eq. (5)| over RTTs and betas, as a share of the capacity.
+
+    Of those for which eq. (5) leaves a part of the link idle.
+    """
+    chosen = _of(table, "steady", queue).filter(pl.col("model") < 1)
     return scalar((chosen["utilisation"] - chosen["model"]).abs().median())
 
 
