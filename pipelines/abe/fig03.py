@@ -92,6 +92,21 @@ def far_to_near(table: pl.DataFrame, queue: str, near_ms: float, far_ms: float) 
     return scalar((ratios["far"] / ratios["near"]).max())
 
 
+def mean_far_to_near(
+    table: pl.DataFrame, queue: str, near_ms: float, far_ms: float
+) -> float | None:
+    """The mean throughput at RTTs above `far_ms` over that up to `near_ms`; the larger of both."""
+    ratios = (
+        _of(table, queue)
+        .group_by("ecn")
+        .agg(
+            far=pl.col("throughput_mbit").filter(pl.col("rtt_ms") > far_ms).mean(),
+            near=pl.col("throughput_mbit").filter(pl.col("rtt_ms") <= near_ms).mean(),
+        )
+    )
+    return scalar((ratios["far"] / ratios["near"]).max())
+
+
 def trend(table: pl.DataFrame, queue: str, rtt_from_ms: float) -> float | None:
     """Spearman's correlation of throughput with RTT from an RTT on; the larger of both ECN."""
     chosen = _of(table, queue).filter(pl.col("rtt_ms") >= rtt_from_ms)
@@ -129,7 +144,7 @@ def delay_ratio(table: pl.DataFrame, queue: str, over: str, rtt_above_ms: float)
     return scalar((both["queue_delay_p95_ms"] / both["queue_delay_p95_ms_over"]).min())
 
 
-METRICS = (least_share, far_to_near, trend, decline, ecn_gain, delay_ratio)
+METRICS = (least_share, far_to_near, mean_far_to_near, trend, decline, ecn_gain, delay_ratio)
 
 
 def _of(table: pl.DataFrame, queue: str) -> pl.DataFrame:

@@ -33,6 +33,8 @@ def test_fig03_metrics() -> None:
     assert fig03.least_share(FIG03, "CoDel", 60) == pytest.approx(0.95)
     assert fig03.least_share(FIG03, "DropTail", 320) == pytest.approx(0.95)
     assert fig03.far_to_near(FIG03, "CoDel", 60, 80) == pytest.approx(19.8 / 19.8)
+    # With ECN 19.9 up to 60 ms and 17.9 above 80; without 19.3 and 17, which is less.
+    assert fig03.mean_far_to_near(FIG03, "CoDel", 60, 80) == pytest.approx(17.9 / 19.9)
     assert fig03.decline(FIG03, "CoDel") == pytest.approx(1 - 16 / 19.6)
     assert fig03.ecn_gain(FIG03, "CoDel", 80) == pytest.approx((0.1 + 0.0) / 2)
     assert fig03.delay_ratio(FIG03, "DropTail", "CoDel", 10) == pytest.approx(30 / 6)
@@ -54,6 +56,7 @@ def test_fig03_trend_is_that_of_the_worse_ecn_setting() -> None:
         fig03.least_share(FIG03, "CoDel", 10),
         fig03.far_to_near(FIG03, "CoDel", 60, 400),
         fig03.far_to_near(FIG03, "CoDel", 10, 80),
+        fig03.mean_far_to_near(FIG03, "CoDel", 60, 400),
         fig03.trend(FIG03, "PIE", 60),
         fig03.decline(FIG03, "PIE"),
         fig03.ecn_gain(FIG03, "DropTail", 80),
