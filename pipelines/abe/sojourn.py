@@ -92,14 +92,20 @@ def largest(
     return scalar(chosen["delay_ms"].max())
 
 
+def off_target(table: pl.DataFrame, control: str, queue: str, percentile: int) -> float | None:
+    """How far a percentile of delay is from the AQM's target, either way, ms.
+
+    The largest distance over all RTTs and betas.
+    """
+    chosen = _of(table, control, queue).filter(pl.col("percentile") == percentile)
+    return scalar((chosen["delay_ms"] - TARGET_MS[queue]).abs().max())
+
+
 def tail_order(table: pl.DataFrame, control: str, queue: str) -> float | None:
     """Spearman's correlation of the 95th percentile with beta, mean over the RTTs."""
     tails = _of(table, control, queue).filter(pl.col("percentile") == 95)
     ranks = tails.group_by("rtt_ms").agg(rho=pl.corr("beta", "delay_ms", method="spearman"))
     return scalar(ranks["rho"].mean())
-
-
-METRICS = (added, largest, tail_order)
 
 
 def _of(table: pl.DataFrame, control: str, queue: str) -> pl.DataFrame:

@@ -242,6 +242,13 @@ def test_sojourn_metrics() -> None:
     assert sojourn.added(DELAYS, "NewReno", "PIE", 100, 0.6, 90) is None
     assert sojourn.largest(DELAYS, "NewReno", "PIE", 90, 0.85) == 12
     assert sojourn.largest(DELAYS, "NewReno", "PIE", 50, 1) == 9
+    # PIE's target is 20 ms: medians of 4, 6 and 9, 90th percentiles of 9, 12 and 9.
+    assert sojourn.off_target(DELAYS, "NewReno", "PIE", 50) == 16
+    assert sojourn.off_target(DELAYS, "NewReno", "PIE", 90) == 11
+    assert (
+        sojourn.off_target(DELAYS.with_columns(pl.col("delay_ms") + 20), "NewReno", "PIE", 90) == 12
+    )
+    assert sojourn.off_target(DELAYS, "CUBIC", "PIE", 50) is None
     # 95th percentiles of 10, 15, 9 ms: the last is out of order.
     assert sojourn.tail_order(DELAYS, "NewReno", "PIE") == pytest.approx(-0.5)
     assert sojourn.tail_order(DELAYS, "NewReno", "CoDel") is None
