@@ -76,10 +76,13 @@ def recovered(table: pl.DataFrame, beta: float, over: float) -> float | None:
     return scalar((one / other - 1).max()) if len(one) == len(other) == 1 else None
 
 
-def rtt_change(table: pl.DataFrame, over: float) -> float | None:
-    """The largest change of the median RTT against a beta's, as a share of that RTT."""
+def rtt_change(table: pl.DataFrame, over: float, rtt_above_ms: float) -> float | None:
+    """The largest change of the median RTT against a beta's, as a share of that RTT.
+
+    Over the base RTTs above a bound.
+    """
     both = table.join(table.filter(pl.col("beta") == over), on="rtt_ms", suffix="_over").filter(
-        pl.col("beta") != over
+        (pl.col("beta") != over) & (pl.col("rtt_ms") > rtt_above_ms)
     )
     return scalar((both["median_rtt_ms"] / both["median_rtt_ms_over"] - 1).abs().max())
 

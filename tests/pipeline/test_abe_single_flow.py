@@ -272,7 +272,9 @@ def test_fig11_metrics() -> None:
     assert fig11.recovered(FIG11, 0.8, 0.5) == pytest.approx(0.25)
     assert fig11.recovered(FIG11, 0.7, 0.5) is None
     assert fig11.least_step(FIG11) == pytest.approx(-0.05)
-    assert fig11.rtt_change(FIG11, 0.5) == pytest.approx(0.04)
+    assert fig11.rtt_change(FIG11, 0.5, 0) == pytest.approx(0.04)
+    assert fig11.rtt_change(FIG11, 0.5, 80) == pytest.approx(2 / 324)
+    assert fig11.rtt_change(FIG11, 0.5, 320) is None
 
 
 def test_settings(tmp_path: Path) -> None:
