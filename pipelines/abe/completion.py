@@ -111,6 +111,12 @@ def least_gain(
     )
 
 
+def least_mean_gain(table: pl.DataFrame, axis: str, queue: str, above: float) -> float | None:
+    """The least gain at values of `axis` above a bound, in percent, each the mean of beta_ecn."""
+    chosen = _larger(table, queue, 0.51).filter(pl.col(axis) > above)
+    return scalar(chosen.group_by(axis).agg(pl.col("gain_percent").mean())["gain_percent"].min())
+
+
 def largest_effect(table: pl.DataFrame, axis: str, below: float) -> float | None:
     """The largest gain or loss at values of `axis` below a bound, in percent."""
     return scalar(_larger(table, "", 0.51).filter(pl.col(axis) < below)["gain_percent"].abs().max())

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import polars as pl
 from plotnine import ggplot
 
-from pipelines.abe.completion import completion_table, drawn, largest_effect, least_gain
+from pipelines.abe.completion import completion_table, drawn, largest_effect, least_mean_gain
 from sandglass.experiment import units
 from sandglass.results import series
 
@@ -37,4 +37,4 @@ def codel_over_pie(table: pl.DataFrame, below: float) -> float | None:
     return None if len(found) < 2 else found["CoDel"] - found["PIE"]
 
 
-METRICS = (least_gain, largest_effect, codel_over_pie)
+METRICS = (least_mean_gain, largest_effect, codel_over_pie)

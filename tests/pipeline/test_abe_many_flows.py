@@ -121,6 +121,10 @@ GAINS = pl.DataFrame(
 def test_completion_metrics() -> None:
     assert completion.least_gain(GAINS, "size_kb", "CoDel", 700) == pytest.approx(2.0)
     assert completion.least_gain(GAINS, "size_kb", "PIE") == pytest.approx(0.2)
+    larger = GAINS.with_columns(pl.col("gain_percent") - pl.col("size_kb") / 500 + 2)
+    assert completion.least_mean_gain(larger, "size_kb", "CoDel", 700) == pytest.approx(5.0)
+    assert completion.least_mean_gain(larger, "size_kb", "CoDel", 0) == pytest.approx(0.6)
+    assert completion.least_mean_gain(larger, "size_kb", "PIE", 1000) is None
     assert completion.largest_effect(GAINS, "size_kb", 700) == pytest.approx(0.4)
     assert fig16.codel_over_pie(GAINS, 2000) == pytest.approx((8 + 2 - 0.4) / 3 - 6.8 / 4)
     assert fig18.saturation(GAINS, "PIE", 0.75) == pytest.approx(0.5)
