@@ -96,10 +96,13 @@ def slow_start_peak(table: pl.DataFrame, part: str, beta: float) -> float | None
     return scalar(own["probability_percent"].max())
 
 
-def largest_mean_probability(table: pl.DataFrame, part: str) -> float | None:
-    """The mean probability after slow start, in percent; the largest over beta_ecn."""
-    own = _steady(table, part).group_by("beta_ecn").agg(pl.col("probability_percent").mean())
-    return scalar(own["probability_percent"].max())
+def most_seconds_above(table: pl.DataFrame, part: str, percent: float) -> float | None:
+    """The share of seconds with a higher probability than `percent`; the most over beta_ecn."""
+    own = _steady(table, part)
+    shares = own.group_by("beta_ecn").agg(
+        share=(pl.col("probability_percent") > percent).mean() * 100
+    )
+    return scalar(shares["share"].max())
 
 
 def high_delay(table: pl.DataFrame, part: str) -> float | None:
@@ -135,7 +138,7 @@ def drop_trend(table: pl.DataFrame, part: str) -> float | None:
 METRICS = (
     seconds_above,
     slow_start_peak,
-    largest_mean_probability,
+    most_seconds_above,
     high_delay,
     delay_trend,
     delay_increase,

@@ -179,7 +179,8 @@ def test_fig19_metrics() -> None:
     table = pl.DataFrame(rows, schema=columns, orient="row")
     assert fig19.seconds_above(table, "a", 0.7, 11) == pytest.approx(50)
     assert fig19.slow_start_peak(table, "a", 0.5) == pytest.approx(10)
-    assert fig19.largest_mean_probability(table, "b") == pytest.approx(9)
+    assert fig19.most_seconds_above(table, "b", 10) == pytest.approx(50)
+    assert fig19.most_seconds_above(table, "b", 18) == 0
     assert fig19.high_delay(table, "a") == pytest.approx(18)
     assert fig19.delay_trend(table, "b") == pytest.approx(1)
     assert fig19.delay_increase(table, "b") == pytest.approx(1.8)
