@@ -151,15 +151,61 @@ def chance(
     return scalar(min(100.0, 200 * min(below, above)))  # type: ignore[type-var, operator]
 
 
-METRICS = (bdp, cuts, cut_from, cut_to, sooner_ms, chance)
+def overshoot_ratio(table: pl.DataFrame, queue: str, over: str, beta: float) -> float | None:
+    """The window before the first reduction over that through another AQM; medians of the seeds."""
+    return _ratio(cut_from(table, queue, beta), cut_from(table, over, beta))
+
+
+def first_cut_ratio(table: pl.DataFrame, queue: str, over: str, beta: float) -> float | None:
+    """The time of the first reduction over that through another AQM; medians of the seeds."""
+    one, other = (
+        scalar(_flows(table, name, beta)["first_cut_s"].median()) for name in (queue, over)
+    )
+    return _ratio(one, other)
+
+
+def standing_queue_ratio(
+    table: pl.DataFrame, queue: str, beta: float, over_queue: str, over_beta: float
+) -> float | None:
+    """The mean queue from the first reduction to the end over another's; of the first seed."""
+    return _ratio(_standing(table, queue, beta), _standing(table, over_queue, over_beta))
+
+
+METRICS = (
+    bdp,
+    cuts,
+    cut_from,
+    cut_to,
+    sooner_ms,
+    chance,
+    overshoot_ratio,
+    first_cut_ratio,
+    standing_queue_ratio,
+)
+
+
+def _ratio(one: float | None, other: float | None) -> float | None:
+    return one / other if one is not None and other else None
+
+
+def _of(table: pl.DataFrame, queue: str, beta: float) -> pl.DataFrame:
+    return table.filter((pl.col("queue") == queue) & ((pl.col("beta_ecn") - beta).abs() < 1e-9))
+
+
+def _standing(table: pl.DataFrame, queue: str, beta: float) -> float | None:
+    """Of the first seed, which alone is kept as a whole; packets."""
+    first = _of(table, queue, beta).filter(pl.col("seed") == pl.col("seed").min())
+    begin = pl.col("time_s").filter(pl.col("cuts") > 0).min()
+    return scalar(first.filter(pl.col("time_s") >= begin)["queue_packets"].mean())
 
 
 def _flows(table: pl.DataFrame, queue: str, beta: float) -> pl.DataFrame:
     """One row per seed."""
     return (
-        table.filter((pl.col("queue") == queue) & ((pl.col("beta_ecn") - beta).abs() < 1e-9))
+        _of(table, queue, beta)
         .group_by("seed", maintain_order=True)
         .agg(
+            pl.col("time_s").filter(pl.col("cuts") > 0).min().alias("first_cut_s"),
             pl.col("cuts").sum(),
             pl.col("cut_from").drop_nulls().first(),
             pl.col("cut_to").drop_nulls().last(),

@@ -135,7 +135,20 @@ def drop_trend(table: pl.DataFrame, part: str) -> float | None:
     return scalar(own.select(pl.corr("beta_ecn", "drops_percent", method="spearman")).item())
 
 
+def delay_ratio(table: pl.DataFrame) -> float | None:
+    """Mean delay after slow start, part (b) over part (a); the least over beta_ecn."""
+    late = table.filter(pl.col("time_s") >= SLOW_START_S)
+    return scalar(_on_over_off(late, "delay_ms").min())
+
+
+def short_flow_ratio(table: pl.DataFrame) -> float | None:
+    """The short flow's completion time, part (b) over part (a); mean over beta_ecn."""
+    return scalar(_on_over_off(table, "short_fct_s").mean())
+
+
 METRICS = (
+    delay_ratio,
+    short_flow_ratio,
     seconds_above,
     slow_start_peak,
     most_seconds_above,
@@ -145,6 +158,14 @@ METRICS = (
     signal_increase,
     drop_trend,
 )
+
+
+def _on_over_off(table: pl.DataFrame, column: str) -> pl.Series:
+    """For each beta_ecn a column's mean with the rule on over that with it off."""
+    means = table.group_by("part", "beta_ecn").agg(pl.col(column).mean())
+    off, on = (means.filter(pl.col("part") == part) for part in PARTS.values())
+    both = on.join(off, on="beta_ecn", suffix="_off")
+    return both[column] / both[f"{column}_off"]
 
 
 def _of(table: pl.DataFrame, part: str, beta: float) -> pl.DataFrame:

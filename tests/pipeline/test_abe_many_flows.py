@@ -167,6 +167,26 @@ def test_fig17_asks_how_usual_the_reports_run_is() -> None:
     assert fig17.chance(table, "CoDel", 0.9, "cuts", 2) is None
 
 
+def test_fig17_compares_overshoot_and_standing_queue() -> None:
+    """CoDel's flow is cut at 1 s from 200 packets, PIE's at 1.2 and 1.4 s from 300 and 500."""
+    rows = [
+        (queue, 0.9, seed, time, 100 * (time < cut) + queued, int(time == cut), window, 90, 3.0)
+        for queue, seed, cut, window, queued in (
+            ("CoDel", 1, 1.0, 200, 5),
+            ("PIE", 1, 1.2, 300, 20),
+            ("PIE", 2, 1.4, 500, 70),
+        )
+        for time in (0.0, 1.0, 1.2, 1.4)
+    ]
+    columns = ["queue", "beta_ecn", "seed", "time_s", "queue_packets", "cuts", "cut_from"]
+    table = pl.DataFrame(rows, schema=[*columns, "cut_to", "fct_s"], orient="row")
+    assert fig17.overshoot_ratio(table, "CoDel", "PIE", 0.9) == pytest.approx(200 / 400)
+    assert fig17.first_cut_ratio(table, "CoDel", "PIE", 0.9) == pytest.approx(1 / 1.3)
+    # of PIE's seeds the first, without what was queued before the cut
+    assert fig17.standing_queue_ratio(table, "CoDel", 0.9, "PIE", 0.9) == pytest.approx(5 / 20)
+    assert fig17.standing_queue_ratio(table, "CoDel", 0.9, "PIE", 0.5) is None
+
+
 def test_fig19_metrics() -> None:
     rows = [
         (part, beta, second, beta * 20 if second % 2 else 0.0, beta * part_delay, beta, beta)
@@ -187,3 +207,21 @@ def test_fig19_metrics() -> None:
     assert fig19.signal_increase(table, "a") == pytest.approx(1)
     assert fig19.drop_trend(table, "b") == pytest.approx(1)
     assert fig19.seconds_above(table, "absent", 0.7, 11) is None
+
+
+def test_fig19_compares_its_parts() -> None:
+    rows = [
+        (part, beta, second, delay if second >= 10 else 999.0, fct)
+        for part, beta, delay, fct in (
+            ("(a) rule off", 0.5, 20.0, 4.0),
+            ("(b) rule on", 0.5, 19.0, 5.0),
+            ("(a) rule off", 0.9, 20.0, 8.0),
+            ("(b) rule on", 0.9, 30.0, 6.0),
+        )
+        for second in (5, 15)
+    ]
+    columns = ["part", "beta_ecn", "time_s", "delay_ms", "short_fct_s"]
+    table = pl.DataFrame(rows, schema=columns, orient="row")
+    assert fig19.delay_ratio(table) == pytest.approx(0.95)
+    assert fig19.short_flow_ratio(table) == pytest.approx((1.25 + 0.75) / 2)
+    assert fig19.delay_ratio(table.filter(pl.col("part") == "(a) rule off")) is None
