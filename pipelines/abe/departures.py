@@ -87,6 +87,23 @@ def gain(table: pl.DataFrame, control: str, queue: str, rtt_ms: float, beta: flo
     return scalar(chosen["gain_percent"].max())
 
 
+def agreeing_horizons(
+    table: pl.DataFrame,
+    control: str,
+    queue: str,
+    rtt_ms: float,
+    beta: float,
+    low: float,
+    high: float,
+    from_s: float,
+) -> float | None:
+    """The share of the seconds from `from_s` on at which a beta's gain is from `low` to `high`."""
+    chosen = _of(table, control, queue).filter(
+        (pl.col("rtt_ms") == rtt_ms) & (pl.col("beta") == beta) & (pl.col("time_s") >= from_s)
+    )
+    return scalar(chosen["gain_percent"].is_between(low, high).mean())
+
+
 def most_gain(table: pl.DataFrame, control: str, queue: str) -> float | None:
     """The largest gain in the long run over all RTTs and betas, percent."""
     return scalar(_late(table, control, queue)["gain_percent"].max())

@@ -176,6 +176,9 @@ def test_departures_metrics() -> None:
     reno, cubic = ("NewReno", "CoDel"), ("CUBIC", "CoDel")
     assert departures.gain(GAINS, *reno, 400, 0.7) == 13
     assert departures.most_gain(GAINS, *reno) == 13
+    assert departures.agreeing_horizons(GAINS, *reno, 400, 0.7, 10, 20, from_s=0) == 0.5
+    assert departures.agreeing_horizons(GAINS, *reno, 400, 0.7, 10, 20, from_s=90) == 1
+    assert departures.agreeing_horizons(GAINS, *reno, 200, 0.7, 10, 20, from_s=0) is None
     assert departures.least_gain(GAINS, *reno, 400) == 5
     assert departures.least_gain(GAINS, *cubic, 400) == -1
     assert departures.most_gain_of(GAINS, *reno, 400, 0.6, 0.8) == 13
