@@ -52,9 +52,9 @@ def plot(table: pl.DataFrame) -> ggplot:
     return bars.drawn(table, "increase_bytes", "Increase per round trip (bytes)") + scale_y_log10()
 
 
-def most(table: pl.DataFrame, sender: str) -> float | None:
+def most(table: pl.DataFrame, sender: str, cases: Sequence[str]) -> float | None:
     """A sender's largest increase, in segments."""
-    return scalar(table.filter(pl.col("sender") == sender)["segments"].max())
+    return scalar(steady.matching(table, None, sender, cases)["segments"].max())
 
 
 def share(table: pl.DataFrame) -> float | None:

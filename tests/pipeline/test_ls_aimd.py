@@ -95,6 +95,8 @@ def test_tables_count_the_second_half(tmp_path: Path) -> None:
     assert [row["increase_bytes"] for row in rows] == [1448, 2]
     assert rows[1]["stated_bytes"] == pytest.approx(2)  # 256/128 log2(512/512 + 1)
     assert increase.departure(increase.table(runs)) == pytest.approx(0)
+    assert increase.most(increase.table(runs), SLOW, ["4A"]) == pytest.approx(2 / 1448)
+    assert increase.most(increase.table(runs), SLOW, ["1"]) is None
 
 
 def test_delays_are_compared_like_for_like(tmp_path: Path) -> None:
