@@ -94,6 +94,16 @@ def departure(
     return scalar((rows["like_us"] / rows["thesis_us"] - 1).abs().max())
 
 
+def agreeing(table: pl.DataFrame, marking: str, statistic: str, within: float) -> float | None:
+    """The share of the thesis's values of a statistic from which ours are `within` or less away,
+    relative to them, like for like."""
+    rows = table.filter((pl.col("statistic") == statistic) & (pl.col("thesis_us") > 0))
+    ratios = steady.matching(rows, marking, None, None).select(
+        pl.col("like_us") / pl.col("thesis_us")
+    )
+    return scalar(((ratios["like_us"] - 1).abs() <= within).mean())
+
+
 def swapped(table: pl.DataFrame, marking: str, apart: float) -> float | None:
     """Pairs of senders whose means the thesis has in another order, of those that are `apart` or
     more there, relative to the smaller."""
@@ -106,4 +116,4 @@ def swapped(table: pl.DataFrame, marking: str, apart: float) -> float | None:
     return float((pairs["like_us"] <= pairs["like_us_other"]).sum()) if pairs.height else None
 
 
-METRICS = (departure, swapped)
+METRICS = (departure, agreeing, swapped)

@@ -126,8 +126,16 @@ def test_departures_and_order() -> None:
     assert delays.swapped(compared(("AIMD", 3.0, 300.0)), "RED step", 0.1) is None
 
 
+def test_values_agree_by_themselves() -> None:
+    table = compared(("AIMD", 300.0, 270.0), (SLOW, 250.0, 200.0), (FULL, 240.0, 0.0))
+    assert delays.agreeing(table, "RED step", "mean", 0.2) == 0.5
+    assert delays.agreeing(table, "RED step", "mean", 0.1) == 0
+    assert delays.agreeing(table, "RED step", "p95", 0.2) is None
+
+
 def test_a_lost_value_is_not_compared() -> None:
     table = compared(("AIMD", 300.0, None), (SLOW, 200.0, 200.0))
+    assert delays.agreeing(table, "RED step", "mean", 0.2) == 1
     assert delays.departure(table, "AIMD", ["4A"]) is None
 
 
