@@ -104,6 +104,14 @@ def agreeing(table: pl.DataFrame, marking: str, statistic: str, within: float) -
     return scalar(((ratios["like_us"] - 1).abs() <= within).mean())
 
 
+def over_other_marking(table: pl.DataFrame, sender: str, marking: str, other: str) -> float | None:
+    """The largest ratio over experiments of a sender's mean with one marking and with another."""
+    means = table.filter((pl.col("statistic") == "mean") & (pl.col("sender") == sender))
+    one, two = (means.filter(pl.col("marking") == name) for name in (marking, other))
+    both = one.join(two, on="case", suffix="_other")
+    return scalar((both["ours_us"] / both["ours_us_other"]).max())
+
+
 def swapped(table: pl.DataFrame, marking: str, apart: float) -> float | None:
     """Pairs of senders whose means the thesis has in another order, of those that are `apart` or
     more there, relative to the smaller."""
@@ -116,4 +124,4 @@ def swapped(table: pl.DataFrame, marking: str, apart: float) -> float | None:
     return float((pairs["like_us"] <= pairs["like_us_other"]).sum()) if pairs.height else None
 
 
-METRICS = (departure, agreeing, swapped)
+METRICS = (departure, agreeing, over_other_marking, swapped)

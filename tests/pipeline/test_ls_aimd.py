@@ -133,6 +133,18 @@ def test_values_agree_by_themselves() -> None:
     assert delays.agreeing(table, "RED step", "p95", 0.2) is None
 
 
+def test_one_marking_over_another() -> None:
+    step = compared((SLOW, 100.0, None), (FULL, 200.0, None))
+    ramp = step.with_columns(pl.col("ours_us") * 2, marking=pl.lit("RED ramp"))
+    worse = step.with_columns(
+        pl.col("ours_us") * 0.8, case=pl.lit("4B"), marking=pl.lit("RED ramp")
+    )
+    also = step.with_columns(case=pl.lit("4B"))
+    table = pl.concat([step, ramp, worse, also])
+    assert delays.over_other_marking(table, SLOW, "RED step", "RED ramp") == pytest.approx(1.25)
+    assert delays.over_other_marking(table, "AIMD", "RED step", "RED ramp") is None
+
+
 def test_a_lost_value_is_not_compared() -> None:
     table = compared(("AIMD", 300.0, None), (SLOW, 200.0, 200.0))
     assert delays.agreeing(table, "RED step", "mean", 0.2) == 1
