@@ -102,26 +102,22 @@ def drawn(
     return figure
 
 
-def least_gain(
-    table: pl.DataFrame, axis: str, queue: str = "", above: float = 0.0, beta_from: float = 0.51
-) -> float | None:
-    """The least gain at values of `axis` above a bound, in percent, over all larger beta_ecn."""
-    return scalar(
-        _larger(table, queue, beta_from).filter(pl.col(axis) > above)["gain_percent"].min()
-    )
+def least_gain(table: pl.DataFrame, queue: str) -> float | None:
+    """The least gain of all larger beta_ecn, in percent."""
+    return scalar(_larger(table).filter(pl.col("queue") == queue)["gain_percent"].min())
 
 
 def least_mean_gain(table: pl.DataFrame, axis: str, queue: str, above: float) -> float | None:
     """The least gain at values of `axis` above a bound, in percent, each the mean of beta_ecn."""
-    chosen = _larger(table, queue, 0.51).filter(pl.col(axis) > above)
+    chosen = _larger(table).filter((pl.col("queue") == queue) & (pl.col(axis) > above))
     return scalar(chosen.group_by(axis).agg(pl.col("gain_percent").mean())["gain_percent"].min())
 
 
 def largest_effect(table: pl.DataFrame, axis: str, below: float) -> float | None:
     """The largest gain or loss at values of `axis` below a bound, in percent."""
-    return scalar(_larger(table, "", 0.51).filter(pl.col(axis) < below)["gain_percent"].abs().max())
+    return scalar(_larger(table).filter(pl.col(axis) < below)["gain_percent"].abs().max())
 
 
-def _larger(table: pl.DataFrame, queue: str, beta_from: float) -> pl.DataFrame:
-    chosen = table.filter(pl.col("beta_ecn") >= beta_from)
-    return chosen.filter(pl.col("queue") == queue) if queue else chosen
+def _larger(table: pl.DataFrame) -> pl.DataFrame:
+    """Without the default beta_ecn."""
+    return table.filter(pl.col("beta_ecn") > DEFAULT / 100)

@@ -119,8 +119,8 @@ GAINS = pl.DataFrame(
 
 
 def test_completion_metrics() -> None:
-    assert completion.least_gain(GAINS, "size_kb", "CoDel", 700) == pytest.approx(2.0)
-    assert completion.least_gain(GAINS, "size_kb", "PIE") == pytest.approx(0.2)
+    assert completion.least_gain(GAINS, "CoDel") == pytest.approx(-0.4)
+    assert completion.least_gain(GAINS, "PIE") == pytest.approx(0.2)
     larger = GAINS.with_columns(pl.col("gain_percent") - pl.col("size_kb") / 500 + 2)
     assert completion.least_mean_gain(larger, "size_kb", "CoDel", 700) == pytest.approx(5.0)
     assert completion.least_mean_gain(larger, "size_kb", "CoDel", 0) == pytest.approx(0.6)
