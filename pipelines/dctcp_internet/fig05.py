@@ -62,7 +62,8 @@ def steps_explain(table: pl.DataFrame, minimum: float, low: float, high: float) 
 
 
 def starving(table: pl.DataFrame, beyond: float) -> float | None:
-    """The least share of the link's goodput that either flow has, with K beyond some multiple."""
+    """The smaller of the ratio and its inverse, least over all settings with K from some multiple
+    on."""
     ratio = table.filter(pl.col("relative") >= beyond)["ratio"]
     return scalar(pl.select(pl.min_horizontal(ratio, 1 / ratio)).to_series().min())
 
