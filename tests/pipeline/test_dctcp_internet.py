@@ -312,8 +312,9 @@ def test_the_ridge_and_the_rule() -> None:
     found = slopes.ridge(grid())
     assert found["relative"].to_list() == [2, 4, 10]
     assert found["measured"].to_list() == pytest.approx([0.5, 0.6, None])
-    # 0, 20 and, where there is none, 100 %
-    assert fig09.rule_error(found) == pytest.approx(20)
+    assert fig09.farthest(found) == 1
+    assert fig09.farthest(found.drop_nulls()) == pytest.approx(0.15)
+    assert fig09.farthest(found.clear()) is None
 
 
 def test_fig07_and_fig08_metrics() -> None:
