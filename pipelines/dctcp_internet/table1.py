@@ -20,6 +20,8 @@ from sandglass.papers.verdicts import scalar
 from sandglass.results import series, style
 
 QUANTITIES = ("K/M", "U_DR", "O_DR", "U_2R", "O_2R")
+TRANSMISSION = 0.048
+"""A packet of 1500 bytes, in BDP."""
 PAPER = {
     "1/8": (0.125, 2.3, 0.98, 0.207, 0.946, 0.216),
     "1/4": (0.25, 1.73, 0.987, 0.335, 0.968, 0.336),
@@ -99,7 +101,15 @@ def difference(table: pl.DataFrame, row: str, quantity: str) -> float | None:
     return scalar(((chosen["ours"] - chosen["paper"]).abs() * 100).mean())
 
 
-METRICS = (relative_error, difference)
+def occupancy_error(table: pl.DataFrame, row: str, flows: str) -> float | None:
+    """|ours / paper - 1| of the mean queue, in percent, with the packet in transmission: there is
+    one for as much of the time as the link is busy."""
+    queue, busy = (_of(table, row, f"{measure}_{flows}") for measure in "OU")
+    whole = queue["ours"] + TRANSMISSION * busy["ours"]
+    return scalar(((whole / queue["paper"] - 1).abs() * 100).mean())
+
+
+METRICS = (relative_error, difference, occupancy_error)
 
 
 def _of(table: pl.DataFrame, row: str, quantity: str) -> pl.DataFrame:

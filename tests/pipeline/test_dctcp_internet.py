@@ -294,6 +294,10 @@ def test_table1_compares_at_equal_sharing(tmp_path: Path) -> None:
     assert table1.relative_error(table, "1/2", "K/M") == pytest.approx(100 * (1.5 / 1.34 - 1))
     assert table1.difference(table, "1/2", "U_DR") == pytest.approx(9.6)
     assert table1.relative_error(table, "1/3", "K/M") is None
+    # half a BDP waits, and a packet is on the link for 0.9 of the time
+    whole = 0.5 + 0.9 * 1500 / BDP
+    assert table1.occupancy_error(table, "1/2", "DR") == pytest.approx(100 * (1 - whole / 0.548))
+    assert table1.occupancy_error(table, "1/3", "DR") is None
 
 
 def grid() -> pl.DataFrame:
