@@ -68,4 +68,16 @@ def starving(table: pl.DataFrame, beyond: float) -> float | None:
     return scalar(pl.select(pl.min_horizontal(ratio, 1 / ratio)).to_series().min())
 
 
-METRICS = (equal_for, steps_explain, starving)
+def rises(table: pl.DataFrame, measure: str) -> float | None:
+    """Spearman's correlation of a measure with K, the least over the minimum thresholds."""
+    return sharing.rise(table, "relative", "minimum", measure)
+
+
+def nearest(table: pl.DataFrame) -> float | None:
+    """For each minimum threshold the ratio, or its inverse, that is nearest to 1 of those that were
+    measured; the least of these."""
+    ratio = pl.min_horizontal("ratio", 1 / pl.col("ratio"))
+    return scalar(table.group_by("minimum").agg(ratio.max())["ratio"].min())
+
+
+METRICS = (equal_for, steps_explain, starving, rises, nearest)

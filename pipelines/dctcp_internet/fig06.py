@@ -37,6 +37,17 @@ def utilisation_grows(table: pl.DataFrame) -> float | None:
     return scalar(by_flows.select(pl.corr("flows", "utilisation", method="spearman")).item())
 
 
+def equal_sharing_at(table: pl.DataFrame, flows: int) -> float | None:
+    """K / Min_Thresh_Reno at equal sharing with so many DCTCP flows."""
+    place = sharing.equal_sharing(table.filter(pl.col("flows") == flows), "relative")
+    return place["relative"] if place else None
+
+
+def rises(table: pl.DataFrame, measure: str) -> float | None:
+    """Spearman's correlation of a measure with K, the least over the numbers of flows."""
+    return sharing.rise(table, "relative", "flows", measure)
+
+
 def equal_sharing_moves(table: pl.DataFrame, flows: int) -> float | None:
     """K / Min_Thresh_Reno at equal sharing with so many DCTCP flows over that with one."""
     return _growth(table, flows, "relative")
@@ -56,4 +67,10 @@ def _growth(table: pl.DataFrame, flows: int, measure: str) -> float | None:
     return None if one is None or many is None else many[measure] / one[measure]
 
 
-METRICS = (utilisation_grows, equal_sharing_moves, queue_at_equal_sharing)
+METRICS = (
+    utilisation_grows,
+    equal_sharing_at,
+    equal_sharing_moves,
+    queue_at_equal_sharing,
+    rises,
+)

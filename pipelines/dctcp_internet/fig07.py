@@ -33,6 +33,13 @@ def most_for_reno(table: pl.DataFrame) -> float | None:
     return scalar(table.filter(pl.col("minimum") == 1)["ratio"].max())
 
 
-METRICS = (equal_for, most_for_reno)
+def queue_falls(table: pl.DataFrame) -> float | None:
+    """Spearman's correlation of the shortening of the queue with the probability, the least over
+    the minimum thresholds."""
+    shorter = table.with_columns(shorter=-pl.col("occupancy"))
+    return sharing.rise(shorter, "probability", "minimum", "shorter")
+
+
+METRICS = (equal_for, most_for_reno, queue_falls)
 
 __all__ = ["METRICS", "plot", "table"]

@@ -122,6 +122,12 @@ def equal_sharing(table: pl.DataFrame, over: str) -> dict[str, float] | None:
     return None
 
 
+def rise(table: pl.DataFrame, over: str, lines: str, measure: str) -> float | None:
+    """Spearman's correlation of a measure with `over`, the least over the `lines`."""
+    ranks = table.group_by(lines).agg(rho=pl.corr(over, measure, method="spearman"))
+    return scalar(ranks["rho"].min())
+
+
 def long(table: pl.DataFrame, index: Sequence[str], measures: dict[str, str]) -> pl.DataFrame:
     """Measures below each other, by the names that a figure's panels have."""
     panels = pl.Enum(list(measures.values()))

@@ -109,7 +109,20 @@ def occupancy_error(table: pl.DataFrame, row: str, flows: str) -> float | None:
     return scalar(((whole / queue["paper"] - 1).abs() * 100).mean())
 
 
-METRICS = (relative_error, difference, occupancy_error)
+def gain(table: pl.DataFrame, row: str) -> float | None:
+    """Utilisation of one DCTCP and one Reno flow less that of two Reno flows, in percentage
+    points."""
+    mixed, alone = (scalar(_of(table, row, name)["ours"].mean()) for name in ("U_DR", "U_2R"))
+    return None if mixed is None or alone is None else 100 * (mixed - alone)
+
+
+def quotient(table: pl.DataFrame, of: tuple[str, str], over: tuple[str, str]) -> float | None:
+    """One of our values over another; of each its row and quantity."""
+    one, other = (scalar(_of(table, *place)["ours"].mean()) for place in (of, over))
+    return one / other if one is not None and other else None
+
+
+METRICS = (relative_error, difference, occupancy_error, gain, quotient)
 
 
 def _of(table: pl.DataFrame, row: str, quantity: str) -> pl.DataFrame:

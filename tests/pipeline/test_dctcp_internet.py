@@ -249,6 +249,9 @@ def test_fig05_metrics() -> None:
     assert fig05.steps_explain(table, 0.125, 2, 2.1) is None
     assert fig05.starving(table, 1) == 0.25
     assert fig05.starving(table, 2) == 0.5
+    assert fig05.nearest(table) == 0.5
+    assert fig05.rises(table, "occupancy") == pytest.approx(1)
+    assert fig05.rises(table, "ratio") == pytest.approx(-1)
 
 
 def test_fig05_and_fig06_tables(tmp_path: Path) -> None:
@@ -270,6 +273,9 @@ def test_fig06_metrics() -> None:
     assert fig06.equal_sharing_moves(table, 5) == pytest.approx(2)
     assert fig06.queue_at_equal_sharing(table, 5) == pytest.approx(1)
     assert fig06.equal_sharing_moves(table, 2) is None
+    assert fig06.equal_sharing_at(table, 5) == pytest.approx(5)
+    assert fig06.equal_sharing_at(table, 2) is None
+    assert fig06.rises(table.filter(pl.col("flows") != 2), "occupancy") == pytest.approx(1)
     ranks = table.filter(pl.col("flows") != 2)
     assert fig06.utilisation_grows(ranks) == pytest.approx(1)
 
@@ -298,6 +304,10 @@ def test_table1_compares_at_equal_sharing(tmp_path: Path) -> None:
     whole = 0.5 + 0.9 * 1500 / BDP
     assert table1.occupancy_error(table, "1/2", "DR") == pytest.approx(100 * (1 - whole / 0.548))
     assert table1.occupancy_error(table, "1/3", "DR") is None
+    assert table1.gain(table, "1/2") == pytest.approx(-10)
+    assert table1.gain(table, "1/3") is None
+    assert table1.quotient(table, ("1/2", "U_2R"), ("1", "U_DR")) == pytest.approx(10 / 9)
+    assert table1.quotient(table, ("1/2", "U_2R"), ("1/3", "U_DR")) is None
 
 
 def grid() -> pl.DataFrame:
@@ -327,6 +337,8 @@ def test_fig07_and_fig08_metrics() -> None:
     assert fig07.equal_for(table.filter(pl.col("relative") != 2)) == 1
     assert fig07.equal_for(table.filter(pl.col("relative") == 10)) == 0
     assert fig07.most_for_reno(table) == 0.5
+    rising = table.with_columns(occupancy=pl.col("probability"))
+    assert fig07.queue_falls(rising) == pytest.approx(-1)
     assert fig08.best(table) == 0.99
     assert fig08.far_from_ridge(table, 0, 1) == 0.99
     assert fig08.far_from_ridge(table, 0, 0.9) is None
