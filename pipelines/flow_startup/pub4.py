@@ -20,6 +20,7 @@ QUEUES = {
     "pub4-fifo": "FIFO",
 }
 RIVALS = ("CoDel", "PIE", "SFQ-CoDel", "FQ-CoDel")
+"""Those of the thesis, and FQ-CoDel."""
 OPTIMUM = "FIFO"
 WAIT, COMPLETION = "Longest wait (ms)", "FCT (FIFO: 1)"
 
@@ -87,18 +88,36 @@ def delay_ratio(
     table: pl.DataFrame, queue: str, over: str, rtt_from: float, rtt_to: float, senders: str
 ) -> float | None:
     """The longest wait with one queue over that with another; the largest over flows and RTTs."""
+    return scalar(_delay_ratios(table, queue, over, rtt_from, rtt_to, senders).max())
+
+
+def typical_delay_ratio(
+    table: pl.DataFrame, queue: str, over: str, rtt_from: float, rtt_to: float, senders: str
+) -> float | None:
+    """The longest wait with one queue over that with another; the median over flows and RTTs."""
+    return scalar(_delay_ratios(table, queue, over, rtt_from, rtt_to, senders).median())
+
+
+def _delay_ratios(
+    table: pl.DataFrame, queue: str, over: str, rtt_from: float, rtt_to: float, senders: str
+) -> pl.Series:
     one, other = (
         _of(table, name, rtt_from, rtt_to, senders).select("flows", "rtt_ms", "peak_ms")
         for name in (queue, over)
     )
     both = one.join(other, on=["flows", "rtt_ms"], suffix="_over")
-    return scalar((both["peak_ms"] / both["peak_ms_over"]).max())
+    return both["peak_ms"] / both["peak_ms_over"]
 
 
-def longest_at(table: pl.DataFrame, queue: str, flows: int) -> float | None:
-    """The RTT at which a queue's wait is longest, in ms."""
-    chosen = _of(table, queue, 0, 1e9, "unpaced").filter(pl.col("flows") == flows)
-    return scalar(chosen.sort("peak_ms")["rtt_ms"].last()) if len(chosen) else None
+def longest_at(table: pl.DataFrame, queue: str) -> float | None:
+    """The RTT at which a queue's wait, geometric mean over the numbers of flows, is longest, ms."""
+    waits = _of(table, queue, 0, 1e9, "unpaced").group_by("rtt_ms")
+    return scalar(waits.agg(pl.col("peak_ms").log().mean()).sort("peak_ms")["rtt_ms"].tail(1).max())
+
+
+def least_wait(table: pl.DataFrame, queue: str, rtt_to: float) -> float | None:
+    """A queue's longest wait, ms, the least over flows and RTTs."""
+    return scalar(_of(table, queue, 0, rtt_to, "unpaced")["peak_ms"].min())
 
 
 def slowest_completion(
@@ -106,6 +125,13 @@ def slowest_completion(
 ) -> float | None:
     """Completion time over that with a FIFO, the largest over flows and RTTs."""
     return scalar(_of(table, queue, rtt_from, rtt_to, senders)["fct_ratio"].max())
+
+
+def typical_completion(
+    table: pl.DataFrame, queue: str, rtt_from: float, rtt_to: float, senders: str
+) -> float | None:
+    """Completion time over that with a FIFO, the median over flows and RTTs."""
+    return scalar(_of(table, queue, rtt_from, rtt_to, senders)["fct_ratio"].median())
 
 
 def wait_in_rtts(table: pl.DataFrame, queue: str, rtt_from: float) -> float | None:
@@ -124,11 +150,19 @@ def pacing_effect(table: pl.DataFrame, queue: str, rtt_from: float, senders: str
     return scalar((both["peak_ms"] / both["peak_ms_bursts"]).mean())
 
 
-def _reductions(table: pl.DataFrame, queue: str) -> pl.Series:
+def _reductions(
+    table: pl.DataFrame,
+    queue: str,
+    rivals: Sequence[str] = RIVALS,
+    rtt_from: float = 0,
+    rtt_to: float = 1e9,
+) -> pl.Series:
     """The least wait of the rivals over a queue's, at each number of flows and RTT."""
     case = ["flows", "rtt_ms"]
-    unpaced = table.filter(pl.col("senders") == "unpaced")
-    best = unpaced.filter(pl.col("queue").is_in(RIVALS)).group_by(case).agg(pl.col("peak_ms").min())
+    unpaced = table.filter(
+        pl.col("senders") == "unpaced", pl.col("rtt_ms").is_between(rtt_from, rtt_to)
+    )
+    best = unpaced.filter(pl.col("queue").is_in(rivals)).group_by(case).agg(pl.col("peak_ms").min())
     own = unpaced.filter(pl.col("queue") == queue).join(best, on=case, suffix="_best")
     return own["peak_ms_best"] / own["peak_ms"]
 
@@ -138,9 +172,15 @@ def share_below_rivals(table: pl.DataFrame, queue: str) -> float | None:
     return scalar((_reductions(table, queue) > 1).mean() * 100)  # type: ignore[operator]
 
 
-def median_reduction(table: pl.DataFrame, queue: str) -> float | None:
-    """The median over all cases of the best rival's longest wait over the queue's."""
-    return scalar(_reductions(table, queue).median())
+def median_reduction(
+    table: pl.DataFrame,
+    queue: str,
+    rivals: Sequence[str] = RIVALS,
+    rtt_from: float = 0,
+    rtt_to: float = 1e9,
+) -> float | None:
+    """The median over flows and RTTs of the best rival's longest wait over the queue's."""
+    return scalar(_reductions(table, queue, rivals, rtt_from, rtt_to).median())
 
 
 def completion_over_best(table: pl.DataFrame, queue: str) -> float | None:
@@ -157,8 +197,11 @@ def completion_over_best(table: pl.DataFrame, queue: str) -> float | None:
 METRICS = (
     completion_over_best,
     delay_ratio,
+    typical_delay_ratio,
     longest_at,
+    least_wait,
     slowest_completion,
+    typical_completion,
     wait_in_rtts,
     pacing_effect,
     share_below_rivals,

@@ -112,8 +112,14 @@ TABLE = pl.DataFrame(
 def test_pub4_metrics() -> None:
     assert pub4.delay_ratio(TABLE, "Predict", "CoDel", 0, 150, BURSTS) == 0.5
     assert pub4.delay_ratio(TABLE, "Predict", "CoDel", 0, 1000, BURSTS) == 3
-    assert pub4.longest_at(TABLE, "CoDel", 1) == 100
+    # 0.2, 0.5 and 3
+    assert pub4.typical_delay_ratio(TABLE, "Predict", "CoDel", 0, 1000, BURSTS) == 0.5
+    # 60 and 160 ms at 400 ms: 98
+    assert pub4.longest_at(TABLE, "CoDel") == 400
+    assert pub4.longest_at(TABLE.filter(pl.col("flows") == 1), "CoDel") == 100
+    assert pub4.least_wait(TABLE, "CoDel", 100) == 50
     assert pub4.slowest_completion(TABLE, "CoDel", 200, 1000, BURSTS) == 1.5
+    assert pub4.typical_completion(TABLE, "CoDel", 200, 1000, BURSTS) == pytest.approx(1.45)
     assert pub4.wait_in_rtts(TABLE, "Predict", 100) == 0.45
     assert pub4.pacing_effect(TABLE, "CoDel", 100, "paced") == 2
     assert pub4.pacing_effect(TABLE, "Predict", 100, "paced") == pytest.approx(0.2)
@@ -126,6 +132,7 @@ def test_pub4_against_the_best_rival_of_each_case() -> None:
     # 5 over 10, 90 over 45, 60 over 180 ms
     assert pub4.share_below_rivals(table, "Predict") == pytest.approx(100 / 3)
     assert pub4.median_reduction(table, "Predict") == pytest.approx(0.5)
+    assert pub4.median_reduction(table, "Predict", ["CoDel"], rtt_to=50) == 5
 
 
 def test_pub4_completion_over_the_best_rivals_of_each_case() -> None:
@@ -139,8 +146,11 @@ def test_pub4_completion_over_the_best_rivals_of_each_case() -> None:
 
 def test_pub4_without_data_has_no_value() -> None:
     assert pub4.delay_ratio(TABLE, "Predict", "PIE", 0, 1000, BURSTS) is None
-    assert pub4.longest_at(TABLE, "PIE", 1) is None
+    assert pub4.typical_delay_ratio(TABLE, "Predict", "PIE", 0, 1000, BURSTS) is None
+    assert pub4.longest_at(TABLE, "PIE") is None
+    assert pub4.least_wait(TABLE, "PIE", 1000) is None
     assert pub4.slowest_completion(TABLE, "CoDel", 500, 1000, BURSTS) is None
+    assert pub4.typical_completion(TABLE, "CoDel", 500, 1000, BURSTS) is None
     assert pub4.wait_in_rtts(TABLE, "Predict", 500) is None
     assert pub4.pacing_effect(TABLE, "CoDel", 200, "paced") is None
 
