@@ -67,4 +67,10 @@ def mean_growth(table: pl.DataFrame, variant: str, round_from: int) -> float | N
     return None if logarithm is None else math.exp(logarithm)
 
 
-METRICS = (mean_growth,)
+def last_over_earlier(table: pl.DataFrame, variant: str) -> float | None:
+    """The packets of the last round trip over those of all before it."""
+    packets = table.filter(pl.col("variant") == variant).sort("round")["packets"]
+    return packets[-1] / packets.head(-1).sum() if len(packets) > 1 else None
+
+
+METRICS = (mean_growth, last_over_earlier)

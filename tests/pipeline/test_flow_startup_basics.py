@@ -46,6 +46,14 @@ def test_fig23_growth_is_a_geometric_mean() -> None:
     assert fig23.mean_growth(table, "a", 3) is None
 
 
+def test_fig23_compares_the_last_round_trip_with_all_before() -> None:
+    table = pl.DataFrame(
+        {"variant": ["a", "a", "a", "b"], "round": [2, 0, 1, 0], "packets": [9, 2, 4, 1]}
+    )
+    assert fig23.last_over_earlier(table, "a") == 1.5
+    assert fig23.last_over_earlier(table, "b") is None
+
+
 def test_fig24_looks_at_rounds_before_the_link_is_full() -> None:
     table = pl.DataFrame(
         [
