@@ -130,7 +130,39 @@ def beyond_the_initial_window(table: pl.DataFrame, initial_window: int) -> float
     return scalar((chosen["longest_ms"] / chosen["first_rtt_ms"]).min())
 
 
-METRICS = (one_over_many, grows_with_flows, larger_window_ratio, beyond_the_initial_window)
+def over_calm(table: pl.DataFrame, but_window: int, but_flows: int) -> float | None:
+    """The longest delay in the first RTT over that of the undisturbed call, the least of all cases
+    but those of one initial window with up to so many flows."""
+    spared = (pl.col("initial_window") == but_window) & (pl.col("flows") <= but_flows)
+    chosen = table.filter(~spared)
+    return scalar((chosen["first_rtt_ms"] / chosen["calm_ms"]).min())
+
+
+def most_delayed(
+    table: pl.DataFrame, column: str, initial_window: int, flows_to: int
+) -> float | None:
+    """A measure's largest value with up to so many flows, over the sizes."""
+    chosen = (pl.col("initial_window") == initial_window) & (pl.col("flows") <= flows_to)
+    return scalar(table.filter(chosen)[column].max())
+
+
+def least_delayed(
+    table: pl.DataFrame, column: str, initial_window: int, flows_from: int
+) -> float | None:
+    """A measure's smallest value with so many flows and more, over the sizes."""
+    chosen = (pl.col("initial_window") == initial_window) & (pl.col("flows") >= flows_from)
+    return scalar(table.filter(chosen)[column].min())
+
+
+METRICS = (
+    one_over_many,
+    grows_with_flows,
+    larger_window_ratio,
+    beyond_the_initial_window,
+    over_calm,
+    most_delayed,
+    least_delayed,
+)
 
 
 def _at(table: pl.DataFrame, size_kb: float, initial_window: int, flows: int) -> pl.DataFrame:

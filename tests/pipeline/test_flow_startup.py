@@ -251,6 +251,12 @@ def test_pub1_metrics() -> None:
     assert pub1.grows_with_flows(CALLS, "longest_ms", 3) == pytest.approx(1)
     assert pub1.larger_window_ratio(CALLS, "jump_ms", 1) == 3
     assert pub1.beyond_the_initial_window(CALLS, 10) == 1.25
+    calm = CALLS.with_columns(calm_ms=pl.lit(40.0))
+    assert pub1.over_calm(calm, 3, 0) == 2
+    assert pub1.over_calm(calm, 3, 2) == 3
+    assert pub1.most_delayed(CALLS, "longest_ms", 3, 2) == 150
+    assert pub1.least_delayed(CALLS, "longest_ms", 10, 2) == 600
+    assert pub1.least_delayed(CALLS, "longest_ms", 10, 8) is None
 
 
 def test_pub1_table(tmp_path: Path) -> None:
