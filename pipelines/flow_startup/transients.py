@@ -87,19 +87,22 @@ def completion(run: series.Run) -> dict[str, float]:
 
 
 SOON_NS = 300_000_000  # three base round trips of 100 ms
+AQM = ("aqm_enqueue", "aqm_dequeue")
+"""Why a packet was dropped, when the AQM did it."""
 
 
 def losses(run: series.Run) -> dict[str, int]:
     """What the bottleneck dropped: `lost`; of these `in_a_row` right after another one, in order of
-    arrival, and `soon` within SOON_NS of the first."""
-    arrivals = series.forward(run).sort("enqueue_ns").select("drop_ns").collect()["drop_ns"]
-    dropped = arrivals.is_not_null()
-    first = arrivals.min()
-    soon = arrivals.drop_nulls() <= first + SOON_NS if isinstance(first, int) else arrivals.head(0)
+    arrival. Of what the AQM dropped, not the full buffer, `soon` within SOON_NS of the first."""
+    arrivals = series.forward(run).sort("enqueue_ns").select("drop_ns", "drop").collect()
+    dropped = arrivals["drop_ns"].is_not_null()
+    signals = arrivals.filter(pl.col("drop").is_in(AQM))["drop_ns"]
+    first = signals.min()
+    soon = signals <= first + SOON_NS if isinstance(first, int) else signals.is_not_null()
     return {
         "lost": int(dropped.sum()),
         "in_a_row": int((dropped & dropped.shift(1, fill_value=False)).sum()),
-        "soon": int(soon.sum() or 0),
+        "soon": int(soon.sum()),
     }
 
 

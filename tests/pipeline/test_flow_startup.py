@@ -156,11 +156,13 @@ def test_pub4_without_data_has_no_value() -> None:
 
 
 def arrivals(directory: Path, dropped_ms: list[int | None]) -> Run:
-    """Packets that come each 10 ms and wait 4, 8, ... ms, or are dropped at a time."""
+    """Packets that come each 10 ms and wait 4, 8, ... ms, or are dropped at a time; after 20 ms by
+    the AQM."""
     directory.mkdir(parents=True)
     rows = [
         ("bottleneck", "forward", 10 * n * MS, None if d is None else d * MS,
-         4 * (n + 1) * MS if d is None else None)
+         4 * (n + 1) * MS if d is None else None,
+         None if d is None else "overlimit" if d <= 20 else "aqm_dequeue")
         for n, d in enumerate(dropped_ms)
     ]  # fmt: skip
     pl.DataFrame(
@@ -171,6 +173,7 @@ def arrivals(directory: Path, dropped_ms: list[int | None]) -> Run:
             "enqueue_ns": pl.Int64,
             "drop_ns": pl.Int64,
             "sojourn_ns": pl.Int64,
+            "drop": pl.String,
         },
         orient="row",
     ).write_parquet(directory / "packets.parquet")
@@ -179,7 +182,7 @@ def arrivals(directory: Path, dropped_ms: list[int | None]) -> Run:
 
 def test_losses_in_a_row_and_soon(tmp_path: Path) -> None:
     run = arrivals(tmp_path / "run", [None, 10, 20, None, 30, None, 400])
-    assert transients.losses(run) == {"lost": 4, "in_a_row": 1, "soon": 3}
+    assert transients.losses(run) == {"lost": 4, "in_a_row": 1, "soon": 1}
     assert transients.waits(run)["delay_ms"] == pytest.approx((4 + 16 + 24) / 3)
     none = arrivals(tmp_path / "none", [None, None])
     assert transients.losses(none) == {"lost": 0, "in_a_row": 0, "soon": 0}
