@@ -74,4 +74,12 @@ def peak_share(table: pl.DataFrame, window_from: int) -> float | None:
     return scalar((chosen["peak"] / chosen["window"]).mean())
 
 
-METRICS = (least_growth, longest_drained, peak_share)
+def standing_growth(table: pl.DataFrame) -> float | None:
+    """Of rounds that bring more than the bandwidth-delay product: the least ratio of a round's
+    shortest queue to that of the round before."""
+    full = table.filter(pl.col("window") > pl.col("bdp")).group_by("round")
+    least = full.agg(pl.col("packets").min()).sort("round")["packets"]
+    return scalar((least / least.shift(1)).drop_nulls().min())
+
+
+METRICS = (least_growth, longest_drained, peak_share, standing_growth)

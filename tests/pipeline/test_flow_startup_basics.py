@@ -60,7 +60,8 @@ def test_fig24_looks_at_rounds_before_the_link_is_full() -> None:
             (0, 20, 8), (0, 20, 0),
             (1, 40, 20), (1, 40, 2),
             (2, 80, 30), (2, 80, 1),
-            (3, 160, 90), (3, 160, 60),
+            (3, 160, 90), (3, 160, 20),
+            (4, 200, 120), (4, 200, 60),
         ],
         schema=["round", "window", "packets"],
         orient="row",
@@ -68,6 +69,8 @@ def test_fig24_looks_at_rounds_before_the_link_is_full() -> None:
     assert fig24.least_growth(table, 1) == 1.5
     assert fig24.longest_drained(table) == 2
     assert fig24.peak_share(table, 40) == pytest.approx((20 / 40 + 30 / 80) / 2)
+    assert fig24.standing_growth(table) == 3
+    assert fig24.standing_growth(table.filter(pl.col("round") < 4)) is None
 
 
 def test_red_metrics() -> None:
