@@ -341,29 +341,47 @@ static struct queued *recorder_queued_of(const struct sk_buff *skb)
 	return NULL;
 }
 
+/*
+ * No header needs to be in a packet's linear data: what hands it over may have
+ * left all of it in pages.
+ */
 static u8 recorder_ecn_of(const struct sk_buff *skb)
 {
+	const int begin = skb_network_offset(skb);
+
 	switch (skb->protocol) {
-	case htons(ETH_P_IP):
-		return ipv4_get_dsfield(ip_hdr(skb)) & INET_ECN_MASK;
-	case htons(ETH_P_IPV6):
-		return ipv6_get_dsfield(ipv6_hdr(skb)) & INET_ECN_MASK;
+	case htons(ETH_P_IP): {
+		struct iphdr buffer;
+		const struct iphdr *ip = skb_header_pointer(skb, begin, sizeof(buffer), &buffer);
+
+		return ip ? ipv4_get_dsfield(ip) & INET_ECN_MASK : INET_ECN_NOT_ECT;
+	}
+	case htons(ETH_P_IPV6): {
+		struct ipv6hdr buffer;
+		const struct ipv6hdr *ip = skb_header_pointer(skb, begin, sizeof(buffer), &buffer);
+
+		return ip ? ipv6_get_dsfield(ip) & INET_ECN_MASK : INET_ECN_NOT_ECT;
+	}
 	}
 	return INET_ECN_NOT_ECT;
 }
 
 /*
- * @length: bytes that IP carries, with the header of TCP or UDP
- * Return: bytes of that header.
+ * @begin: where the header of TCP or UDP is in the packet
+ * @length: bytes that IP carries, with that header
+ * Return: bytes of that header, 0 where it is not whole.
  */
-static unsigned int recorder_describe_data(struct packet_record *p, const void *l4,
-					   unsigned int length)
+static unsigned int recorder_describe_data(struct packet_record *p, const struct sk_buff *skb,
+					   int begin, unsigned int length)
 {
 	p->payload = length;
 	switch (p->protocol) {
 	case IPPROTO_TCP: {
-		const struct tcphdr *tcp = l4;
+		struct tcphdr buffer;
+		const struct tcphdr *tcp = skb_header_pointer(skb, begin, sizeof(buffer), &buffer);
 
+		if (!tcp)
+			return 0;
 		p->sport = tcp->source;
 		p->dport = tcp->dest;
 		p->seq = ntohl(tcp->seq);
@@ -371,8 +389,11 @@ static unsigned int recorder_describe_data(struct packet_record *p, const void *
 		return tcp->doff * 4;
 	}
 	case IPPROTO_UDP: {
-		const struct udphdr *udp = l4;
+		struct udphdr buffer;
+		const struct udphdr *udp = skb_header_pointer(skb, begin, sizeof(buffer), &buffer);
 
+		if (!udp)
+			return 0;
 		p->sport = udp->source;
 		p->dport = udp->dest;
 		p->payload -= sizeof(*udp);
@@ -387,27 +408,37 @@ static unsigned int recorder_describe_data(struct packet_record *p, const void *
 
 static unsigned int recorder_describe_ipv4(struct packet_record *p, const struct sk_buff *skb)
 {
-	const struct iphdr *ip = ip_hdr(skb);
-	unsigned int header = ip->ihl * 4;
+	const int begin = skb_network_offset(skb);
+	struct iphdr buffer;
+	const struct iphdr *ip = skb_header_pointer(skb, begin, sizeof(buffer), &buffer);
+	unsigned int header;
 
+	if (!ip)
+		return 0;
+	header = ip->ihl * 4;
 	p->saddr = ip->saddr;
 	p->daddr = ip->daddr;
 	p->protocol = ip->protocol;
 	p->seq = ntohs(ip->id);
 	if (ip->frag_off & htons(IP_OFFSET))
 		return header;
-	return header + recorder_describe_data(p, (const void *)ip + header,
+	return header + recorder_describe_data(p, skb, begin + header,
 					       ntohs(ip->tot_len) - header);
 }
 
 static unsigned int recorder_describe_ipv6(struct packet_record *p, const struct sk_buff *skb)
 {
-	const struct ipv6hdr *ip = ipv6_hdr(skb);
+	struct ipv6hdr buffer;
+	const struct ipv6hdr *ip = skb_header_pointer(skb, skb_network_offset(skb), sizeof(buffer),
+						      &buffer);
 	int begin = skb_network_offset(skb) + sizeof(*ip);
-	u8 protocol = ip->nexthdr;
 	__be16 fragment;
+	u8 protocol;
 	int l4;
 
+	if (!ip)
+		return 0;
+	protocol = ip->nexthdr;
 	l4 = ipv6_skip_exthdr(skb, begin, &protocol, &fragment);
 	p->saddr = ip->saddr.s6_addr32[3];
 	p->daddr = ip->daddr.s6_addr32[3];
@@ -418,7 +449,7 @@ static unsigned int recorder_describe_ipv6(struct packet_record *p, const struct
 	if (protocol == NEXTHDR_FRAGMENT)
 		return l4 - begin + sizeof(*ip);
 	return l4 - begin + sizeof(*ip) +
-	       recorder_describe_data(p, skb->data + l4, ntohs(ip->payload_len) - (l4 - begin));
+	       recorder_describe_data(p, skb, l4, ntohs(ip->payload_len) - (l4 - begin));
 }
 
 /* Return: bytes of its headers, from that of IP on. */

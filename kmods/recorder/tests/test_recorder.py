@@ -2,6 +2,7 @@
 
 import ctypes
 import json
+import struct
 from pathlib import Path
 
 import pytest
@@ -71,3 +72,68 @@ def test_drops_are_what_they_were_on_a_clock_that_never_stops(tmp_path: Path) ->
     for number, (kind, (_, outcome)) in enumerate(REAL_CLOCK_DROPS.items()):
         dropped = packets["outcome"][packets["watch"] == number]
         assert set(dropped[dropped != records.SENT]) == {outcome}, kind
+
+
+ETHERNET = bytes.fromhex("020000000002 020000000001")
+SOURCE, DESTINATION = 0x0A000001, 0x0A000002
+SPORT, DPORT, SEQ, DATA = 5001, 5002, 0x12345678, bytes(5000)
+UDP = struct.pack(">HHHH", SPORT, DPORT, 8 + len(DATA), 0)
+TCP = struct.pack(">HHIIBBHHH", SPORT, DPORT, SEQ, 0, 5 << 4, 0x10, 1000, 0, 0)
+ECT_1, CE = 1, 3
+
+
+def ipv4(ecn: int, protocol: int, carried: bytes) -> bytes:
+    length = 20 + len(carried)
+    begin = struct.pack(">BBHHHBBH", 0x45, ecn, length, 7, 0, 64, protocol, 0)
+    return begin + struct.pack(">II", SOURCE, DESTINATION) + carried
+
+
+def ipv6(ecn: int, protocol: int, carried: bytes) -> bytes:
+    begin = struct.pack(">IHBB", 6 << 28 | ecn << 20, len(carried), protocol, 64)
+    ends = (struct.pack(">QII", 0xFD << 56, 0, end) for end in (SOURCE, DESTINATION))
+    return begin + b"".join(ends) + carried
+
+
+FRAMES = [
+    ETHERNET + b"\x08\x00" + ipv4(ECT_1, 17, UDP + DATA),
+    ETHERNET + b"\x86\xdd" + ipv6(CE, 6, TCP + DATA),
+    ETHERNET + b"\x08\x00" + ipv4(ECT_1, 17, UDP[:4]),
+]
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What headers.py leaves of these frames."""
+    directory = tmp_path_factory.mktemp("headers")
+    (directory / "frames.json").write_text(json.dumps([frame.hex() for frame in FRAMES]))
+    lab.run_program("kmods/recorder/tests/headers.py", directory)
+    return directory
+
+
+@pytest.mark.lab
+def test_headers_are_read_where_they_lie(recorded: Path) -> None:
+    """In pages, as a driver may hand a packet over, or a program by a packet socket; if at all."""
+    packets = records.read(recorded / "packets.bin", records.PACKET)
+    ends = [(SOURCE, DESTINATION, SPORT, DPORT)] * 2 + [(SOURCE, DESTINATION, 0, 0)]
+    assert packets[["src", "dst", "sport", "dport"]].tolist() == ends
+    assert packets[["protocol", "seq", "payload_bytes", "ecn_in", "ecn_out"]].tolist() == [
+        (17, 7, len(DATA), ECT_1, ECT_1),
+        (6, SEQ, len(DATA), CE, CE),
+        (17, 7, 4, ECT_1, ECT_1),
+    ]
+    names = records.Names(hosts={}, watches=[], cc={}, flows=[])
+    headers = records.headers(records.read(recorded / "headers.bin", records.HEADERS), names)
+    whole = [frame[len(ETHERNET) + 2 :] for frame in FRAMES]
+    assert headers["header"].to_list() == [whole[0][:28], whole[1][:60], whole[2][:20]]
+
+
+@pytest.mark.lab
+def test_records_are_as_long_as_they_are_read(recorded: Path) -> None:
+    lines = (recorded / "control.txt").read_text().splitlines()
+    counts = {line.split()[0]: int(line.split()[1]) for line in lines[:4]}
+    layouts = {stream: dtype for stream, dtype, _ in records.TABLES.values()}
+    assert set(counts) == set(layouts)
+    for stream, count in counts.items():
+        assert count > 0, stream
+        size = (recorded / f"{stream}.bin").stat().st_size
+        assert size == count * layouts[stream].itemsize, stream
