@@ -29,7 +29,8 @@
  *   zero NS      CLOCK_MONOTONIC time that becomes time zero of the records
  *   start [headers] [packets] [acks] [queues=INTERVAL_NS]   queues are sampled
  *                at whole multiples of the interval after time zero; headers are
- *                those of packets, which have to be recorded too, from then on
+ *                those of packets, which have to be recorded too: of all of them,
+ *                so that EBUSY is the answer once there are packets without
  *   stop
  */
 #include <linux/hashtable.h>
@@ -188,7 +189,7 @@ struct watch {
  * @taken:	see struct drop, as @congested
  * @congested:	see struct drop
  * @packet:	what is known of it so far
- * @headers:	as it came, where they are recorded
+ * @headers:	as it came; NULL where they are not recorded
  */
 struct queued {
 	struct hlist_node	node;
@@ -197,7 +198,7 @@ struct queued {
 	bool			taken;
 	bool			congested;
 	struct packet_record	packet;
-	struct header_record	headers;
+	struct header_record	*headers;
 };
 
 /**
@@ -221,6 +222,7 @@ static LIST_HEAD(waiting);
 static struct watch *watches[U16_MAX];
 static unsigned int n_watches;
 static struct kmem_cache *queued_cache;
+static struct kmem_cache *headers_cache;
 static struct cc_seen cc_seen[MAX_CC];
 static unsigned int n_cc;
 static s64 zero_ns;		/* time zero on recorder_clock_ns() */
@@ -471,9 +473,31 @@ static void recorder_copy_headers(struct header_record *h, const struct sk_buff 
 	const int begin = skb_network_offset(skb);
 
 	length = min3(length, (unsigned int)HEADERS_SIZE, skb->len - begin);
-	memset(h, 0, sizeof(*h));
 	if (!skb_copy_bits(skb, begin, h->headers, length))
 		h->length = length;
+}
+
+/* Return: room for a packet, and for its headers where they are recorded; zeroes. */
+static struct queued *recorder_alloc_queued(void)
+{
+	struct queued *q = kmem_cache_zalloc(queued_cache, GFP_ATOMIC | __GFP_NOWARN);
+
+	if (!q || !headers.enabled)
+		return q;
+	q->headers = kmem_cache_zalloc(headers_cache, GFP_ATOMIC | __GFP_NOWARN);
+	if (q->headers)
+		return q;
+	kmem_cache_free(queued_cache, q);
+	return NULL;
+}
+
+static void recorder_forget(struct queued *q)
+{
+	hash_del(&q->node);
+	list_del(&q->arrival);
+	if (q->headers)
+		kmem_cache_free(headers_cache, q->headers);
+	kmem_cache_free(queued_cache, q);
 }
 
 static void recorder_finish(struct queued *q, s64 time, u8 outcome, u8 ecn, u16 reason)
@@ -487,15 +511,13 @@ static void recorder_finish(struct queued *q, s64 time, u8 outcome, u8 ecn, u16 
 		p->ecn_out = ecn;
 		p->drop_reason = reason;
 	}
-	if (headers.enabled) {
+	if (q->headers) {
 		struct header_record *h = recorder_stream_append(&headers);
 
 		if (h)
-			*h = q->headers;
+			*h = *q->headers;
 	}
-	hash_del(&q->node);
-	list_del(&q->arrival);
-	kmem_cache_free(queued_cache, q);
+	recorder_forget(q);
 }
 
 static void recorder_on_net_dev_queue(void *unused, struct sk_buff *skb)
@@ -513,19 +535,15 @@ static void recorder_on_net_dev_queue(void *unused, struct sk_buff *skb)
 	if (q) {
 		/* It left the queue in a way no tracepoint tells of. */
 		packets.lost++;
-		hash_del(&q->node);
-		list_del(&q->arrival);
-	} else {
-		q = kmem_cache_alloc(queued_cache, GFP_ATOMIC | __GFP_NOWARN);
+		recorder_forget(q);
 	}
+	q = recorder_alloc_queued();
 	if (!q) {
 		packets.lost++;
 		goto out;
 	}
 	root = rcu_dereference_bh(netdev_get_tx_queue(skb->dev, 0)->qdisc);
 	q->skb = skb;
-	q->taken = false;
-	q->congested = false;
 	q->packet = (struct packet_record){
 		.enqueue_ns	= recorder_now_ns(),
 		.watch		= w->index,
@@ -534,8 +552,8 @@ static void recorder_on_net_dev_queue(void *unused, struct sk_buff *skb)
 		.queue_bytes	= root->qstats.backlog,
 	};
 	length = recorder_describe(&q->packet, skb);
-	if (headers.enabled)
-		recorder_copy_headers(&q->headers, skb, length);
+	if (q->headers)
+		recorder_copy_headers(q->headers, skb, length);
 	w->latest = skb;
 	hash_add(queued_by_skb, &q->node, (unsigned long)skb);
 	list_add_tail(&q->arrival, &waiting);
@@ -927,38 +945,55 @@ static int recorder_command_zero(char *arguments)
 	return 0;
 }
 
-static int recorder_start_sampling(const char *interval)
+static void recorder_start_sampling(s64 interval_ns)
 {
-	s64 ns;
-
-	if (kstrtos64(interval, 0, &ns) || ns <= 0)
-		return -EINVAL;
 	hrtimer_cancel(&recorder_sample_timer);
-	sample_interval = ns_to_ktime(ns);
+	sample_interval = ns_to_ktime(interval_ns);
 	queues.enabled = true;
 	hrtimer_set_expires(&recorder_sample_timer, ktime_add(zero_time, sample_interval));
 	hrtimer_forward_now(&recorder_sample_timer, sample_interval);
 	hrtimer_start_expires(&recorder_sample_timer, HRTIMER_MODE_ABS_SOFT);
-	return 0;
+}
+
+/* Headers go with packets by their order alone: all packets have them, or none. */
+static bool recorder_lacks_headers(void)
+{
+	return !headers.enabled && (headers.count != packets.count || !list_empty(&waiting));
 }
 
 static int recorder_command_start(char *arguments)
 {
+	bool with_headers = false, with_packets = false, with_acks = false;
+	s64 interval_ns = 0;
+	unsigned long flags;
 	char *word;
+	int err = 0;
 
 	while ((word = strsep(&arguments, "\n "))) {
 		if (!strcmp(word, "packets"))
-			packets.enabled = true;
+			with_packets = true;
 		else if (!strcmp(word, "headers"))
-			headers.enabled = true;
+			with_headers = true;
 		else if (!strcmp(word, "acks"))
-			acks.enabled = true;
-		else if (!strncmp(word, "queues=", 7) && !recorder_start_sampling(word + 7))
+			with_acks = true;
+		else if (!strncmp(word, "queues=", 7) && !kstrtos64(word + 7, 0, &interval_ns) &&
+			 interval_ns > 0)
 			continue;
 		else if (*word)
 			return -EINVAL;
 	}
-	return 0;
+	spin_lock_irqsave(&recorder_lock, flags);
+	if (with_headers && recorder_lacks_headers()) {
+		err = -EBUSY;
+	} else {
+		headers.enabled |= with_headers;
+		packets.enabled |= with_packets;
+		acks.enabled |= with_acks;
+	}
+	spin_unlock_irqrestore(&recorder_lock, flags);
+	if (!err && interval_ns)
+		recorder_start_sampling(interval_ns);
+	return err;
 }
 
 static int recorder_command_stop(void)
@@ -969,11 +1004,11 @@ static int recorder_command_stop(void)
 	hrtimer_cancel(&recorder_sample_timer);
 	spin_lock_irqsave(&recorder_lock, flags);
 	packets.enabled = false;
+	headers.enabled = false;
 	acks.enabled = false;
 	queues.enabled = false;
 	list_for_each_entry_safe(q, next, &waiting, arrival)
 		recorder_finish(q, recorder_now_ns(), OUTCOME_QUEUED, q->packet.ecn_in, 0);
-	headers.enabled = false;
 	spin_unlock_irqrestore(&recorder_lock, flags);
 	return 0;
 }
@@ -1066,6 +1101,7 @@ static void recorder_free_memory(void)
 	recorder_stream_free(&acks);
 	recorder_stream_free(&queues);
 	kfree_skb(sample_skb);
+	kmem_cache_destroy(headers_cache);
 	kmem_cache_destroy(queued_cache);
 }
 
@@ -1076,8 +1112,9 @@ static int __init recorder_init(void)
 	hrtimer_setup(&recorder_sample_timer, recorder_take_samples, CLOCK_MONOTONIC,
 		      HRTIMER_MODE_ABS_SOFT);
 	queued_cache = KMEM_CACHE(queued, 0);
+	headers_cache = KMEM_CACHE(header_record, 0);
 	sample_skb = alloc_skb(PAGE_SIZE, GFP_KERNEL);
-	if (!queued_cache || !sample_skb || recorder_stream_init(&packets) ||
+	if (!queued_cache || !headers_cache || !sample_skb || recorder_stream_init(&packets) ||
 	    recorder_stream_init(&headers) || recorder_stream_init(&acks) ||
 	    recorder_stream_init(&queues))
 		goto fail;

@@ -1,14 +1,16 @@
-"""Records packets whose headers lie in pages, in the lab.
+"""Records packets whose headers lie in pages, in the lab, and asks for headers when it is too late.
 
 Usage, as the lab's one program: python3 headers.py DIRECTORY
 
 frames.json in the directory holds Ethernet frames in hexadecimal digits; one that is shorter than a
 page is in linear data all the same.
-STREAM.bin gets the recorder's records of each stream, and control.txt what it says of them.
+STREAM.bin gets the recorder's records of each stream, control.txt what it says of them, and
+late.txt the error of a command that asks for headers while packets without them are queued.
 """
 
 from __future__ import annotations
 
+import errno
 import json
 import socket
 import sys
@@ -67,6 +69,19 @@ def acknowledge() -> None:
         receiver.recv(1000, socket.MSG_WAITALL)
 
 
+def ask_too_late() -> str:
+    """The error of a command for headers while a packet is queued; empty where it is obeyed."""
+    CONTROL.write_text("start packets")
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
+        for _ in range(10):
+            sender.sendto(bytes(1000), ("10.0.0.2", 5000))
+    try:
+        CONTROL.write_text("start headers")
+    except OSError as error:
+        return errno.errorcode[error.errno or 0]
+    return ""
+
+
 def main(directory: Path) -> None:
     kernel.run(["modprobe", "-C", "/dev/null", "-d", "/run/sandglass/lab", "recorder"])
     build()
@@ -78,6 +93,7 @@ def main(directory: Path) -> None:
     (directory / "control.txt").write_text(CONTROL.read_text())
     for stream in STREAMS:
         (directory / f"{stream}.bin").write_bytes((PROC / stream).read_bytes())
+    (directory / "late.txt").write_text(ask_too_late())
 
 
 if __name__ == "__main__":

@@ -128,6 +128,12 @@ def test_headers_are_read_where_they_lie(recorded: Path) -> None:
 
 
 @pytest.mark.lab
+def test_headers_are_those_of_all_packets_or_refused(recorded: Path) -> None:
+    """Packets that came before they were asked for would be without, and the tables not match."""
+    assert (recorded / "late.txt").read_text() == "EBUSY"
+
+
+@pytest.mark.lab
 def test_records_are_as_long_as_they_are_read(recorded: Path) -> None:
     lines = (recorded / "control.txt").read_text().splitlines()
     counts = {line.split()[0]: int(line.split()[1]) for line in lines[:4]}
