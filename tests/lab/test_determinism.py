@@ -221,6 +221,16 @@ def test_as_another_user(
         shutil.rmtree(place)
 
 
+def test_whatever_memory_the_lab_has(lab: Lab) -> None:
+    """With more in sockets than the kernel by itself would let a small lab's TCP have."""
+    keys = {"rtt": "800ms", "rate": "100mbit", "duration": "9s", "record": ["packets"]}
+    queue = {"kind": "pfifo", "limit": "1bdp"}
+    little, much = (
+        lab(dumbbell(bulk(), queue=queue, memory=memory, **keys)) for memory in ("128MB", "512MB")
+    )
+    assert little.content["digest"] == much.content["digest"]
+
+
 def test_another_seed_is_another_run(lab: Lab) -> None:
     """In what PIE draws, and so in how TCP fares; not only in addresses and ports."""
     experiment = dumbbell(bulk(cc="reno"), queue={"kind": "pie"}, duration="20s")

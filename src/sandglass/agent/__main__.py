@@ -57,6 +57,8 @@ SYSCTLS = (
     "net.ipv4.tcp_wmem",
 )
 """What is told of each host, besides what the experiment sets."""
+ALL_MEMORY = " ".join(3 * [str(2**31 - 1)])
+"""For net.ipv4.tcp_mem, in pages: TCP's sockets may have it all."""
 MESSAGES_SHOWN = 7  # of the kernel's, on the lab's console: all but those for debugging
 
 
@@ -150,7 +152,10 @@ def run(plan: Plan, directory: str, backend: str, module_base: str | None) -> di
         called: load_workload(file, directory) for called, file in sorted(plan["workloads"].items())
     }
     added = modules.load(plan, module_base)
-    if not exact:
+    if exact:
+        # By default it is a sixteenth of the lab's memory: packets would tell how much that is.
+        kernel.write_sysctl("net.ipv4.tcp_mem", ALL_MEMORY, None)
+    else:
         # Not before: only in the machine's own may congestion controls be allowed.
         kernel.isolate((kernel.NETNS_DIRECTORY, openvswitch.RUN))
         bring_loopback_up()
