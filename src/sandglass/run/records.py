@@ -1,8 +1,7 @@
 """The recorder's binary records as tables. Columns and units: docs/data-format.md.
 
-The layouts are those of kmods/recorder/recorder.c; those of the statistics of a qdisc and of what
-a congestion control hands out are in the module.toml of each module, and of Linux's own in
-install/linux.toml. All are little-endian, addresses and ports big-endian.
+Their layouts are in layouts.py; those of the statistics of a qdisc and of what a congestion control
+hands out are in the module.toml of each module, and of Linux's own in install/linux.toml.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,6 +17,7 @@ import polars as pl
 from sandglass.errors import SandglassError
 from sandglass.install import builds
 from sandglass.install.modules import TYPES, Member
+from sandglass.run import layouts
 
 INFINITE_SSTHRESH = 0x7FFFFFFF  # TCP_INFINITE_SSTHRESH of <net/tcp.h>
 UNKNOWN_MIN_RTT = 0xFFFFFFFF
@@ -25,67 +25,10 @@ CA_STATES = ("Open", "Disorder", "CWR", "Recovery", "Loss")  # enum tcp_ca_state
 OUTCOMES = ("sent", "overlimit", "aqm_enqueue", "aqm_dequeue", "queued")  # enum outcome
 SENT, QUEUED = 0, 4
 
-PACKET = np.dtype(
-    [
-        ("enqueue_ns", "<i8"),
-        ("leave_ns", "<i8"),
-        ("src", ">u4"),
-        ("dst", ">u4"),
-        ("sport", ">u2"),
-        ("dport", ">u2"),
-        ("seq", "<u4"),
-        ("size_bytes", "<u4"),
-        ("payload_bytes", "<u4"),
-        ("queue_packets", "<u4"),
-        ("queue_bytes", "<u4"),
-        ("watch", "<u2"),
-        ("drop_reason", "<u2"),
-        ("protocol", "u1"),
-        ("ecn_in", "u1"),
-        ("ecn_out", "u1"),
-        ("outcome", "u1"),
-    ]
-)
-HEADERS = np.dtype([("length", "<u2"), ("headers", "V102")])
-ACK = np.dtype(
-    [
-        ("time_ns", "<i8"),
-        ("bytes_acked", "<u8"),
-        ("src", ">u4"),
-        ("dst", ">u4"),
-        ("sport", ">u2"),
-        ("dport", ">u2"),
-        ("cwnd_packets", "<u4"),
-        ("ssthresh_packets", "<u4"),
-        ("srtt_us", "<u4"),
-        ("min_rtt_us", "<u4"),
-        ("inflight_packets", "<u4"),
-        ("delivered_packets", "<u4"),
-        ("delivered_ce_packets", "<u4"),
-        ("lost_packets", "<u4"),
-        ("retransmits", "<u4"),
-        ("pacing_rate_bytes_s", "<u4"),
-        ("ca_state", "u1"),
-        ("cc", "u1"),
-        ("cc_info_size", "<u2"),
-        ("cc_info", "V20"),
-    ]
-)
-QUEUE = np.dtype(
-    [
-        ("time_ns", "<i8"),
-        ("sent_bytes", "<u8"),
-        ("sent_packets", "<u8"),
-        ("backlog_packets", "<u4"),
-        ("backlog_bytes", "<u4"),
-        ("drops", "<u4"),
-        ("overlimits", "<u4"),
-        ("watch", "<u2"),
-        ("xstats_size", "<u2"),
-        ("reserved", "<u4"),
-        ("xstats", "V64"),
-    ]
-)
+PACKET = np.dtype(layouts.PACKET)
+HEADERS = np.dtype(layouts.HEADERS)
+ACK = np.dtype(layouts.ACK)
+QUEUE = np.dtype(layouts.QUEUE)
 Records = npt.NDArray[np.void]
 GOODPUT_STEP_NS = 10_000_000
 
