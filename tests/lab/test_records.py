@@ -1,5 +1,7 @@
 """The recorder's records as tables, of records that no lab has made."""
 
+from pathlib import Path
+
 import numpy as np
 import polars as pl
 import pytest
@@ -63,3 +65,13 @@ def test_headers_longer_than_their_place_are_refused() -> None:
     made["length"] = 103, 40
     with pytest.raises(SandglassError, match="103 bytes of headers on record, 102 at most"):
         records.headers(made, NAMES)
+
+
+def test_a_file_that_ends_within_a_record_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "packets.records"
+    made = np.ones(3, records.PACKET).tobytes()
+    path.write_bytes(made)
+    assert records.read(path, records.PACKET).tobytes() == made
+    path.write_bytes(made[:-1])
+    with pytest.raises(SandglassError, match="ends with 55 of the 56 bytes"):
+        records.read(path, records.PACKET)

@@ -61,7 +61,12 @@ def names_of(plan: Mapping[str, Any], observed: Mapping[str, Any]) -> Names:
 
 
 def read(path: Path, dtype: np.dtype[np.void]) -> Records:
-    """All records in a file. Raises ValueError when the file does not hold whole records."""
+    """All records in a file. Raises SandglassError when the last one is not whole."""
+    if left := path.stat().st_size % dtype.itemsize:
+        raise SandglassError(
+            f"{path.name} ends with {left} of the {dtype.itemsize} bytes of a record",
+            "The recorder's file is damaged: do the run again.",
+        )
     return np.fromfile(path, dtype)
 
 
