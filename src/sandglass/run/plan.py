@@ -6,6 +6,7 @@ from collections.abc import Collection
 from sandglass.agent import plan
 from sandglass.agent.ipv6 import REPORTED_NS
 from sandglass.agent.plan import Plan
+from sandglass.agent.recorder import STREAMS
 from sandglass.errors import UsageError
 from sandglass.experiment import qdiscs
 from sandglass.experiment.bottleneck import Bottleneck, Change, Reverse, ReverseChange
@@ -35,8 +36,6 @@ SHORT_CHECK_NS = 6 * 10**9
 """Of the time before ZERO_NS: for the echoes that check the round trips, one after the other."""
 DEFAULT_QUEUE = Queue.model_validate({"kind": "pfifo", "limit": "1000p"})
 """Before a link with a rate and no queue of its own: as before one of Mininet's."""
-STREAMS = ("headers", "packets", "acks", "queues")
-"""What the recorder knows; headers first, so that no packet is without them."""
 
 
 def resolve(experiment: Experiment, facts: TopologyFacts) -> Plan:
