@@ -3,6 +3,7 @@
 import itertools
 import struct
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,10 @@ import numpy.typing as npt
 import polars as pl
 import pytest
 
-from tests.lab.experiments import Lab, Mapped, Run, bulk, dumbbell, flow
+from sandglass.experiment import reading
+from sandglass.run import plan
+from sandglass.run.layouts import LAYOUTS, record_bytes
+from tests.lab.experiments import Lab, Mapped, Run, bulk, dumbbell, flow, written
 
 pytestmark = pytest.mark.lab
 CE = 3
@@ -245,6 +249,33 @@ def test_headers_are_those_of_the_packets(lab: Lab) -> None:
             assert struct.unpack_from(">I", l4, 4) == (packet["seq"],)
             assert len(l4) == l4[12] >> 4 << 2
     assert versions == {4, 6}
+
+
+def full_link(record: list[str]) -> Mapped:
+    """A link that is full almost from the start, with an ACK for every packet."""
+    return dumbbell(
+        bulk(),
+        queue={"kind": "pfifo", "limit": "1bdp"},
+        hosts={"d1": {"delayed_ack": False}},
+        rate="400mbit",
+        rtt="10ms",
+        duration="5s",
+        record=record,
+        pairs=30,  # or the least memory that a lab has would hide what its records need
+    )
+
+
+@pytest.mark.parametrize("record", [["packets"], ["acks"], ["packets", "headers"]])
+def test_records_take_the_memory_that_is_planned_for_them(
+    lab: Lab, record: list[str], tmp_path: Path
+) -> None:
+    def planned(record: list[str]) -> int:
+        experiment = reading.load(written(full_link(record), tmp_path / "full_link.yaml"))
+        return plan.resolve(experiment, experiment.facts)["memory_mb"] * 2**20
+
+    run = lab(full_link(list(LAYOUTS)))
+    taken = sum(run.table(stream).height * record_bytes(stream) for stream in record)
+    assert 0.95 < taken / (planned(record) - planned([])) < 1
 
 
 def test_what_is_not_recorded_is_not_there(lab: Lab) -> None:

@@ -373,10 +373,13 @@ def test_socket_buffers_stay_within_an_int() -> None:
 
 def test_memory_grows_with_what_is_recorded() -> None:
     fast = "{rate: 1gbit, queue: {kind: codel}}"
-    # 1 Gb/s for 90 s are 7.43 million packets: 3 entries of 64 bytes each make 1360 MiB,
-    # besides 4 * (12.5 MB + 1.5 MB) for the sockets and 256 + 4 * 8 + 4 MiB for the rest.
+    # 1 Gb/s for 90 s are 7.43 million packets: two records of 56 bytes and one of 92 for each make
+    # 1446 MiB, and 9000 samples of two queues 2 MiB; besides, 4 * (12.5 MB + 1.5 MB) for the
+    # sockets and 256 + 4 * 8 + 4 MiB for the rest.
     whole = planned(bottleneck=fast)["memory_mb"]
-    assert 1360 + 53 + 292 <= whole <= 1361 + 55 + 292
+    assert 1447 + 53 + 292 <= whole <= 1448 + 55 + 292
+    rest = planned(bottleneck=fast, record="[packets, queues]")["memory_mb"]
+    assert whole - rest == pytest.approx(92 * 7.43e6 / 2**20, rel=0.001)
     headers = planned(bottleneck=fast, record="[packets, acks, queues, headers]")["memory_mb"]
     assert headers - whole == pytest.approx(2 * 104 * 7.43e6 / 2**20, rel=0.001)
     assert planned(bottleneck=fast, record="[]")["memory_mb"] == 512

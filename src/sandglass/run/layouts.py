@@ -61,3 +61,11 @@ QUEUE: Layout = [
     ("reserved", "<u4"),
     ("xstats", "V64"),
 ]
+
+LAYOUTS = {"packets": PACKET, "headers": HEADERS, "acks": ACK, "queues": QUEUE}
+"""By the recorder's streams."""
+
+
+def record_bytes(stream: str) -> int:
+    """Bytes of a record of one of the recorder's streams."""
+    return sum(int(kind.lstrip("<>uiV")) for _, kind in LAYOUTS[stream])

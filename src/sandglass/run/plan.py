@@ -5,8 +5,8 @@ from collections.abc import Collection
 
 from sandglass.agent import plan
 from sandglass.agent.ipv6 import REPORTED_NS
-from sandglass.agent.plan import Plan
-from sandglass.agent.recorder import STREAMS
+from sandglass.agent.plan import DIRECTIONS, Plan
+from sandglass.agent.recorder import QUEUE_INTERVAL_NS, STREAMS
 from sandglass.errors import UsageError
 from sandglass.experiment import qdiscs
 from sandglass.experiment.bottleneck import Bottleneck, Change, Reverse, ReverseChange
@@ -22,10 +22,9 @@ from sandglass.experiment.trace import TracedRate
 from sandglass.experiment.values import DEFAULT_RECORDS, RECORDS
 from sandglass.install import builds
 from sandglass.run import wires
+from sandglass.run.layouts import record_bytes
 
 ETHERNET_HEADER = 14  # the shaper counts it, but neither preamble nor checksum
-RECORD_BYTES = 64  # the recorder's entry for a packet or an ACK
-HEADERS_BYTES = 104  # and for a packet's headers
 LEAST_BUFFER = 16 * 10**6
 LARGEST_BUFFER = 2**31 - 1  # tcp_rmem and tcp_wmem are ints
 MIB = 2**20
@@ -398,8 +397,7 @@ def _memory_mb(
     """Memory of the lab in MiB: what the file says, or what its system, hosts, sockets and records
     need.
 
-    Records are those of links that are always full, with an ACK for every packet; both are
-    recorded where they cross the bottleneck, and the ACK once more by the sender's TCP.
+    Packets are those of links that are always full.
     """
     if experiment.memory is not None:
         return -(-experiment.memory // MIB)
@@ -408,11 +406,17 @@ def _memory_mb(
     for flow in experiment.flows:
         lasts = flow.duration or experiment.duration - flow.start
         packets += flow.count * flow.kind.packets(flow.options, lasts)
-    kept = streams(experiment.record)
-    entries = packets * (2 * ("packets" in kept) + ("acks" in kept))
     flows = sum(flow.count * len(flow.sizes) for flow in experiment.flows)
-    headers = 2 * packets * ("headers" in kept)
-    needed = (
-        entries * RECORD_BYTES + headers * HEADERS_BYTES + 4 * path_bytes * max(len(watched), 1)
-    )
+    samples = len(watched) * len(DIRECTIONS) * experiment.duration // QUEUE_INTERVAL_NS
+    recorded = _record_bytes(streams(experiment.record), packets, samples)
+    needed = recorded + 4 * path_bytes * max(len(watched), 1)
     return max(512, 256 + 8 * len(facts.hosts) + 4 * flows + -(-needed // MIB))
+
+
+def _record_bytes(kept: list[str], packets: int, samples: int) -> int:
+    """What records of these streams take when there is an ACK for each of so many packets.
+
+    Both are recorded where they cross the bottleneck, and the ACK once more by the sender's TCP.
+    """
+    records = {"packets": 2 * packets, "headers": 2 * packets, "acks": packets, "queues": samples}
+    return sum(records[stream] * record_bytes(stream) for stream in kept)
