@@ -21,8 +21,8 @@ from sandglass.results.series import Run, load
 from sandglass.results.view import packing, streams, thinning
 
 SCRIPTS = (
-    *("unpack", "series", "scale", "panels", "state", "elements", "draw", "readings"),
-    *("gestures", "overview", "build", "controls", "page"),
+    *("unpack", "series", "scale", "panels", "state", "elements", "axes", "draw"),
+    *("readings", "gestures", "overview", "build", "controls", "page"),
 )
 """In the order in which they stand in the page: each knows those before it."""
 IDENTITY = ("id", "workload", "from", "to", "cc")
