@@ -243,6 +243,63 @@ def test_wheel_keys_and_double_click_zoom_all_panels_in_step(opened: Open) -> No
     assert browser.complaints() == []
 
 
+def test_an_axis_is_logarithmic_where_its_button_is_pressed(opened: Open) -> None:
+    """Equal factors are equal distances, 0 lies at the foot; the other panels stay as they are."""
+    browser = opened("two")
+    panel = "bottleneck-forward-backlog"
+    place(browser, panel, 0.5)
+    # The backlog from 2 s on is 1, 10 and 100 packets, after nothing.
+    browser.run(
+        f"(p => {{ p.lines[0].series = new Series(Float64Array.of(0, 2e9, 3e9, 4e9),"
+        f" Float64Array.of(0, 1, 10, 100)); }})(all.find(({{id}}) => id === '{panel}'))"
+    )
+    button = f"document.querySelector('#{panel} button.axis')"
+
+    def heights() -> list[float]:
+        """How many pixels above the axis' foot the line is at each of the values."""
+        browser.run(f"{button}.click()")
+        browser.settle()
+        found: list[float] = browser.run(
+            "(p => [1, 2.5, 3.5, 5].map(t => { const h = TOP + p.height;"
+            " const ink = p.context.getImageData(pixelOf(p, t * 1e9), 0, 1, h).data;"
+            " const rows = [...Array(h).keys()].filter(y => ink[4 * y + 3] > 128 && ink[4 * y] < 99);"
+            " return h - (rows[0] + rows.at(-1) + 1) / 2; }))"
+            f"(all.find(({{id}}) => id === '{panel}'))"
+        )
+        return found
+
+    nothing, one, ten, hundred = heights()
+    assert nothing == pytest.approx(0, abs=1)
+    assert one > 3
+    assert ten - one == pytest.approx(hundred - ten, abs=1)
+    assert ten - one > 40
+    assert browser.run("all.filter(({log}) => log).map(({id}) => id)") == [panel]
+    assert browser.run(f"{button}.ariaPressed") == "true"
+    assert "logarithmic" in browser.run(f"document.querySelector('#{panel} h3').textContent")
+    nothing, one, ten, hundred = heights()
+    assert ten - nothing == pytest.approx((hundred - nothing) / 10, abs=1)
+    assert browser.run(f"{button}.ariaPressed") == "false"
+
+
+def test_the_sign_l_is_for_the_panel_with_the_focus_and_in_the_strip_for_all(opened: Open) -> None:
+    browser = opened("two")
+    browser.press("l")
+    assert not browser.run("all.some(({log}) => log)")
+    panel = "flows-congestion-window"
+    place(browser, panel, 0.5)
+    browser.run(f"document.querySelector('#{panel} canvas').focus({{preventScroll: true}})")
+    browser.press("l")
+    assert browser.run("all.filter(({log}) => log).map(({id}) => id)") == [panel]
+    browser.run("document.getElementById('overview').focus()")
+    browser.press("l")
+    browser.settle()
+    linear = "[...new Set(all.filter(({log}) => !log).map(({style}) => style))]"
+    assert sorted(browser.run(linear)) == ["events", "shares"]
+    browser.press("l")
+    assert not browser.run("all.some(({log}) => log)")
+    assert browser.complaints() == []
+
+
 def test_drag_moves_and_with_shift_chooses_a_stretch(opened: Open) -> None:
     browser = opened("two")
     panel = "bottleneck-forward-queueing-delay"
@@ -440,6 +497,7 @@ def test_axe_finds_nothing_against_its_being_accessible(
     browser = opened("two", "other", width=width)
     browser.run(f"document.documentElement.dataset.theme = '{theme}'; relook()")
     browser.run("for (const each of document.querySelectorAll('details')) each.open = true")
+    browser.run("document.querySelector('button.axis').click()")
     browser.settle()
     browser.run(resources.files("axe_core_python").joinpath("axe.min.js").read_text() + ";0")
     found = "r => r.violations.map(v => [v.id, v.impact, v.nodes.map(n => n.html)])"

@@ -1,34 +1,36 @@
 // The axes of panels: how far they reach, where a value lies on them, and their marks.
 "use strict";
 
-/** Least and greatest value in view, with zero unless the panel's values float. */
-function extent(panel, lines) {
-  let low = panel.zero ? 0 : Infinity;
-  let high = -Infinity;
-  const take = (least, greatest) => {
-    if (least < low) low = least;
-    if (greatest > high) high = greatest;
-  };
-  for (const {series, run} of lines) {
-    if (panel.style === "rate") {
-      for (const [from, to] of intervals(panel, run)) {
-        const rate = series.rate(from, to);
-        take(rate, rate);
-      }
-    } else {
-      const first = lower(series.time, state.from);
-      take(
-        ...series.extremes(
-          Math.max(0, panel.style === "step" ? first - 1 : first),
-          lower(series.time, state.to, first),
-        ),
-      );
-    }
+const LOG_LEAST = 1e-5; // a logarithmic axis begins at this part of the greatest value, or above
+const LOG_AIR = 1.2;
+
+/** Least and greatest value of a line in view, in the unit of its records; on a logarithmic axis the
+ * least is of those above 0. */
+function range(panel, {series, run}) {
+  if (panel.style === "rate") {
+    const rates = [...intervals(panel, run)].map(([from, to]) => series.rate(from, to));
+    const placed = panel.log ? rates.filter((rate) => rate > 0) : rates;
+    return [Math.min(...placed), Math.max(...placed)];
   }
-  low *= panel.factor;
-  high *= panel.factor;
+  const first = lower(series.time, state.from);
+  const placed = panel.log ? series.positive() : series;
+  return placed.extremes(
+    Math.max(0, panel.style === "step" ? first - 1 : first),
+    lower(series.time, state.to, first),
+  );
+}
+
+/** From where to where the axis of values reaches: from zero unless the panel's values float. */
+function extent(panel, lines) {
+  const ranges = lines.map((line) => range(panel, line));
+  let low = Math.min(...ranges.map(([least]) => least)) * panel.factor;
+  const high = Math.max(...ranges.map(([, greatest]) => greatest)) * panel.factor;
+  if (panel.log) {
+    if (!(high > 0)) return [0.1, 1];
+    return [Math.max(low / LOG_AIR, high * LOG_LEAST), high * LOG_AIR];
+  }
+  if (panel.zero) low = Math.min(low, 0);
   if (!Number.isFinite(high)) return [0, 1];
-  if (!Number.isFinite(low)) low = 0;
   if (high - low < 1e-9)
     return panel.zero ? [0, high > 0 ? high * 1.2 : 1] : [low * 0.9, low * 1.1 || 1];
   const air = (high - low) * 0.06;
@@ -54,14 +56,26 @@ function timeAxis(panel) {
   });
 }
 
-/** Draws the axis of values and gives the function from a value, in the axis' unit, to a pixel. */
+/** Marks of an axis of values: on a logarithmic one powers of ten and between them what has room,
+ * or where it has less than one, round values. */
+function valueMarks(panel, low, high) {
+  const decades = Math.log10(high / low);
+  if (!panel.log || decades < 1) return ticks(low, high, Math.max(2, panel.height / 27));
+  const apart = panel.height / decades;
+  const digits = apart > 60 ? [1, 2, 5] : apart > 30 ? [1, 3] : [1];
+  return powers(low, high, digits).map((at) => ({at, text: digit(at)}));
+}
+
+/** Draws the axis of values and gives the function from a value, in the axis' unit, to a pixel. What a
+ * logarithmic axis has no place for, such as 0, lies at its foot. */
 function valueAxis(panel, low, high) {
   const {context} = panel;
   const bottom = TOP + panel.height;
-  const scale = (value) => bottom - ((value - low) / (high - low)) * panel.height;
+  const along = panel.log ? (value) => Math.log(Math.max(value, low) / low) : (value) => value - low;
+  const scale = (value) => bottom - (along(value) / along(high)) * panel.height;
   context.textAlign = "right";
   context.textBaseline = "middle";
-  for (const {at, text} of ticks(low, high, Math.max(2, panel.height / 27))) {
+  for (const {at, text} of valueMarks(panel, low, high)) {
     const y = Math.round(scale(at));
     context.fillStyle = theme.grid;
     context.fillRect(LEFT, y, panel.width, 1);

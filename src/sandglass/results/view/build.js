@@ -1,7 +1,7 @@
 // Panels as elements of the page.
 "use strict";
 
-/** Builds a panel: heading, canvas with its cursor, readings, table. */
+/** Builds a panel: heading, switch of its axis, canvas with its cursor, readings, table. */
 function build(panel) {
   panel.about = make("small", {});
   const title = make("h3", {}, panel.title, " ", panel.about);
@@ -48,6 +48,7 @@ function build(panel) {
     "section",
     {class: `panel ${panel.style}`, id: panel.id, "aria-label": panel.title},
     title,
+    ...(hasValueAxis(panel) ? [axisSwitch(panel)] : []),
     make("div", {class: "plot"}, panel.canvas, panel.band, panel.line),
     make("div", {class: "readings"}, panel.heading, panel.list, panel.nothing),
     panel.details,
@@ -57,6 +58,23 @@ function build(panel) {
   if (panel.style === "shares") pointAtValues(panel);
   else gestures(panel);
   return panel.element;
+}
+
+/** The button that makes a panel's axis logarithmic. */
+function axisSwitch(panel) {
+  panel.switch = make(
+    "button",
+    {
+      type: "button",
+      class: "axis",
+      title: "Logarithmic axis (l)",
+      "aria-label": "Logarithmic axis",
+      "aria-pressed": "false",
+      onclick: () => setLogarithmic([panel], !panel.log),
+    },
+    "log",
+  );
+  return panel.switch;
 }
 
 /** The readings of a flow or run: a value for each of the panel's measures. */

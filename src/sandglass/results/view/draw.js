@@ -11,7 +11,6 @@ const DASHES = [[], [6, 3], [2, 2], [8, 3, 2, 3]];
 const COLUMNS_PER_INTERVAL = 4;
 const PIXELS_PER_MARK = 6; // of all lines together, for each record to get a mark
 const PACKETS_PER_INTERVAL = 10; // at least, of the flow with most, on the average over the run
-const SHARES_LEAST = 1e-5; // the distribution's axis ends at this part of the greatest value
 
 /** The time of a pixel, and the pixel of a time. */
 const timeAt = (panel, x) => state.from + ((x - LEFT) / panel.width) * (state.to - state.from);
@@ -258,7 +257,7 @@ function drawShares(panel, lines) {
   const greatest =
     Math.max(...sorted.map(([, values]) => values[values.length - 1] * factor), 0) || 1;
   const least = Math.max(
-    greatest * SHARES_LEAST,
+    greatest * LOG_LEAST,
     Math.min(
       ...sorted.map(([, values]) => (values[lower(values, 1e-12)] ?? greatest) * factor),
       greatest / 10,
@@ -280,7 +279,7 @@ function drawShares(panel, lines) {
     const x = across(value);
     context.fillStyle = theme.grid;
     context.fillRect(Math.round(x), TOP, 1, panel.height);
-    const text = `${Number(value.toPrecision(1))}${first ? ` ${panel.unit}` : ""}`;
+    const text = `${digit(value)}${first ? ` ${panel.unit}` : ""}`;
     const half = context.measureText(text).width / 2;
     if (x + half > room && !first) continue;
     context.fillStyle = theme.muted;

@@ -144,6 +144,19 @@ function pointAtValues(panel) {
 }
 
 const ARROWS = {ArrowLeft: () => pan(-0.1), ArrowRight: () => pan(0.1)};
+
+/** Makes the axis of the panel that a sign was meant for logarithmic or no longer so; of the strip
+ * those of all panels. */
+function switchAxes({target}) {
+  const meant = all.filter(hasValueAxis);
+  const own = meant.filter(({element}) => element.contains(target));
+  const switched = own.length || !target.closest("nav") ? own : meant;
+  setLogarithmic(
+    switched,
+    switched.some(({log}) => !log),
+  );
+}
+
 /** Signs that speech or a slip may type: they act only where something of time has the focus. */
 const KEYS = {
   "+": () => zoom(1 / ZOOM),
@@ -151,6 +164,7 @@ const KEYS = {
   "-": () => zoom(ZOOM),
   0: showAll,
   "?": () => byId("help").showModal(),
+  l: switchAxes,
 };
 
 /** What signs act in: panels, and the strip with its buttons (WCAG 2.1.4). */
@@ -182,5 +196,5 @@ addEventListener("keydown", (event) => {
   const act = ARROWS[event.key] ?? (signs ? KEYS[event.key] : undefined);
   if (!act) return;
   event.preventDefault();
-  act();
+  act(event);
 });

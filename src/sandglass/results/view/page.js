@@ -48,7 +48,8 @@ function about(panel) {
   const means = panel.style === "rate" ? `means of ${lasting(interval(panel))}` : null;
   const order =
     panel.style === "events" && runs.length > 1 ? `of each the runs in their order` : null;
-  return [panel.unit, panel.note, means, order].filter(Boolean).join("; ");
+  const axis = panel.log ? "logarithmic axis" : null;
+  return [panel.unit, panel.note, means, order, axis].filter(Boolean).join("; ");
 }
 
 /** What is done when the view has come to rest: distributions, readings, tables, words. */
@@ -128,6 +129,15 @@ async function ready(/** @type {Panel} */ panel) {
     clearTimeout(settling);
     settling = setTimeout(settled, 60);
   }
+}
+
+/** Gives panels a logarithmic axis of values, or one that is not. */
+function setLogarithmic(switched, log) {
+  for (const panel of switched) {
+    panel.log = log;
+    panel.switch.setAttribute("aria-pressed", String(log));
+  }
+  changed();
 }
 
 /** What is on or off, or the theme, has changed. */

@@ -16,7 +16,7 @@
  *   style: "dots" | "step" | "rate" | "events" | "shares", kinds?: string[], measures?: string[],
  *   element?: any, canvas?: any, context?: CanvasRenderingContext2D, line?: any, band?: any,
  *   about?: any, heading?: any, nothing?: any, list?: any, details?: any, table?: any, rows?: any[],
- *   width?: number, height?: number, scale?: (value: number) => number,
+ *   switch?: any, log?: boolean, width?: number, height?: number, scale?: (value: number) => number,
  *   valueAt?: (x: number) => number, pointer?: number | null, sparse?: boolean,
  *   loaded?: boolean, drawn?: boolean}} Panel
  */
@@ -237,6 +237,9 @@ function numbered(lines) {
 
 /** What is told of each row of a panel's readings: the only one has no name. */
 const measures = (panel) => panel.measures ?? [panel.lines[0]?.measure ?? panel.kinds?.[0]];
+
+/** Whether a panel has an axis of values that may be logarithmic. */
+const hasValueAxis = ({style}) => style !== "events" && style !== "shares";
 
 /** A line's numbers, unpacked when it is first drawn. */
 async function load(line, style) {

@@ -33,6 +33,9 @@ function powers(low, high, digits) {
   return found.filter((value) => value >= low * 0.999 && value <= high);
 }
 
+/** A number that has one digit, and zeros. */
+const digit = (value) => grouped(String(Number(value.toPrecision(1))));
+
 /** A number with thin spaces between thousands, as SI writes it, in front of the point. */
 function grouped(text) {
   const [whole, rest] = text.split(".");

@@ -78,6 +78,15 @@ class Series {
     return [low, high];
   }
 
+  /** The same with its values above 0 alone, the others being no number. */
+  positive() {
+    this.above ??= new Series(
+      this.time,
+      this.value.map((value) => (value > 0 ? value : NaN)),
+    );
+    return this.above;
+  }
+
   /** Mean of the values `from` to before `to`; null of none. */
   mean(from, to) {
     this.sum ??= sums(this.value.length, (i) => this.value[i]);
