@@ -35,6 +35,16 @@ LATE = dumbbell(
     duration="3s",
 )
 """Nothing meets the queue in the first second and in the last."""
+CHANGING = dumbbell(
+    flow("udp", "s1", "d1", rate="30mbit"),
+    flow("udp", "d1", "s1", rate="8mbit"),
+    queue={"kind": "pfifo", "limit": "20"},
+    rate={"trace": "cellular", "start": "random"},
+    reverse={"rate": "5mbit"},
+    schedule=[{"at": "1003ms", "reverse": {"rate": "2mbit"}}],
+    duration="2s",
+)
+"""Both directions of a link whose capacity changes are always full."""
 Open = Callable[..., Browser]
 
 
@@ -48,6 +58,7 @@ def run_of(shared: Path) -> Callable[[str], Run]:
         "counted": COUNTED,
         "crowd": CROWD,
         "late": LATE,
+        "changing": CHANGING,
     }
 
     def of(name: str) -> Run:

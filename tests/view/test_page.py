@@ -57,6 +57,18 @@ def readings(browser: Browser, panel: str, measure: int = 0) -> dict[str, float]
     }
 
 
+def inked(browser: Browser, panel: str, *times_ns: float) -> list[float]:
+    """How many pixels above the foot of a panel's axis its only line is at each of the times."""
+    found: list[float] = browser.run(
+        f"(p => {list(times_ns)}.map(t => {{ const h = TOP + p.height;"
+        " const ink = p.context.getImageData(pixelOf(p, t), 0, 1, h).data;"
+        " const rows = [...Array(h).keys()].filter(y => ink[4 * y + 3] > 30 && ink[4 * y] < 200);"
+        " return h - (rows[0] + rows.at(-1) + 1) / 2; }))"
+        f"(all.find(({{id}}) => id === '{panel}'))"
+    )
+    return found
+
+
 def view(browser: Browser) -> tuple[float, float]:
     """What is in view, in ns."""
     begin, end = browser.run("[state.from, state.to]")
@@ -122,6 +134,48 @@ def test_rates_and_events_are_counted_in_the_interval_at_the_cursor(
     )
     rate = float(here["size_bytes"].sum()) * 8e3 / length
     assert readings(browser, panel)["1: s1 → d1 cubic"] == pytest.approx(rate, rel=1e-3)
+
+
+def test_what_a_link_could_carry_stands_beside_what_it_did(
+    opened: Open, run_of: Callable[[str], Run]
+) -> None:
+    """Of a rate that changes, from the very moment on; of a trace, in the same intervals."""
+    browser = opened("changing")
+    browser.run("state.wayOff.clear(); relook()")
+    panel = "bottleneck-reverse-rate-by-flow"
+    for part, rate in ((0.3, 5), (0.8, 2)):
+        point(browser, panel, part)
+        capacity, *carried = readings(browser, panel).values()
+        assert capacity == rate
+        assert sum(carried) == pytest.approx(rate, rel=0.1)  # of some eight packets
+    # In the middle of an interval.
+    browser.run(f"show({0.931 * NS}, {1.053 * NS}); state.flowsOff.add(2); relook()")
+    place(browser, panel, 0.5)
+    before, after = inked(browser, panel, 1.001 * NS, 1.005 * NS)
+    assert after == pytest.approx(before * 2 / 5, abs=1)
+    browser.run("state.flowsOff.delete(2); relook(); showAll()")
+    panel = "bottleneck-forward-rate-by-flow"
+    place(browser, panel, 0.5)
+    capacity, used = readings(browser, panel).values()
+    assert capacity == pytest.approx(used * 1500 / 1514, rel=0.02)
+
+
+def test_a_capacity_far_above_the_rates_does_not_flatten_them(opened: Open) -> None:
+    """It is read all the same, and stands on a logarithmic axis."""
+    browser = opened("two")
+    browser.run("state.wayOff.clear(); relook()")
+    about = "document.querySelector('#{} h3').textContent"
+    place(browser, forward := "bottleneck-forward-rate-by-flow", 0.5)
+    assert "capacity: thin" in browser.run(about.format(forward))
+    place(browser, panel := "bottleneck-reverse-rate-by-flow", 0.5)
+    found = f"all.find(({{id}}) => id === '{panel}')"
+    assert "capacity: above the axis" in browser.run(about.format(panel))
+    assert browser.run(f"{found}.scale(10)") < 0
+    assert readings(browser, panel)["capacity"] == 10
+    browser.run(f"document.querySelector('#{panel} button.axis').click()")
+    browser.settle()
+    assert "capacity: thin" in browser.run(about.format(panel))
+    assert browser.run(f"{found}.scale(10)") > 0
 
 
 def test_numbers_of_the_whole_run_are_those_of_its_document(
@@ -259,14 +313,7 @@ def test_an_axis_is_logarithmic_where_its_button_is_pressed(opened: Open) -> Non
         """How many pixels above the axis' foot the line is at each of the values."""
         browser.run(f"{button}.click()")
         browser.settle()
-        found: list[float] = browser.run(
-            "(p => [1, 2.5, 3.5, 5].map(t => { const h = TOP + p.height;"
-            " const ink = p.context.getImageData(pixelOf(p, t * 1e9), 0, 1, h).data;"
-            " const rows = [...Array(h).keys()].filter(y => ink[4 * y + 3] > 128 && ink[4 * y] < 99);"
-            " return h - (rows[0] + rows.at(-1) + 1) / 2; }))"
-            f"(all.find(({{id}}) => id === '{panel}'))"
-        )
-        return found
+        return inked(browser, panel, 1 * NS, 2.5 * NS, 3.5 * NS, 5 * NS)
 
     nothing, one, ten, hundred = heights()
     assert nothing == pytest.approx(0, abs=1)
@@ -519,6 +566,8 @@ def test_a_run_without_packets_and_acks_shows_what_was_counted(
     assert readings(browser, "bottleneck-forward-drops") == {
         "drops": run.content["bottleneck"]["drops"]
     }
+    place(browser, "bottleneck-forward-rate-of-all-flows", 0.5)
+    assert readings(browser, "bottleneck-forward-rate-of-all-flows")["capacity"] == 10
     missing = browser.run("document.querySelector('.facts ul').textContent")
     assert "queueing delay" in missing
     assert "congestion window" in missing

@@ -50,6 +50,20 @@ def test_every_packet_is_in_a_stream(run_of: RunOf) -> None:
     assert rows["marks"] == told["marks"] + told["reverse"]["marks"]
 
 
+def test_room_in_a_trace_is_what_a_full_link_used(run_of: RunOf) -> None:
+    """Packets of 1500 bytes left with each opportunity, from where the seed began the trace."""
+    run = run_of("changing")
+    room = next(stream for stream in of(run) if stream.kind == "opportunities").table
+    left = run.packets().filter(pl.col("dequeue_ns") > NS // 100)["dequeue_ns"]
+    since = room.with_columns(count=pl.col("room").diff() // 1500).filter(
+        pl.col("time").is_between(NS // 100, left.max())
+    )
+    used = left.to_frame("time").group_by(pl.col("time") // 10**6).len().sort("time")
+    assert used["time"].to_list() == (since["time"] // 10**6).to_list()
+    assert used["len"].to_list() == since["count"].to_list()
+    assert 0 < since["count"].sum() < 30_000_000 * 2 / 12_000
+
+
 def test_a_link_whose_drops_all_came_on_arrival_had_no_queue() -> None:
     met = {
         "bottleneck": ["bottleneck"] * 2,

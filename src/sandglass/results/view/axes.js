@@ -3,6 +3,7 @@
 
 const LOG_LEAST = 1e-5; // a logarithmic axis begins at this part of the greatest value, or above
 const LOG_AIR = 1.2;
+const BOUND_MOST = 4; // times the other lines, for a bound to be within the axis
 
 /** Least and greatest value of a line in view, in the unit of its records; on a logarithmic axis the
  * least is of those above 0. */
@@ -20,11 +21,16 @@ function range(panel, {series, run}) {
   );
 }
 
-/** From where to where the axis of values reaches: from zero unless the panel's values float. */
+/** From where to where the axis of values reaches: from zero unless the panel's values float. A bound
+ * that is far above the other lines is left out, unless the axis is logarithmic. */
 function extent(panel, lines) {
-  const ranges = lines.map((line) => range(panel, line));
-  let low = Math.min(...ranges.map(([least]) => least)) * panel.factor;
-  const high = Math.max(...ranges.map(([, greatest]) => greatest)) * panel.factor;
+  const ranges = lines.map((line) => ({bound: line.bound, ends: range(panel, line)}));
+  const others = ranges.filter(({bound}) => !bound);
+  const greatest = (some) => Math.max(...some.map(({ends}) => ends[1]));
+  panel.far = !panel.log && others.length > 0 && greatest(ranges) > BOUND_MOST * greatest(others);
+  const placed = panel.far ? others : ranges;
+  let low = Math.min(...placed.map(({ends}) => ends[0])) * panel.factor;
+  const high = greatest(placed) * panel.factor;
   if (panel.log) {
     if (!(high > 0)) return [0.1, 1];
     return [Math.max(low / LOG_AIR, high * LOG_LEAST), high * LOG_AIR];

@@ -77,10 +77,10 @@ function axisSwitch(panel) {
   return panel.switch;
 }
 
-/** The readings of a flow or run: a value for each of the panel's measures. */
+/** The readings of a flow or run: a value for each of the panel's measures, or the only one. */
 function readingsRow(panel, key, lines) {
-  const swatch = make("i", {});
-  const outputs = measures(panel).map(() => make("span", {class: "value"}));
+  const swatch = make("i", {class: lines.every(({thin}) => thin) ? "thin" : ""});
+  const outputs = (panel.measures ?? [null]).map(() => make("span", {class: "value"}));
   const row = make(
     "li",
     {},
@@ -92,7 +92,7 @@ function readingsRow(panel, key, lines) {
   row.dataset.run = lines[0].run;
   const cells = lines.map((line) => ({
     line,
-    output: outputs[measures(panel).indexOf(line.measure)],
+    output: outputs[panel.measures ? panel.measures.indexOf(line.measure) : 0],
   }));
   panel.rows.push({row, swatch, outputs, cells});
   return row;

@@ -198,9 +198,10 @@ function ending({run, series, streams: [stream]}) {
 
 function drawRate(panel, {series, run}) {
   const {context, scale, factor} = panel;
+  const end = Math.min(state.to, runs[run].duration);
   context.beginPath();
   let open = false;
-  for (const [from, to] of intervals(panel, run)) {
+  for (const [from, to] of series.stretches?.(state.from, end) ?? intervals(panel, run)) {
     const y = scale(series.rate(from, to) * factor);
     if (open) context.lineTo(pixelOf(panel, from), y);
     else context.moveTo(pixelOf(panel, from), y);

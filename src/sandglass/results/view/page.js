@@ -48,8 +48,10 @@ function about(panel) {
   const means = panel.style === "rate" ? `means of ${lasting(interval(panel))}` : null;
   const order =
     panel.style === "events" && runs.length > 1 ? `of each the runs in their order` : null;
+  const bounded = panel.lines.some(({bound}) => bound);
+  const bound = bounded ? `capacity: ${panel.far ? "above the axis" : "thin"}` : null;
   const axis = panel.log ? "logarithmic axis" : null;
-  return [panel.unit, panel.note, means, order, axis].filter(Boolean).join("; ");
+  return [panel.unit, panel.note, bound, means, order, axis].filter(Boolean).join("; ");
 }
 
 /** What is done when the view has come to rest: distributions, readings, tables, words. */

@@ -3,9 +3,10 @@
 
 /**
  * A stream's column; or of a rate, which may be of a flow with several connections, each one's.
- * `measure` is the column, or of events their kind; `thin` how it is drawn; `rows` its records.
+ * `measure` is the column, or of events their kind; `thin` how it is drawn; `rows` its records;
+ * `bound` says that it is what the others could not exceed.
  * @typedef {{run: number, flow: number | null, name?: string, connection?: number,
- *   measure: string, thin: boolean, streams: number[], rows: number,
+ *   measure: string, thin: boolean, bound?: boolean, streams: number[], rows: number,
  *   series?: any, whole?: any, sorted?: Float64Array, sortedOf?: string}} Line
  */
 
@@ -16,7 +17,7 @@
  *   style: "dots" | "step" | "rate" | "events" | "shares", kinds?: string[], measures?: string[],
  *   element?: any, canvas?: any, context?: CanvasRenderingContext2D, line?: any, band?: any,
  *   about?: any, heading?: any, nothing?: any, list?: any, details?: any, table?: any, rows?: any[],
- *   switch?: any, log?: boolean, width?: number, height?: number, scale?: (value: number) => number,
+ *   switch?: any, log?: boolean, far?: boolean, width?: number, height?: number, scale?: (value: number) => number,
  *   valueAt?: (x: number) => number, pointer?: number | null, sparse?: boolean,
  *   loaded?: boolean, drawn?: boolean}} Panel
  */
@@ -177,7 +178,9 @@ function panels() {
     for (const sort of OF_LINKS) {
       // Samples of a queue count its drops; marks are known where packets were recorded.
       const known = sort.measures && !packets ? {...sort, ...DROPS_ALONE} : sort;
-      found.push({...panel(known, here, `${link}-${direction}`), section, link, direction});
+      const built = panel(known, here, `${link}-${direction}`);
+      if (built.style === "rate" && built.lines.length) built.lines.unshift(...bounds(here));
+      found.push({...built, section, link, direction});
     }
   }
   for (const sort of OF_FLOWS) {
@@ -220,6 +223,16 @@ function panel(sort, here, where) {
   };
 }
 
+/** Of each run the line that the rates of a link could not exceed. */
+function bounds(here) {
+  return streams.flatMap((stream, number) => {
+    const measure = {capacity: "rate", opportunities: "room"}[stream.kind];
+    if (!measure || !here(stream)) return [];
+    const {run} = stream;
+    return [{run, flow: null, measure, thin: true, bound: true, streams: [number], rows: 0}];
+  });
+}
+
 /** Lines that are of one flow and measure, as it has several connections, with their numbers. */
 function numbered(lines) {
   const alike = Map.groupBy(
@@ -235,9 +248,6 @@ function numbered(lines) {
   return lines;
 }
 
-/** What is told of each row of a panel's readings: the only one has no name. */
-const measures = (panel) => panel.measures ?? [panel.lines[0]?.measure ?? panel.kinds?.[0]];
-
 /** Whether a panel has an axis of values that may be logarithmic. */
 const hasValueAxis = ({style}) => style !== "events" && style !== "shares";
 
@@ -245,7 +255,13 @@ const hasValueAxis = ({style}) => style !== "events" && style !== "shares";
 async function load(line, style) {
   if (line.series) return;
   const tables = await Promise.all(line.streams.map(columns));
-  if (style === "rate") {
+  if (style === "rate" && line.measure === "rate") {
+    const [{time, rate}] = tables;
+    line.series = new Held(
+      time,
+      rate.map((bits) => bits / 8),
+    );
+  } else if (style === "rate") {
     line.series = new Growth(
       tables.map((table) => ({time: table.time, value: table[line.measure]})),
     );

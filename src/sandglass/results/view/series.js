@@ -139,6 +139,21 @@ class Growth {
   }
 }
 
+/** A rate that holds until the next one. */
+class Held extends Series {
+  /** Mean from `from` to `to`. */
+  rate(from, to) {
+    return this.meanOverTime(from, to);
+  }
+
+  /** The stretches in which it is the same, from `from` to `to`. */
+  *stretches(from, to) {
+    for (let i = Math.max(0, this.before(from)); i < this.time.length && this.time[i] < to; i++) {
+      yield [Math.max(this.time[i], from), Math.min(this.time[i + 1] ?? to, to)];
+    }
+  }
+}
+
 /** Count, least, mean, 95 % quantile and greatest of values; null of none. The quantile lies
  * between two values where it is none of them, as in run.json. */
 function summary(values) {

@@ -34,9 +34,10 @@ function look({run, flow, name}) {
 const visible = ({run, flow}) => !state.runsOff.has(run) && !state.flowsOff.has(flow);
 
 /** What a line is called: its run where there are several, and its flow unless all have but one. */
-function named(panel, {run, flow, name, connection}) {
+function named(panel, {run, flow, name, connection, bound}) {
   const parts = runs.length > 1 ? [runs[run].name] : [];
   if (name !== undefined) parts.push(name);
+  else if (bound) parts.push("capacity");
   else if (flow === 0) parts.push("no flow");
   else if (flow !== null && !(alike && parts.length)) parts.push(flowName(run, flow));
   if (connection) parts.push(`connection ${connection}`);

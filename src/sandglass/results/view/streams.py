@@ -3,13 +3,15 @@
 Times are virtual nanoseconds from the experiment's start.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
 
+from sandglass.agent.plan import DIRECTIONS
 from sandglass.results.series import WAITED, Run, backlog
+from sandglass.results.view import capacity
 
 CE = 3  # ECN field "congestion experienced", RFC 3168
 NONE = -1
@@ -39,9 +41,13 @@ def of(run: Run) -> Iterator[Stream]:
     """All that a run recorded and the page can show."""
     recorded = {path.stem for path in run.directory.glob("*.parquet")}
     if "packets" in recorded:
-        yield from packets(run.records("packets"), round(run.field("virtual_s") * 1e9))
+        of_links = [*packets(run.records("packets"), round(run.field("virtual_s") * 1e9))]
     elif "queues" in recorded:
-        yield from queues(run.records("queues"))
+        of_links = [*queues(run.records("queues"))]
+    else:
+        of_links = []
+    yield from of_links
+    yield from capacities(run, of_links)
     if "acks" in recorded:
         yield from acks(run.records("acks"))
     elif "goodput" in recorded:
@@ -125,6 +131,23 @@ def queues(rows: pl.LazyFrame) -> Iterator[Stream]:
         lost = table.with_columns(pl.col("drops").diff().fill_null(pl.col("drops")))
         if (drops := lost.filter(pl.col("drops") > 0)).height:
             yield Stream("drops", drops.select("time", count="drops"), link, way)
+
+
+def capacities(run: Run, of_links: Iterable[Stream]) -> Iterator[Stream]:
+    """What each direction of a link that sent anything could have sent."""
+    kinds = ("packets", "samples")
+    sending = {(stream.link, stream.direction) for stream in of_links if stream.kind in kinds}
+    end = run.plan["duration_ns"]
+    for link, planned in run.plan["bottlenecks"].items():
+        for way in (way for way in DIRECTIONS if (link, way) in sending):
+            if trace := planned[way].get("trace"):
+                room = capacity.opportunities(trace, link, run.plan["seed"], end)
+                if room.height:
+                    yield Stream("opportunities", room, link, way)
+                continue
+            rate, steps = planned[way]["rate_bps"], planned["schedule"]
+            rates = capacity.rates(rate, steps, f"{way}_rate_bps", end)
+            yield Stream("capacity", rates, link, way)
 
 
 def acks(rows: pl.LazyFrame) -> Iterator[Stream]:

@@ -25,7 +25,7 @@ MEASURES = {
     "echoes": ("took",),
 }
 """Columns of values of the kinds that have any."""
-AMOUNTS = ("samples", "goodput")
+AMOUNTS = ("samples", "goodput", "opportunities")
 """Kinds that have amounts which grow alone: of an interval the first and the last stay."""
 EVENTS = ("drops", "marks", "resent")
 """Kinds of which an interval's records become one, with their number."""
