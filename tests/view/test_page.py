@@ -178,6 +178,22 @@ def test_a_capacity_far_above_the_rates_does_not_flatten_them(opened: Open) -> N
     assert browser.run(f"{found}.scale(10)") > 0
 
 
+def test_gauges_of_each_run_s_queue_are_read_as_they_were_sampled(
+    opened: Open, run_of: Callable[[str], Run]
+) -> None:
+    browser = opened("two", "other")
+    for name, panel, column in (("two", "codel-count", "count"), ("other", "pie-prob", "prob")):
+        samples = run_of(name).table("queues").filter(direction="forward")
+        greatest = samples.row(samples[column].arg_max(), named=True)
+        at = point(browser, f"bottleneck-forward-{panel}", greatest["time_ns"] / (6 * NS))
+        last = samples.filter(pl.col("time_ns") <= at)[column][-1]
+        assert last > 0
+        assert readings(browser, f"bottleneck-forward-{panel}") == {
+            name: pytest.approx(last, rel=1e-3)
+        }
+    assert browser.complaints() == []
+
+
 def test_numbers_of_the_whole_run_are_those_of_its_document(
     opened: Open, run_of: Callable[[str], Run]
 ) -> None:
@@ -562,7 +578,8 @@ def test_a_run_without_packets_and_acks_shows_what_was_counted(
     browser, run = opened("counted"), run_of("counted")
     place(browser, "bottleneck-forward-drops", 0.5)
     shown = browser.run("all.filter(p => p.direction !== 'reverse').map(({title}) => title)")
-    assert shown == ["Backlog", "Rate of all flows", "Drops", "Goodput", "Round trips of pings"]
+    assert shown[:5] == ["Backlog", "Rate of all flows", "Drops", "codel: count", "codel: dropping"]
+    assert shown[5:] == ["Goodput", "Round trips of pings"]
     assert readings(browser, "bottleneck-forward-drops") == {
         "drops": run.content["bottleneck"]["drops"]
     }

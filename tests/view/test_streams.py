@@ -9,7 +9,7 @@ import pytest
 
 from sandglass.errors import UsageError
 from sandglass.results import series
-from sandglass.results.view import page, streams, thinning
+from sandglass.results.view import gauges, page, streams, thinning
 from sandglass.results.view.streams import Stream
 from tests.lab.experiments import Run
 from tests.view.conftest import Open
@@ -62,6 +62,29 @@ def test_room_in_a_trace_is_what_a_full_link_used(run_of: RunOf) -> None:
     assert used["time"].to_list() == (since["time"] // 10**6).to_list()
     assert used["len"].to_list() == since["count"].to_list()
     assert 0 < since["count"].sum() < 30_000_000 * 2 / 12_000
+
+
+def test_what_rises_and_falls_is_a_gauge_and_a_counter_is_none() -> None:
+    """Of any queue, known to this checkout or not; times and probabilities in people's units."""
+    samples = pl.DataFrame(
+        {
+            "time_ns": [10, 20, 30],
+            "backlog_packets": [3, 2, 1],
+            "prob": [0.0, 0.25, 0.5],
+            "delay_us": [1500, 2500, 500],
+            "dropped": [1, 2, 2],
+            "level": [None, 2, 1],
+        }
+    )
+    found = {told["title"]: (told, table) for told, table in gauges.of(samples, "pie")}
+    assert list(found) == ["pie: prob", "pie: delay", "pie: level"]
+    for title, unit, values in (("prob", "", [0, 0.25, 0.5]), ("delay", "ms", [1.5, 2.5, 0.5])):
+        told, table = found[f"pie: {title}"]
+        assert told["unit"] == unit
+        assert (table["value"] * told["factor"]).to_list() == pytest.approx(values)
+    assert "probability" in found["pie: prob"][0]["note"]
+    assert found["pie: level"][1].rows() == [(20, 2), (30, 1)]
+    assert next(gauges.of(samples, "own"))[0]["title"] == "own: prob"
 
 
 def test_a_link_whose_drops_all_came_on_arrival_had_no_queue() -> None:

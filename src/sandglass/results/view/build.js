@@ -6,7 +6,7 @@ function build(panel) {
   panel.about = make("small", {});
   const title = make("h3", {}, panel.title, " ", panel.about);
   panel.canvas = make("canvas", {role: "img", "aria-label": panel.title, tabindex: "0"});
-  panel.canvas.className = panel.style === "shares" ? "shares" : "";
+  panel.canvas.className = panel.style === "shares" ? "shares" : panel.gauge ? "gauge" : "";
   if (panel.style === "events") {
     const lanes = panel.kinds.length * runs.length;
     panel.canvas.style.height = `${TOP + BOTTOM + lanes * (runs.length > 1 ? 15 : 24)}px`;

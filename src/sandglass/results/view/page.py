@@ -32,11 +32,12 @@ FLOW_HEADS = (
     *("completion, s", "resent", "timeouts"),
 )
 QDISC_HEADS = ("node", "device", "kind", "parent", "options", "counters")
-TOLD = ("kind", "link", "direction", "flow", "name", "whole")
+TOLD = ("kind", "link", "direction", "flow", "name", "gauge", "whole")
 """What the page is told of a stream besides its numbers."""
 RECORD = {
     "packets": "queueing delay, backlog, rate by flow, drops and marks of each bottleneck",
     "acks": "congestion window, smoothed round-trip time, goodput and retransmissions of each flow",
+    "queues": "what a queue tells of itself, such as PIE's probability",
 }
 """What each entry of `record` brings the page."""
 

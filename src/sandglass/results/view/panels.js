@@ -11,15 +11,15 @@
  */
 
 /**
- * A panel: what it shows; and, once it is built, its elements and where it is drawn.
+ * A panel: what it shows, which `gauge` if it is of one; and, once it is built, its elements and where it is drawn.
  * @typedef {{id: string, section: string, link?: string, direction?: string, title: string,
  *   unit: string, factor: number, note?: string, of: string, zero: boolean, lines: Line[],
  *   style: "dots" | "step" | "rate" | "events" | "shares", kinds?: string[], measures?: string[],
  *   element?: any, canvas?: any, context?: CanvasRenderingContext2D, line?: any, band?: any,
  *   about?: any, heading?: any, nothing?: any, list?: any, details?: any, table?: any, rows?: any[],
- *   switch?: any, log?: boolean, far?: boolean, width?: number, height?: number, scale?: (value: number) => number,
- *   valueAt?: (x: number) => number, pointer?: number | null, sparse?: boolean,
- *   loaded?: boolean, drawn?: boolean}} Panel
+ *   gauge?: string, switch?: any, log?: boolean, far?: boolean, width?: number, height?: number,
+ *   scale?: (value: number) => number, valueAt?: (x: number) => number, pointer?: number | null,
+ *   sparse?: boolean, loaded?: boolean, drawn?: boolean}} Panel
  */
 
 const NS_TO_MS = 1e-6;
@@ -71,16 +71,17 @@ const OF_LINKS = [
     of: "packets",
     measures: ["drops", "marks"],
   },
-  {
-    kind: "packets",
-    column: "sojourn",
-    title: "Distribution of queueing delay",
-    unit: "ms",
-    factor: NS_TO_MS,
-    style: "shares",
-    of: "packets sent",
-  },
 ];
+const OF_GAUGES = {kind: "gauge", column: "value", style: "step", of: "time"};
+const DISTRIBUTION = {
+  kind: "packets",
+  column: "sojourn",
+  title: "Distribution of queueing delay",
+  unit: "ms",
+  factor: NS_TO_MS,
+  style: "shares",
+  of: "packets sent",
+};
 const DROPS_ALONE = {kinds: ["drops"], measures: undefined, title: "Drops"};
 const OF_FLOWS = [
   {
@@ -175,10 +176,11 @@ function panels() {
     const section = direction === "forward" ? link : `${link}, reverse`;
     const here = (stream) => stream.link === link && stream.direction === direction;
     const packets = streams.some((stream) => here(stream) && stream.kind === "packets");
-    for (const sort of OF_LINKS) {
+    for (const sort of [...OF_LINKS, ...gauges(here), DISTRIBUTION]) {
       // Samples of a queue count its drops; marks are known where packets were recorded.
       const known = sort.measures && !packets ? {...sort, ...DROPS_ALONE} : sort;
-      const built = panel(known, here, `${link}-${direction}`);
+      const mine = (stream) => here(stream) && stream.gauge?.title === sort.gauge;
+      const built = panel(known, mine, `${link}-${direction}`);
       if (built.style === "rate" && built.lines.length) built.lines.unshift(...bounds(here));
       found.push({...built, section, link, direction});
     }
@@ -219,8 +221,18 @@ function panel(sort, here, where) {
     ...sort,
     zero: !sort.floating,
     lines: numbered([...grouped.values()].sort((a, b) => a.run - b.run || a.flow - b.flow)),
-    id: `${where}-${sort.title.toLowerCase().replaceAll(" ", "-")}`,
+    id: `${where}-${sort.title.toLowerCase().replaceAll(/[ :]+/g, "-")}`,
   };
+}
+
+/** A panel for each gauge of a link's queues, whichever runs have it. */
+function gauges(here) {
+  const told = streams.filter((stream) => stream.gauge && here(stream)).map(({gauge}) => gauge);
+  return [...Map.groupBy(told, ({title}) => title).values()].map(([first]) => ({
+    ...OF_GAUGES,
+    ...first,
+    gauge: first.title,
+  }));
 }
 
 /** Of each run the line that the rates of a link could not exceed. */

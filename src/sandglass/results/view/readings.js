@@ -156,6 +156,9 @@ function read(panel) {
   panel.nothing.hidden = panel.rows.some(({row}) => !row.hidden);
 }
 
+/** What a panel shows, and in what unit, if it has one. */
+const titled = ({title, unit}) => [title, unit].filter(Boolean).join(", ");
+
 /** The readings of a panel, in words. */
 function spoken(panel) {
   const told = panel.rows
@@ -167,7 +170,7 @@ function spoken(panel) {
       );
       return `${named(panel, cells[0].line)}: ${values.join(", ")}`;
     });
-  return `${panel.title}, ${panel.unit}: ${told.join("; ") || "none"}`;
+  return `${titled(panel)}: ${told.join("; ") || "none"}`;
 }
 
 function percent(part) {
@@ -202,7 +205,7 @@ function tabulate(panel) {
       );
     });
   panel.table.replaceChildren(
-    make("caption", {}, `${panel.title}, ${panel.unit}; ${over(panel)}`),
+    make("caption", {}, `${titled(panel)}; ${over(panel)}`),
     make("thead", {}, head),
     make("tbody", {}, ...body),
   );
@@ -239,5 +242,5 @@ function described(panel) {
   if (lines.length > TOLD) told.push(`and ${lines.length - TOLD} more`);
   const about = panel.style === "events" ? "count" : "mean";
   const means = told.length ? `${about} of ${told.join("; ")}` : "No lines";
-  return `${panel.title}, ${panel.unit}, ${over(panel)}. ${means}.`;
+  return `${titled(panel)}, ${over(panel)}. ${means}.`;
 }

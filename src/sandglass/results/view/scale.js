@@ -43,14 +43,16 @@ function grouped(text) {
   return (rest === undefined ? spaced : `${spaced}.${rest}`).replace("-", "\u2212");
 }
 
-/** A value with four digits; or, `exact`, with all that it has, of which six are decimals. */
+/** A value with four digits, or three of a small one; or, `exact`, with all that it has, of which six
+ * are decimals, or of a small one digits. */
 function shown(value, exact = false) {
   if (value === null || value === undefined || Number.isNaN(value)) return "–";
-  if (exact) return grouped(String(Number(value.toFixed(6))));
   if (Number.isInteger(value)) return grouped(String(value));
   const size = Math.abs(value);
+  if (size < 1e-3) return grouped(String(Number(value.toPrecision(exact ? 6 : 3))));
+  if (exact) return grouped(String(Number(value.toFixed(6))));
   if (size >= 1000) return grouped(value.toFixed(0));
-  return grouped(value.toFixed(size < 1e-3 ? 6 : Math.min(4, 3 - Math.floor(Math.log10(size)))));
+  return grouped(value.toFixed(Math.min(4, 3 - Math.floor(Math.log10(size)))));
 }
 
 /** A time in ns as seconds, with the decimals that a step of `step` ns needs. */

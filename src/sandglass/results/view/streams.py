@@ -11,7 +11,7 @@ import polars as pl
 
 from sandglass.agent.plan import DIRECTIONS
 from sandglass.results.series import WAITED, Run, backlog
-from sandglass.results.view import capacity
+from sandglass.results.view import capacity, gauges
 
 CE = 3  # ECN field "congestion experienced", RFC 3168
 NONE = -1
@@ -33,6 +33,8 @@ class Stream:
     direction: str | None = None
     flow: int | None = None
     name: str | None = None
+    gauge: Mapping[str, Any] | None = None
+    """Title, unit, note and factor of the panel that shows a gauge: see gauges.py."""
     whole: Mapping[str, Any] | None = None
     """Numbers of its columns over all records, where `table` has not all of them."""
 
@@ -48,6 +50,8 @@ def of(run: Run) -> Iterator[Stream]:
         of_links = []
     yield from of_links
     yield from capacities(run, of_links)
+    if "queues" in recorded:
+        yield from told_by_queues(run, of_links)
     if "acks" in recorded:
         yield from acks(run.records("acks"))
     elif "goodput" in recorded:
@@ -148,6 +152,17 @@ def capacities(run: Run, of_links: Iterable[Stream]) -> Iterator[Stream]:
             rate, steps = planned[way]["rate_bps"], planned["schedule"]
             rates = capacity.rates(rate, steps, f"{way}_rate_bps", end)
             yield Stream("capacity", rates, link, way)
+
+
+def told_by_queues(run: Run, of_links: Iterable[Stream]) -> Iterator[Stream]:
+    """Gauges of the queues that anything came to."""
+    met = {(stream.link, stream.direction) for stream in of_links}
+    parts = run.table("queues").partition_by("bottleneck", "direction", as_dict=True)
+    for (link, way), samples in sorted(parts.items()):
+        if (link, way) in met:
+            kind = run.plan["bottlenecks"][link][way]["queue"]["kind"]
+            for told, table in gauges.of(samples, kind):
+                yield Stream("gauge", table, link, way, gauge=told)
 
 
 def acks(rows: pl.LazyFrame) -> Iterator[Stream]:

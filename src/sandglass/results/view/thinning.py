@@ -20,6 +20,7 @@ LIMIT = 8_000_000
 MEASURES = {
     "packets": ("sojourn",),
     "backlog": ("backlog",),
+    "gauge": ("value",),
     "acks": ("cwnd", "ssthresh", "srtt"),
     "deliveries": ("took",),
     "echoes": ("took",),
@@ -29,7 +30,7 @@ AMOUNTS = ("samples", "goodput", "opportunities")
 """Kinds that have amounts which grow alone: of an interval the first and the last stay."""
 EVENTS = ("drops", "marks", "resent")
 """Kinds of which an interval's records become one, with their number."""
-HELD = ("backlog", "acks")
+HELD = ("backlog", "gauge", "acks")
 """Kinds whose values hold until the next record, and so count by time."""
 SHARES = 1000
 """A distribution is kept as so many quantiles and the least value."""

@@ -7,9 +7,14 @@
  */
 
 /**
+ * What gauges.py says of the panel of a gauge; its title is the same of the same gauge in all runs.
+ * @typedef {{title: string, unit: string, note: string, factor: number}} Gauge
+ */
+
+/**
  * A table as streams.py has it; `whole` tells of a column of which not all records are here.
  * @typedef {{run: number, kind: string, link?: string, direction?: string, flow?: number,
- *   name?: string, rows: number, columns: Record<string, Layout>,
+ *   name?: string, gauge?: Gauge, rows: number, columns: Record<string, Layout>,
  *   whole?: Record<string, any>}} Stream
  */
 
