@@ -344,6 +344,22 @@ def test_an_axis_is_logarithmic_where_its_button_is_pressed(opened: Open) -> Non
     assert browser.run(f"{button}.ariaPressed") == "false"
 
 
+@pytest.mark.parametrize("log", [False, True])
+def test_marks_have_room_beside_their_axis(opened: Open, log: bool) -> None:
+    """Of a probability of some parts in 10^9 as of a rate in bytes."""
+    browser = opened("two")
+    marks = browser.run(
+        "(p => [...Array(18).keys()].flatMap(n => { const high = 3.7 * 10 ** (n - 8);"
+        f" return valueMarks({{log: {str(log).lower()}, height: p.height}}, high / 4e3, high)"
+        " .map(({at, text}) => [at, text, p.context.measureText(text).width]); }))"
+        "(all.find(({drawn}) => drawn))"
+    )
+    assert len(marks) > 36
+    for at, text, width in marks:
+        assert float(text.replace("\u2009", "").replace("\u2212", "-")) == pytest.approx(at)
+        assert width <= browser.run("LEFT - 7")
+
+
 def test_the_sign_l_is_for_the_panel_with_the_focus_and_in_the_strip_for_all(opened: Open) -> None:
     browser = opened("two")
     browser.press("l")

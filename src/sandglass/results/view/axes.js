@@ -66,7 +66,7 @@ function timeAxis(panel) {
  * or where it has less than one, round values. */
 function valueMarks(panel, low, high) {
   const decades = Math.log10(high / low);
-  if (!panel.log || decades < 1) return ticks(low, high, Math.max(2, panel.height / 27));
+  if (!panel.log || decades < 1) return ticks(low, high, Math.max(2, panel.height / 27), marked);
   const apart = panel.height / decades;
   const digits = apart > 60 ? [1, 2, 5] : apart > 30 ? [1, 3] : [1];
   return powers(low, high, digits).map((at) => ({at, text: digit(at)}));

@@ -13,13 +13,14 @@ function decimals(step) {
   return Math.max(0, -Math.floor(Math.log10(step) + 1e-9));
 }
 
-/** Multiples of a round step, at most `most` of them, that lie in the range. */
-function ticks(low, high, most) {
+/** Multiples of a round step, at most `most` of them, that lie in the range, each with what `say` makes
+ * of it and the decimals that it needs. */
+function ticks(low, high, most, say = (at, places) => grouped(at.toFixed(places))) {
   const step = round(Math.max((high - low) / Math.max(most, 1), 1e-9));
   const places = decimals(step);
   const found = [];
   for (let n = Math.ceil(low / step - 1e-9); n * step <= high + step * 1e-9; n++) {
-    found.push({at: n * step, text: grouped((n * step).toFixed(places))});
+    found.push({at: n * step, text: say(n * step, places)});
   }
   return found;
 }
@@ -33,8 +34,16 @@ function powers(low, high, digits) {
   return found.filter((value) => value >= low * 0.999 && value <= high);
 }
 
-/** A number that has one digit, and zeros. */
-const digit = (value) => grouped(String(Number(value.toPrecision(1))));
+/** What a mark of an axis of values says: the value with so many decimals, or with a power of ten
+ * where more digits would be needed than have room beside the axis. */
+function marked(value, places) {
+  if (places <= 5 && Math.abs(value) < 1e6) return grouped(value.toFixed(places));
+  const digits = Number(value.toFixed(places)).toExponential().replace("+", "");
+  return value ? grouped(digits) : "0";
+}
+
+/** The same of a value that has one digit, and zeros. */
+const digit = (value) => marked(value, decimals(value));
 
 /** A number with thin spaces between thousands, as SI writes it, in front of the point. */
 function grouped(text) {
