@@ -68,8 +68,7 @@ function draw(panel) {
         const {colour, dash} = look(line);
         context.strokeStyle = context.fillStyle = colour;
         context.lineWidth = line.thin ? 0.8 : 1.4;
-        context.globalAlpha =
-          line.thin || (panel.style === "dots" && shownLines.length > 1) ? 0.75 : 1;
+        context.globalAlpha = panel.style === "dots" && shownLines.length > 1 ? 0.85 : 1;
         context.setLineDash(dash);
         if (panel.style === "rate") drawRate(panel, line);
         else if (panel.style === "step") drawSteps(panel, line);

@@ -17,11 +17,12 @@ const theme = {};
 const PALETTE = content.colours;
 const BLACK = "#000000";
 
-/** The colour and the dashes of a line: of its flow, or where runs are told apart, of its run. */
-function look({run, flow, name}) {
+/** The colour and the dashes of a line: of its flow, or where runs are told apart, of its run. What
+ * is no flow's is as black as text, and so is a bound, which would pass for one of the others. */
+function look({run, flow, name, bound}) {
   const byRun = state.colourBy === "run";
   const index = byRun ? run : flow === null ? named.names.indexOf(name) : flow - 1;
-  const plain = !byRun && flow === null && name === undefined;
+  const plain = bound || (!byRun && flow === null && name === undefined);
   const colour = plain || flow === 0 ? BLACK : PALETTE[Math.max(index, 0) % PALETTE.length];
   const turn = byRun ? 0 : Math.floor(Math.max(index, 0) / PALETTE.length);
   return {
@@ -41,7 +42,7 @@ function named(panel, {run, flow, name, connection, bound}) {
   else if (flow === 0) parts.push("no flow");
   else if (flow !== null && !(alike && parts.length)) parts.push(flowName(run, flow));
   if (connection) parts.push(`connection ${connection}`);
-  return parts.join(", ") || panel.title.toLowerCase();
+  return parts.join(", ") || panel.gauge?.split(": ")[1] || panel.title.toLowerCase();
 }
 named.names = [...new Set(streams.map(({name}) => name).filter((name) => name !== undefined))];
 
