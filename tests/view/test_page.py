@@ -369,6 +369,8 @@ def test_the_sign_l_is_for_the_panel_with_the_focus_and_in_the_strip_for_all(ope
     browser.run(f"document.querySelector('#{panel} canvas').focus({{preventScroll: true}})")
     browser.press("l")
     assert browser.run("all.filter(({log}) => log).map(({id}) => id)") == [panel]
+    said = "document.getElementById('said').textContent"
+    browser.until(f"{said}.includes('Congestion window, packets, logarithmic axis: ')")
     browser.run("document.getElementById('overview').focus()")
     browser.press("l")
     browser.settle()

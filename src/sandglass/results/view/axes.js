@@ -3,6 +3,7 @@
 
 const LOG_LEAST = 1e-5; // a logarithmic axis begins at this part of the greatest value, or above
 const LOG_AIR = 1.2;
+const LOGARITHMIC = "logarithmic axis";
 const BOUND_MOST = 4; // times the other lines, for a bound to be within the axis
 
 /** Least and greatest value of a line in view, in the unit of its records; on a logarithmic axis the

@@ -50,7 +50,7 @@ function about(panel) {
     panel.style === "events" && runs.length > 1 ? `of each the runs in their order` : null;
   const bounded = panel.lines.some(({bound}) => bound);
   const bound = bounded ? `capacity: ${panel.far ? "above the axis" : "thin"}` : null;
-  const axis = panel.log ? "logarithmic axis" : null;
+  const axis = panel.log ? LOGARITHMIC : null;
   return [panel.unit, panel.note, bound, means, order, axis].filter(Boolean).join("; ");
 }
 

@@ -159,6 +159,9 @@ function read(panel) {
 /** What a panel shows, and in what unit, if it has one. */
 const titled = ({title, unit}) => [title, unit].filter(Boolean).join(", ");
 
+/** The same, and how it is drawn. */
+const drawnAs = (panel) => titled(panel) + (panel.log ? `, ${LOGARITHMIC}` : "");
+
 /** The readings of a panel, in words. */
 function spoken(panel) {
   const told = panel.rows
@@ -170,7 +173,7 @@ function spoken(panel) {
       );
       return `${named(panel, cells[0].line)}: ${values.join(", ")}`;
     });
-  return `${titled(panel)}: ${told.join("; ") || "none"}`;
+  return `${drawnAs(panel)}: ${told.join("; ") || "none"}`;
 }
 
 function percent(part) {
@@ -242,5 +245,5 @@ function described(panel) {
   if (lines.length > TOLD) told.push(`and ${lines.length - TOLD} more`);
   const about = panel.style === "events" ? "count" : "mean";
   const means = told.length ? `${about} of ${told.join("; ")}` : "No lines";
-  return `${titled(panel)}, ${over(panel)}. ${means}.`;
+  return `${drawnAs(panel)}, ${over(panel)}. ${means}.`;
 }
