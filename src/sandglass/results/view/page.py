@@ -25,6 +25,7 @@ SCRIPTS = (
     *("readings", "gestures", "overview", "build", "controls", "page"),
 )
 """In the order in which they stand in the page: each knows those before it."""
+SHEETS = ("theme", "page")
 IDENTITY = ("id", "workload", "from", "to", "cc")
 """What the page's scripts know a flow by."""
 FLOW_HEADS = (
@@ -72,7 +73,7 @@ def render(runs: Sequence[Run]) -> str:
         told.append({"run": number, **known, **layout})
         texts.append(text)
     script = "\n".join(asset(f"{name}.js") for name in SCRIPTS)
-    sheet = asset("page.css")
+    sheet = "".join(asset(f"{name}.css") for name in SHEETS)
     needed = ("name", "duration", "flows")
     drawn = [{name: run[name] for name in needed} for run in described]
     content = {"runs": drawn, "streams": told, "interval": step, "colours": PALETTE}
