@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from sandglass.experiment import qdiscs, reading
 from sandglass.experiment.qdiscs import Link
+from sandglass.install import builds
 from sandglass.run import plan
 from workloads import media
 
@@ -384,3 +385,13 @@ def test_memory_grows_with_what_is_recorded() -> None:
     assert headers - whole == pytest.approx(2 * 104 * 7.43e6 / 2**20, rel=0.001)
     assert planned(bottleneck=fast, record="[]")["memory_mb"] == 512
     assert planned(bottleneck=fast, memory="2GiB")["memory_mb"] == 2048
+
+
+@pytest.mark.parametrize(("spread", "ns"), [("5%", 5_000_000), ("0.5ms", 500_000), ("0%", 0)])
+def test_a_spread_may_be_a_share_of_the_round_trip(spread: str, ns: int) -> None:
+    """So that a grid over round trips has one experiment file."""
+    experiment_file = builds.ROOT / "examples" / "codel.yaml"
+    experiment = reading.load(experiment_file, [f"rtt_spread={spread}"])
+    assert plan.resolve(experiment, experiment.facts)["rtt_spread_ns"] == ns
+    again = reading.parse(experiment.filled(), experiment_file)
+    assert plan.resolve(again, again.facts)["rtt_spread_ns"] == ns

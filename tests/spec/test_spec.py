@@ -295,6 +295,8 @@ def test_filled_experiments_mean_the_same(path: Path, tmp_path: Path) -> None:
             "hosts.d1.mtu: 1 is",
         ),
         ("record:\n  - acks\n  - noise\n", 8, "record[1]: unknown record 'noise'"),
+        ("rtt_spread: 101%\n", 6, "rtt_spread: 101% is more than all"),
+        ("rtt_spread: 5 percent\n", 6, "rtt_spread: 5 percent"),
         ("rtt_spread: 1\n", 6, "rtt_spread: 1 has no unit"),
         ("seed:\n", 6, "seed: is empty"),
     ],

@@ -20,6 +20,7 @@ from sandglass.experiment.values import (
     DEFAULT_RECORDS,
     RECORDS,
     protocols_of_both_ends,
+    spread_ns,
 )
 
 MOST_FLOWS = 50_000  # each has a port of its own, above the first thousands of 65,535
@@ -122,11 +123,12 @@ def _check_repeat(flows: list[Flow | None], parts: Mapping[str, Any]) -> Iterabl
 
 
 def _check_spread(
-    rtt: int | None, spread: int | None, hosts: Mapping[str, HostSettings | None]
+    rtt: int | None, spread: int | float | None, hosts: Mapping[str, HostSettings | None]
 ) -> Iterable[Problem]:
     if rtt is None or not spread:
         return
     least = min([rtt, *(host.rtt for host in hosts.values() if host and host.rtt is not None)])
+    spread = spread_ns(rtt, spread)
     if spread > least:
         yield (
             ("rtt_spread",),

@@ -20,7 +20,16 @@ from sandglass.experiment.noise import AnyNoise, WakeUp
 from sandglass.experiment.part import Part
 from sandglass.experiment.topology import TopologyFacts, shaped
 from sandglass.experiment.trace import Trace, TracedRate
-from sandglass.experiment.values import DEFAULT_RECORDS, Duration, Memory, Record, Time, Title
+from sandglass.experiment.values import (
+    DEFAULT_RECORDS,
+    Duration,
+    Memory,
+    Record,
+    Spread,
+    Time,
+    Title,
+    spread_ns,
+)
 
 
 def _times(part: Any) -> Iterator[Trace | WakeUp]:
@@ -56,11 +65,11 @@ class Experiment(Part):
         examples=["100ms"],
         json_schema_extra={"default": "0s"},
     )
-    rtt_spread: Time = Field(
+    rtt_spread: Spread = Field(
         default=0,
         description="The base round trip of a run is drawn from rtt plus or minus this, uniformly; "
-        "the seed decides.",
-        examples=["10ms"],
+        "the seed decides. A time, or a share of rtt.",
+        examples=["10ms", "5%"],
         json_schema_extra={"default": "0s"},
     )
     bottleneck: Bottleneck | None = Field(
@@ -139,6 +148,11 @@ class Experiment(Part):
     def facts(self) -> TopologyFacts:
         """The topology's hosts and bottlenecks, as found when the experiment was loaded."""
         return self._facts
+
+    @property
+    def spread_ns(self) -> int:
+        """How far a run's base round trip is from `rtt` at most."""
+        return spread_ns(self.rtt, self.rtt_spread)
 
     def shaped(self) -> dict[str, Link]:
         """The links that are more than wires, but for the bottlenecks, by their names."""

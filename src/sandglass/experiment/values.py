@@ -75,6 +75,17 @@ def _share(text: object) -> float:
     return float(Decimal(found[1]) / 100)
 
 
+def _spread(text: object) -> int | float:
+    """A time in ns, or a share."""
+    if isinstance(text, str) and "%" in text:
+        return _share(text)
+    return units.parse_time(text)
+
+
+def _written_spread(spread: int | float) -> str:
+    return percent(spread) if isinstance(spread, float) else units.format_time(spread)
+
+
 def _name(text: object, noun: str, shape: str = r"[A-Za-z0-9][A-Za-z0-9_-]*") -> str:
     if not isinstance(text, str):
         raise ValueError(f"{units.shown(text)} is not the name of a {noun}: write text")
@@ -218,6 +229,26 @@ Share = Annotated[
     WithJsonSchema({"type": "string", "pattern": r"^\s*\d{1,3}(\.\d{1,12})?\s*%\s*$"}),
 ]
 """Of 1; written in percent."""
+Spread = Annotated[
+    int | float,
+    BeforeValidator(_spread),
+    PlainSerializer(_written_spread),
+    WithJsonSchema(
+        {
+            "type": "string",
+            "pattern": rf"^\s*((\d+(\.\d+)?|\.\d+)\s*({'|'.join(units.TIMES)})"
+            r"|\d{1,3}(\.\d{1,12})?\s*%)\s*$",
+        }
+    ),
+]
+"""A time, as a whole number of ns, or a share of another one, as a float."""
+
+
+def spread_ns(time_ns: int, spread: int | float) -> int:
+    """A spread of a time in ns."""
+    return round(time_ns * spread) if isinstance(spread, float) else spread
+
+
 Length = Annotated[
     units.QueueLength,
     BeforeValidator(units.parse_length),

@@ -64,7 +64,7 @@ def resolve(experiment: Experiment, facts: TopologyFacts) -> Plan:
             "path": facts.path,
             "params": {key: facts.params[key] for key in sorted(facts.params)},
         },
-        "rtt_spread_ns": experiment.rtt_spread,
+        "rtt_spread_ns": experiment.spread_ns,
         "hosts": hosts,
         "bottlenecks": {
             name: {
@@ -353,7 +353,7 @@ def _path_bytes(
     rtts = [experiment.rtt, *(host.rtt or 0 for host in experiment.hosts.values())]
     if experiment.bottleneck is not None:
         rtts += [change.rtt or 0 for change in experiment.bottleneck.schedule]
-    longest_rtt = max(rtts) + experiment.rtt_spread + wires_ns
+    longest_rtt = max(rtts) + experiment.spread_ns + wires_ns
     most = 0
     for bottleneck in bottlenecks.values():
         rate = _fastest(bottleneck)
