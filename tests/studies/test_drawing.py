@@ -1,11 +1,13 @@
 """A picture shows every point and replica of its study, and says what its bands mean."""
 
+import math
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
+from matplotlib.collections import PolyCollection
 from plotnine import ggplot
 from pydantic import TypeAdapter, ValidationError
 
@@ -64,6 +66,17 @@ def layer(drawn: ggplot, geom: str) -> pl.DataFrame:
     return found._data if isinstance(found._data, pl.DataFrame) else shown(drawn)
 
 
+def panel(drawn: ggplot) -> Any:
+    """The only one, as it is drawn; on logarithmic axes it measures in decades."""
+    (axes,) = style._with_pandas(drawn).draw().axes
+    return axes
+
+
+def decades(values: Any) -> tuple[float, float]:
+    """The least and the largest."""
+    return math.log10(values.min()), math.log10(values.max())
+
+
 def caption(drawn: ggplot) -> str:
     return drawn.labels.caption or ""
 
@@ -96,6 +109,45 @@ def test_one_run_has_no_bar() -> None:
     drawn = draw(results(replicas=1), x="queue", y="delay", colour="rtt")
     assert "geom_errorbar" not in [type(each.geom).__name__ for each in drawn.layers]
     assert "One run a point" in caption(drawn)
+
+
+@pytest.mark.parametrize("rtts", [["20ms", "40ms"], ["2ms", "200s"]])
+def test_bars_of_two_values_are_narrow_on_a_logarithmic_axis(rtts: list[Value]) -> None:
+    drawn = draw(results({"rtt": rtts}), x="rtt", y="delay", log="x")
+    left, right = panel(drawn).get_xlim()
+    least, most = decades(shown(drawn)["x"])
+    assert left < least < most < right
+    assert right - left < 1.2 * (most - least)
+
+
+def uncertain() -> Results:
+    """A study of three round trips; at the second the interval holds 0, at the last a run is 0."""
+    delays = {"20ms": [9.0, 10, 11], "100ms": [1.0, 1, 7], "400ms": [0.0, 3, 6]}
+    runs = pl.DataFrame(
+        [
+            {"rtt": rtt, "replica": replica, "directory": "", "delay": delay}
+            for rtt, own in delays.items()
+            for replica, delay in enumerate(own, 1)
+        ]
+    )
+    summary = statistics.summary(runs, ["rtt"], ["delay"])
+    return Results({"rtt": list(delays)}, runs, summary, Path(), {"delay": "ms"})
+
+
+def test_on_a_logarithmic_axis_an_interval_that_holds_0_ends_at_the_panels_edge() -> None:
+    of = uncertain()
+    assert (of.summary["low"] < 0).to_list() == [False, True, True]
+    drawn = draw(of, x="rtt", y="delay", log="y")
+    axes = panel(drawn)
+    (band,) = (each for each in axes.collections if isinstance(each, PolyCollection))
+    ends: Any = band.get_paths()[0].vertices
+    bottom, _ = axes.get_ylim()
+    _, most = decades(of.summary["high"])
+    assert (ends[:, 1].min(), ends[:, 1].max()) == pytest.approx((bottom, most))
+    assert bottom < decades(of.runs["delay"].filter(of.runs["delay"] > 0))[0]
+    assert "An interval that reaches 0 or below ends at the panel's edge." in caption(drawn)
+    assert "not on a logarithmic axis: 1 dot." in caption(drawn)
+    assert "logarithmic" not in caption(draw(of, x="rtt", y="delay"))
 
 
 @pytest.mark.parametrize(
@@ -187,14 +239,17 @@ def test_a_heat_map_says_mean_and_half_interval() -> None:
     [
         ({"x": "queue", "y": "delay", "log": "x"}, "queue has no logarithm"),
         ({"ratio": "worse", "x": "rtt", "against": {"queue": "PIE"}}, "not above 0 everywhere"),
+        ({"box": "worse", "x": "rtt", "log": "y"}, "boxes of worse have no logarithm"),
+        ({"x": "rtt", "y": "nothing", "log": "y"}, "no mean is above 0"),
     ],
 )
 def test_what_cannot_be_drawn_is_said(content: dict[str, Any], said: str) -> None:
     of = results()
-    runs = of.runs.with_columns(worse=pl.col("delay") - 5)
+    runs = of.runs.with_columns(worse=pl.col("delay") - 5, nothing=pl.lit(0.0))
+    summary = statistics.summary(runs, list(AXES), ["delay", "nothing"])
     found: Entry = TypeAdapter(Plot).validate_python(content)
     with pytest.raises(SandglassError, match=said):
-        drawing.draw(found, Results(AXES, runs, of.summary, of.home, METRICS))
+        drawing.draw(found, Results(AXES, runs, summary, of.home, METRICS))
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
 """A study's pictures, each from an entry of `plots` and the study's tables."""
 
-import itertools
 import math
 import textwrap
 from collections.abc import Mapping, Sequence
@@ -32,7 +31,6 @@ from plotnine import (
     scale_fill_cmap,
     scale_fill_manual,
     scale_shape_manual,
-    scale_x_continuous,
     scale_x_log10,
     scale_x_reverse,
     scale_y_log10,
@@ -40,11 +38,10 @@ from plotnine import (
 )
 
 from sandglass.errors import SandglassError
-from sandglass.experiment.document import Value
 from sandglass.results import plot as drawn
 from sandglass.results import series, style
 from sandglass.studies import plot as entries
-from sandglass.studies import quantity, recorded, statistics
+from sandglass.studies import quantity, recorded, scales, statistics
 from sandglass.studies.layout import (
     ALL,
     KEYS,
@@ -85,7 +82,7 @@ def _(entry: entries.Points, results: Results) -> ggplot:
     layout = arranged(entry, results, [entry.x])
     means = results.summary.filter(pl.col("metric") == entry.y).rename({"mean": "y"})
     dots = results.runs.with_columns(y=pl.col(entry.y))
-    made = _against(entry, results, layout, means, dots)
+    made, missing = _against(entry, results, layout, means, dots)
     if entry.log not in ("y", "both"):
         made += expand_limits(y=0)
     return _finished(
@@ -94,7 +91,7 @@ def _(entry: entries.Points, results: Results) -> ggplot:
         results,
         layout,
         f"{_plain(entry, entry.y)} against {_plain(entry, entry.x)}",
-        _mean_of(means["n"]),
+        f"{_mean_of(means['n'])} {missing}",
     )
 
 
@@ -130,15 +127,17 @@ def _(entry: entries.Differences, results: Results) -> ggplot:
     new = f": {said(left.axes[axis][0])}" if len(left.axes[axis]) == 1 else ""
     how = "Ratio of" if entry.ratio else "Difference in"
     called = entry.labels.get(metric) or f"{how} {words(metric)} to {said(label)}"
-    made = _against(entry, left, layout, means, both.with_columns(y=value))
-    made += geom_hline(yintercept=1 if entry.ratio else 0, color="#444444", size=0.5)
+    made, missing = _against(entry, left, layout, means, both.with_columns(y=value))
+    if entry.ratio or entry.log not in ("y", "both"):
+        made += geom_hline(yintercept=1 if entry.ratio else 0, color="#444444", size=0.5)
+    mean = "Geometric mean" if entry.ratio else "Mean"
     return _finished(
         made + labs(y=called if entry.ratio or not unit else f"{called} ({unit})"),
         entry,
         results,
         layout,
         f"{_plain(entry, metric)}{new} compared with {said(label)}",
-        _mean_of(means["n"], "Geometric mean" if entry.ratio else "Mean", "pairs of one seed"),
+        f"{_mean_of(means['n'], mean, 'pairs of one seed')} {missing}",
     )
 
 
@@ -154,6 +153,11 @@ def _(entry: entries.Box, results: Results) -> ggplot:
         + labs(x=capital(_plain(entry, entry.x)), y=_called(entry, entry.box, results))
     )
     if entry.log in ("y", "both"):
+        if dots["y"].min() <= 0:  # type: ignore[operator]
+            raise SandglassError(
+                f"boxes of {entry.box} have no logarithm: it is not above 0 everywhere",
+                "leave out log",
+            )
         made += scale_y_log10()
     counts = results.summary.filter(pl.col("metric") == entry.box)["n"]
     return _finished(
@@ -300,12 +304,19 @@ def _(entry: entries.TimeSeries, results: Results) -> ggplot:
 
 def _against(
     entry: Against, results: Results, layout: Layout, means: pl.DataFrame, dots: pl.DataFrame
-) -> ggplot:
-    """Means and replicas over an axis: lines where it is a quantity, else slots by colour."""
+) -> tuple[ggplot, str]:
+    """Means and replicas over an axis: lines where it is a quantity, else slots by colour.
+
+    And what is said of those that its scale does not show.
+    """
     found = quantity.scale(results.axes[entry.x])
     quantities = found is not None and len(found.numbers) > 1
-    if not quantities and entry.log in ("x", "both"):
+    logarithmic = entry.log in ("x", "both")
+    if not quantities and logarithmic:
         raise SandglassError(f"{entry.x} has no logarithm: its labels are names")
+    scale, missing = None, ""
+    if entry.log in ("y", "both"):
+        means, dots, scale, missing = scales.above_0(means, dots)
     group = aes("x", "y", color="colour", shape="colour", fill="colour")
     if found is None or not quantities:
         shown = placed(means, entry.x, results, layout).with_columns(x=pl.col("middle"))
@@ -320,16 +331,13 @@ def _against(
         replicas = labelled(dots, layout, results).with_columns(x=number)
         made = ggplot(shown, group) + geom_point(data=replicas, size=0.7, alpha=0.45)
         if len(found.numbers) < SEVERAL:
-            span = max(found.numbers.values()) - min(found.numbers.values())
-            made += _bars(shown, span * 0.03)
+            made += _bars(shown, scales.span(found.numbers, logarithmic) * 0.03)
         elif shown["low"].drop_nulls().len():
             made += geom_ribbon(aes(ymin="low", ymax="high"), alpha=0.18, color="none")
         made = made + geom_line(size=0.7) + geom_point(size=2)
-        made += _ticks(found.numbers, entry.log in ("x", "both"))
+        made += scales.across(found.numbers, logarithmic)
         made += labs(x=entry.labels.get(entry.x) or titled(entry.x, found.unit))
-    if entry.log in ("y", "both"):
-        made += scale_y_log10()
-    return made
+    return made + scale, missing
 
 
 def _bars(shown: pl.DataFrame, across: float) -> list[Any]:
@@ -337,25 +345,6 @@ def _bars(shown: pl.DataFrame, across: float) -> list[Any]:
     sure = shown.drop_nulls("low")
     ends = aes(ymin="low", ymax="high")
     return [geom_errorbar(ends, data=sure, width=across)] if sure.height else []
-
-
-def _ticks(numbers: Mapping[Value, float], logarithmic: bool) -> Any:
-    """At the values themselves where these are few."""
-    values = sorted(numbers.values())
-    few = values if len(values) <= 8 else None
-    span = values[-1] - values[0]
-    near = any(b - a < span / 16 for a, b in itertools.pairwise(values))
-    if logarithmic:
-        if values[0] <= 0:
-            raise SandglassError("a logarithmic axis has no 0")
-        return scale_x_log10(breaks=few, labels=_numbers) if few else scale_x_log10()
-    if few and not near:
-        return scale_x_continuous(breaks=few, labels=_numbers)
-    return scale_x_continuous()
-
-
-def _numbers(values: Sequence[Any]) -> list[str]:
-    return [f"{value:g}" for value in values]
 
 
 def _ellipse(dots: pl.DataFrame) -> pl.DataFrame:
