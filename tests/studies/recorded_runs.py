@@ -8,6 +8,8 @@ import polars as pl
 
 DURATION_S = 10
 FLOWS = {1: "cubic", 2: "reno"}
+SIZES = {1: 20_000, 2: None}
+"""The second has none, and no completion time."""
 
 
 def write(directory: Path, delay_ms: float, seed: int = 1) -> Path:
@@ -32,6 +34,8 @@ def write(directory: Path, delay_ms: float, seed: int = 1) -> Path:
     pl.DataFrame({"flow": [1, 2], "fct_s": [delay_ms / 10, None]}).write_parquet(
         directory / "flows.parquet"
     )
+    flows = [{"id": flow, "workload": "bulk", "size_bytes": size} for flow, size in SIZES.items()]
+    (directory / "plan.json").write_text(json.dumps({"flows": flows}))
     (directory / "run.json").write_text(json.dumps(document(seed)))
     return directory
 

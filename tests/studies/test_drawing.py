@@ -1,5 +1,6 @@
 """A picture shows every point and replica of its study, and says what its bands mean."""
 
+import json
 import math
 from pathlib import Path
 from typing import Any
@@ -78,7 +79,7 @@ def decades(values: Any) -> tuple[float, float]:
 
 
 def caption(drawn: ggplot) -> str:
-    return drawn.labels.caption or ""
+    return (drawn.labels.caption or "").replace("\n", " ")
 
 
 def test_a_quantity_is_a_number_on_its_axis() -> None:
@@ -342,8 +343,54 @@ def test_a_distribution_is_that_of_all_runs(home: Path) -> None:
 
 
 def test_a_distribution_of_flow_completion_times(home: Path) -> None:
-    title, values = recorded.distributed(series.load(home / "0/1", {}), "fct")
-    assert (title, values.tolist()) == ("Flow completion time (s)", [0.3])
+    found = recorded.distributed(series.load(home / "0/1", {}), "fct")
+    assert (found.title, found.known.tolist()) == ("Flow completion time (s)", [0.3])
+    assert found.unfinished == 0
+    drawn = draw(results(QUEUES, 2, home), cdf="fct")
+    assert shown(drawn)["y"].max() == 1
+    assert "did not end" not in caption(drawn)
+
+
+def ended(place: Path, times: list[list[float | None]]) -> Path:
+    """The runs of a study of one queue; their flows have a size, those of `restart` no time."""
+    for replica, own in enumerate(times, 1):
+        run = recorded_runs.write(place / f"0/{replica}", 1, replica)
+        numbers = range(1, len(own) + 2)
+        workloads = ["bulk"] * len(own) + ["restart"]
+        flows = [
+            {"id": number, "workload": workload, "size_bytes": 1000}
+            for number, workload in zip(numbers, workloads, strict=True)
+        ]
+        (run / "plan.json").write_text(json.dumps({"flows": flows}))
+        table = pl.DataFrame(
+            {"flow": list(numbers), "fct_s": [*own, None]}, schema_overrides={"fct_s": pl.Float64}
+        )
+        table.write_parquet(run / "flows.parquet")
+    return place
+
+
+def test_flows_that_did_not_end_count(tmp_path: Path) -> None:
+    home = ended(tmp_path, [[0.1, 0.2, None, None], [0.1, 0.2, 0.3, None]])
+    drawn = draw(results({"queue": ["PIE"]}, 2, home), cdf="fct")
+    assert shown(drawn).select("x", "low", "y", "high").rows() == [
+        (0.1, 0, 0, 0),
+        (0.1, 0.25, 0.25, 0.25),
+        (0.2, 0.5, 0.5, 0.5),
+        (0.3, 0.5, 0.625, 0.75),
+    ]
+    assert "3 of 8 flows did not end: they count" in caption(drawn)
+    assert panel(drawn).get_ylim()[1] > 1
+
+
+def test_where_no_flow_ended_there_is_no_distribution(tmp_path: Path) -> None:
+    home = ended(tmp_path, [[None], [None]])
+    with pytest.raises(SandglassError, match="no flow of 2 runs ended"):
+        draw(results({"queue": ["PIE"]}, 2, home), cdf="fct")
+
+
+def test_rows_without_a_value_are_said(home: Path) -> None:
+    drawn = draw(results(QUEUES, 2, home), cdf={"table": "flows", "of": "fct_s"})
+    assert "4 of 8 rows have no value, and are left out." in caption(drawn)
 
 
 def test_rows_of_a_table(home: Path) -> None:

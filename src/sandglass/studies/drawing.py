@@ -237,13 +237,13 @@ def _(entry: entries.Ellipse, results: Results) -> ggplot:
 def _(entry: entries.Cdf, results: Results) -> ggplot:
     layout = arranged(entry, results, [])
     own = labelled(results.runs, layout, results)
-    titles, curves = set(), []
+    all_runs, curves = [], []
     for group in own.partition_by(KEYS, maintain_order=True):
         found = [recorded.distributed(run, entry.cdf) for run in _runs(group, results)]
-        titles |= {title for title, _ in found}
-        curve = recorded.distribution([values for _, values in found])
+        all_runs += found
+        curve = recorded.distribution(found)
         curves.append(curve.join(group.select(KEYS).head(1), how="cross"))
-    title = titles.pop()
+    title = all_runs[0].title
     shown = pl.concat(curves)
     made = (
         ggplot(
@@ -252,12 +252,27 @@ def _(entry: entries.Cdf, results: Results) -> ggplot:
         )
         + geom_ribbon(aes(ymin="low", ymax="high"), alpha=0.2, color="none")
         + geom_step(size=0.8)
+        + expand_limits(y=(0, 1))
         + labs(x=title, y="Share up to there")
     )
     if entry.log:
         made += scale_x_log10()
     text = f"Line: mean of the distributions of {_counted(results.summary['n'])}; {_band(results)}."
+    text += _uncounted(all_runs)
     return _finished(made, entry, results, layout, f"Distribution: {_lower(title)}", text)
+
+
+def _uncounted(runs: Sequence[recorded.Values]) -> str:
+    """What a caption says of values that there are not."""
+    unfinished, missing = (sum(each) for each in zip(*(run[2:] for run in runs), strict=True))
+    known = sum(run.known.size for run in runs)
+    said = ""
+    if unfinished:
+        of = f"{unfinished} of {known + unfinished} flows"
+        said += f" {of} did not end: they count, and a curve ends below 1."
+    if missing:
+        said += f" {missing} of {known + missing} rows have no value, and are left out."
+    return said
 
 
 @_draw.register

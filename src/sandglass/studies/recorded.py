@@ -1,7 +1,7 @@
 """What the runs of a study recorded, over time and as distributions, with a band of replicas."""
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,8 @@ POINTS = 500
 """At which a distribution is looked at."""
 FEW = 8
 """Replicas; of fewer a band is from the least to the largest, of more from 5 to 95 %."""
+IN_ROUNDS = "restart"
+"""The workload whose flows have a size that they send again and again."""
 
 Floats = npt.NDArray[np.float64]
 
@@ -84,35 +86,67 @@ def _whole_delay(run: Run, step_ns: int) -> pl.DataFrame:
     ).with_columns(flow=pl.lit(0, pl.Int64))
 
 
-def distributed(run: Run, what: Distribution | Rows) -> tuple[str, Floats]:
-    """What is distributed, with its unit, and the values of a run, in order."""
+class Values(NamedTuple):
+    """What is distributed in a run."""
+
+    title: str
+    """What it is, with its unit."""
+    known: Floats
+    """In order."""
+    unfinished: int = 0
+    """Flows that have a size and did not end: their time is longer than any, and they count."""
+    missing: int = 0
+    """Rows without a value, which do not."""
+
+
+def distributed(run: Run, what: Distribution | Rows) -> Values:
+    """What is distributed in a run. Raises SandglassError where there is nothing of it."""
     match what:
         case "queue_delay":
             title, values = "Queueing delay (ms)", _data(run).select(pl.col("sojourn_ns") / 1e6)
         case "fct":
-            title, values = "Flow completion time (s)", run.records("flows").select("fct_s")
+            title, values = "Flow completion time (s)", _ending(run).select("fct_s")
         case Rows():
             title = f"{what.of} of {what.table}"
             rows = run.records(what.table)
             rows = rows.filter(pl.sql_expr(what.where)) if what.where else rows
             values = rows.select(pl.sql_expr(what.of))
     try:
-        found: Any = values.collect().to_series().drop_nulls().cast(pl.Float64).sort()
+        found: Any = values.collect().to_series().cast(pl.Float64)
     except pl.exceptions.PolarsError as error:
         raise SandglassError(f"{run.directory}: {str(error).splitlines()[0]}") from None
-    if found.is_empty():
+    known, empty = found.drop_nulls().sort().to_numpy(), found.null_count()
+    unfinished = empty if what == "fct" else 0
+    if not known.size + unfinished:
         raise SandglassError(f"{run.directory} has no value of {title}")
-    return title, found.to_numpy()
+    missing = empty if isinstance(what, Rows) else 0
+    return Values(title, known, unfinished, missing)
 
 
-def distribution(runs: list[Floats]) -> pl.DataFrame:
-    """Of replicas' sorted values: columns x, y (mean share up to x), low and high of the band.
+def _ending(run: Run) -> pl.LazyFrame:
+    """The flows that end by themselves: of `restart` the rounds do."""
+    ids = [
+        flow["id"]
+        for flow in run.plan["flows"]
+        if flow["size_bytes"] is not None and flow["workload"] != IN_ROUNDS
+    ]
+    return run.records("flows").filter(pl.col("flow").is_in(ids))
 
-    It begins with 0 at the least value.
+
+def distribution(runs: Sequence[Values]) -> pl.DataFrame:
+    """Of replicas: columns x, y (mean share up to x), low and high of the band.
+
+    It begins with 0 at the least value, and ends below 1 where flows are unfinished. Raises
+    SandglassError where all are.
     """
+    together = np.concatenate([own.known for own in runs])
+    if not together.size:
+        raise SandglassError(f"{runs[0].title}: no flow of {len(runs)} runs ended")
     every = np.linspace(0, 1, POINTS + 1)
-    x = np.unique(np.quantile(np.concatenate(runs), every, method="inverted_cdf"))
-    shares = np.stack([np.searchsorted(own, x, "right") / own.size for own in runs])
+    x = np.unique(np.quantile(together, every, method="inverted_cdf"))
+    shares = np.stack(
+        [np.searchsorted(own.known, x, "right") / (own.known.size + own.unfinished) for own in runs]
+    )
     low, high = band(shares)
     found = pl.DataFrame({"x": x, "y": shares.mean(0), "low": low, "high": high})
     return pl.concat(
