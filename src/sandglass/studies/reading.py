@@ -1,5 +1,6 @@
 """The study file, read, or refused with everything that is wrong with it, a line per problem."""
 
+import contextlib
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -13,8 +14,7 @@ from sandglass.experiment import document, reading, units
 from sandglass.experiment.document import Document, Override, Value
 from sandglass.experiment.part import Part
 from sandglass.experiment.problems import EMPTY, KeyPath, Problem, explain, where
-from sandglass.experiment.values import DEFAULT_RECORDS
-from sandglass.studies import agreement, extension, metric, vary
+from sandglass.studies import agreement, defaults, extension, metric, vary
 from sandglass.studies.claims import Expect, unknown
 from sandglass.studies.metric import Metric
 from sandglass.studies.plot import Plot
@@ -44,8 +44,7 @@ def load(
     """
     found = document.read(path, "a study", "studies/queues.yaml")
     if "experiment" not in found.data and "topology" in found.data:
-        varied = list(varied)
-        data = _of_experiment(path, found, [each.partition("=")[0] for each in varied])
+        data = {"experiment": path.name, "vary": {}}
         return _Reader(path, data, found, own=False).study(settings, varied, replicas)
     return _Reader(path, found.data, found, own=True).study(settings, varied, replicas)
 
@@ -54,30 +53,6 @@ def resolved(path: Path) -> Study:
     """A study that was read before, from the file that it left; its points are not read again."""
     found = document.read(path)
     return _Reader(path, found.data, found, own=True).study((), (), None, points=False)
-
-
-def _of_experiment(path: Path, found: Document, axes: Sequence[str]) -> dict[str, Any]:
-    """A study of an experiment file: what one would look at first, over the first of the axes."""
-    data = found.data
-    flows, recorded = data.get("flows"), data.get("record", DEFAULT_RECORDS)
-    metrics = {"goodput": "sum(present(flows.*.goodput_mbit))"}
-    if "bottleneck" in data:
-        metrics["utilisation"] = "bottleneck.utilisation"
-        if isinstance(recorded, list | tuple) and "packets" in recorded:
-            metrics["delay_p50"] = "bottleneck.queue_delay_ms.median"
-            metrics["delay_p95"] = "bottleneck.queue_delay_ms.p95"
-        metrics["drops"] = "bottleneck.drops"
-        if isinstance(flows, list) and any(isinstance(f, dict) and f.get("ecn") for f in flows):
-            metrics["marks"] = "bottleneck.marks"
-    shown = [name for name in ("goodput", "delay_p95") if name in metrics and axes]
-    places = dict(zip(("x", "colour"), axes, strict=False))
-    return {
-        "title": data.get("title", path.stem),
-        "experiment": path.name,
-        "vary": {},
-        "metrics": metrics,
-        "plots": [{"y": name, **places} for name in shown],
-    }
 
 
 class _Reader:
@@ -112,12 +87,15 @@ class _Reader:
             elif self.data[key] is None:
                 self._wrong((key,), EMPTY)
         data = {key: value for key, value in self.data.items() if value is not None}
-        title = data.get("title", self.path.stem)
-        if not isinstance(title, str) or not title.strip():
-            self._wrong(("title",), f"{units.shown(title)} is not text: put it in quotes")
         base, source = self._experiment(data.get("experiment"), settings)
         factors = vary.factors(data.get("vary", {}), self._wrong)
         axes = [axis for factor in factors for axis in factor[0].labels]
+        if not self.own:
+            self.data |= (more := self._default(base, factors, axes))
+            data |= more
+        title = data.get("title", self.path.stem)
+        if not isinstance(title, str) or not title.strip():
+            self._wrong(("title",), f"{units.shown(title)} is not text: put it in quotes")
         count = self._replicas(data.get("replicas", 1))
         module = self._module(data.get("module"))
         metrics = self._metrics(data.get("metrics"), axes, module is not None)
@@ -213,6 +191,18 @@ class _Reader:
         for setting in settings if base else ():
             self.set[document.override(base, setting, source)] = "--set"
         return base, source
+
+    def _default(
+        self, base: dict[str, Any], factors: Sequence[Sequence[Setting]], axes: Sequence[str]
+    ) -> dict[str, Any]:
+        """What a study of an experiment's file has that the file does not say."""
+        experiments = [base]
+        if math.prod(map(len, factors)) <= MOST_RUNS:
+            with contextlib.suppress(UsageError):  # which `_points` tells
+                experiments = [point.experiment(base)[0] for point in product(factors)]
+        metrics = defaults.metrics(experiments)
+        title = base.get("title", self.path.stem)
+        return {"title": title, "metrics": metrics, "plots": defaults.plots(metrics, axes)}
 
     def _replicas(self, value: Any) -> int | Rule:
         if isinstance(value, dict):
