@@ -4,6 +4,7 @@ import contextlib
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -89,6 +90,8 @@ class _Reader:
         data = {key: value for key, value in self.data.items() if value is not None}
         base, source = self._experiment(data.get("experiment"), settings)
         factors = vary.factors(data.get("vary", {}), self._wrong)
+        if source.parent != self.path.parent:
+            factors = [[_beside(each, self.path.parent) for each in factor] for factor in factors]
         axes = [axis for factor in factors for axis in factor[0].labels]
         if not self.own:
             self.data |= (more := self._default(base, factors, axes))
@@ -109,6 +112,9 @@ class _Reader:
         self._raise()
         resolved = {"title": title, "experiment": rooted(base, source.parent)}
         resolved |= {key: self.data[key] for key in KEYS[2:] if key in self.data}
+        if "vary" in resolved:
+            for home in (self.path.parent, source.parent):
+                resolved["vary"] = vary.rooted(resolved["vary"], home)
         if module:
             resolved["module"] = str(module)
         study = Study(
@@ -402,6 +408,11 @@ def _astray(point: Point, study: Study) -> Setting:
         except UsageError:
             return setting
     raise AssertionError(point)
+
+
+def _beside(setting: Setting, home: Path) -> Setting:
+    """With files that lie beside the study, and not its experiment, found from there."""
+    return replace(setting, overrides=rooted(dict(setting.overrides), home))
 
 
 def _label(value: Any) -> str:

@@ -2,12 +2,14 @@
 
 import math
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from sandglass.errors import nearest
 from sandglass.experiment.document import Value
 from sandglass.experiment.problems import EMPTY, KeyPath
+from sandglass.studies import points
 from sandglass.studies.points import Setting, text
 from sandglass.studies.study import TAKEN
 
@@ -117,13 +119,57 @@ def _cases(spec: Any, at: KeyPath, wrong: Wrong) -> list[Setting]:
         elif isinstance(spec[0], dict) and case.keys() != spec[0].keys():
             wrong(place, f"sets other keys than the first: {', '.join(spec[0])}")
         else:
-            row = [_axis(name, [value], (*place, name), wrong) for name, value in case.items()]
+            row = [
+                _axis(name, _alone(value), (*place, name), wrong) for name, value in case.items()
+            ]
+            for name, settings in zip(case, row, strict=True):
+                if len(settings) > 1:
+                    wrong((*place, name), "has several values: a case is one point")
             if all(row):
                 found.append(_together([settings[0] for settings in row]))
     labels = [tuple(each.labels.values()) for each in found]
     if len(set(labels)) < len(labels):
         wrong(at, "has a case twice: remove one of them")
     return found
+
+
+def _alone(value: Any) -> Any:
+    """What a case says of an axis: a value, or with a label, {key: bottleneck.queue, values: …}."""
+    return value if isinstance(value, dict) and "values" in value else [value]
+
+
+def rooted(value: Mapping[str, Any], home: Path) -> dict[str, Any]:
+    """What is varied, with files that values name beside `home` found from anywhere.
+
+    The labels stay as they are.
+    """
+    found: dict[str, Any] = {}
+    for name, spec in value.items():
+        if name == ZIP:
+            found[name] = {axis: _rooted(axis, each, home) for axis, each in spec.items()}
+        elif name == CASES:
+            found[name] = [{axis: _case(axis, case[axis], home) for axis in case} for case in spec]
+        else:
+            found[name] = _rooted(name, spec, home)
+    return found
+
+
+def _rooted(name: str, spec: Any, home: Path) -> Any:
+    """An axis; a list of files becomes a mapping, with what they were called as labels."""
+    whole = spec if isinstance(spec, dict) else {"values": spec}
+    values = whole["values"]
+    there = points.rooted(values, home)
+    if there == values:
+        return spec
+    if isinstance(values, dict):
+        return whole | {"values": there}
+    return {"key": name} | whole | {"values": dict(zip(map(text, values), there, strict=True))}
+
+
+def _case(name: str, value: Any, home: Path) -> Any:
+    alone = _alone(value)
+    own = _rooted(name, alone, home)
+    return value if own == alone else own
 
 
 def _distinct(factors: Sequence[Sequence[Setting]], wrong: Wrong) -> None:
