@@ -97,6 +97,19 @@ def test_a_quantity_is_a_number_on_its_axis() -> None:
     assert "Lab build bb22." in caption(drawn)
 
 
+@pytest.mark.parametrize(
+    "content",
+    [{"x": "rtt", "y": "delay"}, {"heat": "delay", "x": "rtt", "y": "queue"}],
+)
+def test_replicas_that_are_alike_are_said(content: dict[str, Any]) -> None:
+    of = results()
+    runs = of.runs.with_columns(delay=1 / 3, goodput=7.0)
+    summary = statistics.summary(runs, list(AXES), list(METRICS))
+    words = "All replicas of a point are equal"
+    assert words in caption(draw(Results(AXES, runs, summary, of.home, METRICS), **content))
+    assert words not in caption(draw(of, **content))
+
+
 def test_names_have_slots_beside_each_other() -> None:
     drawn = draw(x="queue", y="delay", colour="rtt")
     bars = layer(drawn, "geom_errorbar").sort("x")

@@ -38,9 +38,3 @@ def test_a_number_ends_where_its_interval_does(columns: dict[str, list[object]],
         console.print(outcome.table(summary(**columns), ["queue"]))
     n = columns.get("n", [5])[0]
     assert capture.get().splitlines()[1].split() == ["CoDel", str(n), *said.split()]
-
-
-def test_replicas_that_are_alike_are_noticed() -> None:
-    assert outcome.alike(summary(sd=[0.0]))
-    assert not outcome.alike(summary())
-    assert not outcome.alike(summary(n=[1], sd=[None]))

@@ -76,14 +76,14 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def content(
-    home: Path, bounds: dict[str, float], of: Study | None = None, **rule: Any
+    home: Path, bounds: dict[str, float], of: Study | None = None, apart: float = 0.1, **rule: Any
 ) -> tuple[Any, ...]:
     """Of a page with one claim and one picture."""
     of = of or study()
     runs = pl.DataFrame(
         [
             {"queue": queue, "rtt": rtt, "replica": replica, "seed": replica}
-            | {"delay": DELAYS[queue] + replica / 10, "digest": "a" * 64}
+            | {"delay": DELAYS[queue] + replica * apart, "digest": "a" * 64}
             | {"virtual_s": 10.0, "wall_s": 0.5, "directory": f"runs/{replica}"}
             for queue in QUEUES
             for rtt in RTTS
@@ -197,6 +197,12 @@ def test_a_rule_that_is_not_reached_is_said_with_the_width(home: Path) -> None:
     assert (
         "until half the 95 % interval of delay is within 3.5% of the mean, at most 2" in found.text
     )
+
+
+def test_replicas_that_are_alike_are_said(home: Path) -> None:
+    words = "All replicas of a point are equal"
+    assert words in shown(home, {"below": 30}, apart=0).text
+    assert words not in shown(home, {"below": 30}).text
 
 
 @pytest.mark.parametrize(

@@ -276,3 +276,16 @@ def test_holm() -> None:
         [0.03, 0.06, None, 0.06, 0.02]
     )
     assert statistics.holm([0.6, 0.7]) == [1, 1]
+
+
+@pytest.mark.parametrize(
+    ("delays", "same"),
+    [
+        ([[0.1, 0.1, 0.1], [7, 7, 7]], True),  # 0.1 + 0.1 + 0.1 is no 0.3, and sd no 0
+        ([[0.1, 0.1, 0.1], [7, 7, 8]], False),
+        ([[0.1], [7]], False),
+        ([[0.1], [7, 7]], True),
+    ],
+)
+def test_replicas_that_are_alike_are_noticed(delays: list[list[float]], same: bool) -> None:
+    assert statistics.alike(statistics.summary(runs(delay=delays), ["queue"], ["delay"])) == same

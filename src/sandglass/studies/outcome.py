@@ -8,7 +8,7 @@ from rich.console import Console, JustifyMethod
 from rich.table import Table
 from rich.text import Text
 
-from sandglass.studies import tables, targets
+from sandglass.studies import statistics, tables, targets
 from sandglass.studies.points import text
 from sandglass.studies.study import Study
 from sandglass.terminal import complain
@@ -24,23 +24,14 @@ def tell(study: Study, out: Path) -> None:
     console = Console(highlight=False)
     summary = tables.read(targets.SUMMARY, study, out)
     console.print(table(summary, study.axes))
-    if alike(summary):
-        complain(
-            "all replicas are alike: nothing that is measured depends on the seed",
-            "let something differ as on a testbed: noise: testbed, rtt_spread, start_within",
-        )
+    if statistics.alike(summary):
+        complain(statistics.ALIKE, statistics.ALIKE_HINT)
     if study.expects:
         for row in pl.read_csv(out / targets.CLAIMS, infer_schema_length=None).to_dicts():
             said = Text(f"{row['outcome']:5}", style=COLOURS[row["outcome"]])
             console.print(said.append(f" {row['claim']}: {_judged(row)}", "none"), soft_wrap=True)
     page = out / targets.INDEX
     console.print(f"open {page}", soft_wrap=True)
-
-
-def alike(summary: pl.DataFrame) -> bool:
-    """Whether there are replicas, and they say no more than one would."""
-    several = summary.filter(pl.col("n") > 1)
-    return not several.is_empty() and several["sd"].max() == 0
 
 
 def table(summary: pl.DataFrame, axes: list[str]) -> Table:

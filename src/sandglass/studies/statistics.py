@@ -38,6 +38,9 @@ FLOATS = frozenset(
 )
 """Columns that may have no value in any row."""
 
+ALIKE = "all replicas of a point are equal: nothing that is measured depends on the seed"
+ALIKE_HINT = "let something differ as on a testbed: noise: testbed, rtt_spread, start_within"
+
 Floats = npt.NDArray[np.float64]
 
 
@@ -173,6 +176,12 @@ def summary(
                 row["reached"] = enough(values.tolist(), rule) if metric == rule.of else None
             rows.append(row)
     return _frame(rows, runs, axes)
+
+
+def alike(summary: pl.DataFrame) -> bool:
+    """Whether there are replicas, and they say no more than one would."""
+    several = summary.filter(pl.col("n") > 1)
+    return not several.is_empty() and bool((several["low"] == several["high"]).all())
 
 
 def differences(
