@@ -206,6 +206,38 @@ def test_replicas_that_are_alike_are_said(home: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("news", "word"),
+    [
+        ([1.0, 2, 3], "equal"),
+        ([0.0, 2, 4], "undecided"),  # -1, 0 and 1 more
+        ([2.0, 3, 4], "more"),
+        ([0.0, 1, 2], "less"),
+        ([1.0], "equal"),
+        ([2.0], "undecided"),
+    ],
+)
+def test_the_word_of_a_difference(home: Path, news: list[float], word: str) -> None:
+    values = {"PIE": [1.0, 2, 3][: len(news)], "<b>CoDel</b>": news}
+    runs = pl.DataFrame(
+        [
+            {"queue": queue, "replica": replica, "delay": delay}
+            for queue, own in values.items()
+            for replica, delay in enumerate(own)
+        ]
+    )
+    of, results, source, pictures, _, found = content(home, {"below": 30})
+    differences = statistics.differences(runs, ["queue"], ["delay"], "queue", "PIE")
+    differences = differences.with_columns(rtt=pl.lit("20ms"))
+    text = page(of, results, source, pictures, differences, found)
+    (cell,) = (
+        each["data-value"]
+        for each in Reader(text).all("td")
+        if each.get("data-value") in ("equal", "undecided", "more", "less")
+    )
+    assert cell == word
+
+
+@pytest.mark.parametrize(
     ("value", "text"),
     [
         (None, ""),

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple, get_args
+from typing import Any, NamedTuple, get_args
 
 import polars as pl
 import yaml
@@ -181,16 +181,18 @@ def _differences(table: pl.DataFrame, results: Results) -> Table:
         share = row["correlation"]
         cells.append(_number(None if share is None else round(share, 2) + 0.0))
         cells += [_number(row[key], 2) for key in ("gain", "p_holm")]
-        cells.append(_word(row["mean"], row["p_holm"]))
+        cells.append(_word(row))
         rows.append(cells)
     return Table(heads, rows)
 
 
-def _word(mean: float, p: float | None) -> Cell:
-    if p is None or p >= SIGNIFICANT:
-        same = p == 1 and mean == 0
-        return Cell("equal", "equal") if same else Cell("undecided", "undecided", "open")
-    return Cell("more", "more") if mean > 0 else Cell("less", "less")
+def _word(row: dict[str, Any]) -> Cell:
+    """Which way a metric differs; equal where no pair does."""
+    if row["mean"] == 0 and row["low"] == row["high"]:
+        return Cell("equal", "equal")
+    if row["p_holm"] is None or row["p_holm"] >= SIGNIFICANT:
+        return Cell("undecided", "undecided", "open")
+    return Cell("more", "more") if row["mean"] > 0 else Cell("less", "less")
 
 
 def _runs(results: Results) -> Table:
