@@ -61,6 +61,15 @@ def test_nothing_is_drawn_without_an_axis(tmp_path: Path) -> None:
     assert len(study(tmp_path, {}).plots) == 2
 
 
+@pytest.mark.parametrize(("limits", "drawn"), [(16, 2), (17, 0)])
+def test_nothing_is_drawn_in_too_many_panels(tmp_path: Path, limits: int, drawn: int) -> None:
+    file = tmp_path / "e.yaml"
+    file.write_text(yaml.safe_dump(EXPERIMENT))
+    third = ",".join(str(limit) for limit in range(100, 100 + limits))
+    varied = ["rtt=20ms,40ms", "bottleneck.rate=1mbit,2mbit", f"bottleneck.queue.limit={third}"]
+    assert len(reading.load(file, (), varied).plots) == drawn
+
+
 def test_of_repetitions_all_flows_are_measured(tmp_path: Path) -> None:
     run = recorded_runs.write(tmp_path / "run", 1)
     flows = {"seed": [1, 1, 2, 2], "goodput_mbit": [1.0, 2, 3, 4], "fct_s": [0.1, 0.2, 0.4, 0.9]}

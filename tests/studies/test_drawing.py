@@ -185,6 +185,12 @@ def test_no_two_points_are_put_together_unseen(content: dict[str, Any]) -> None:
     assert any("0.3" in f"{colour} {panel}" and "0.30" not in panel for colour, panel in said)
 
 
+def test_an_axis_may_lie_across_and_have_colours() -> None:
+    dots = layer(draw(x="queue", y="delay", colour="queue"), "geom_point")
+    assert dots["colour"].cast(pl.String).to_list() == dots["queue"].to_list()
+    assert dots["panel"].n_unique() == 3
+
+
 def test_what_goes_in_step_makes_no_panels() -> None:
     of = results()
     runs = of.runs.with_columns(limit=pl.col("rtt") + "p")

@@ -161,6 +161,7 @@ COLUMNS = [
 PLOT = "- {ellipse: [delay, goodput], colour: queue}"
 CLAIM = "metric: goodput, at: {queue: CoDel}, bounds: {at_least: 8}"
 STEP = "rtt: [20ms, 100ms]"
+MANY = f"rtt: [{', '.join(f'{rtt}ms' for rtt in range(1, 18))}]"
 CASES = "cases: [{rtt: 20ms, duration: 5s}, {rtt: 100ms, duration: 9s}]"
 ASKED = [
     # a vary in the place of rtt's, what else is changed and into what, and what is said of it
@@ -189,6 +190,14 @@ ASKED = [
     ),
     (CASES, CLAIM, CLAIM + ", ratio: {rtt: [20ms, 100ms]}", ":23: expect[0].ratio: no two points"),
     (STEP, CLAIM, CLAIM + ", ratio: {rtt: [20ms, 20ms]}", ":23: expect[0].ratio: compares 20ms"),
+    (MANY, PLOT, PLOT, ":21: plots[1]: would have 34 panels, one for each of rtt and variant"),
+    (MANY, PLOT, "- {heat: delay, x: rtt, y: queue}", ""),
+    (MANY, PLOT, "- {heat: delay, x: variant, y: queue}", ":21: plots[1]: would have 17 panels"),
+    (MANY, PLOT, "- {box: delay, x: variant}", ":21: plots[1]: would have 17 panels, one for each"),
+    (MANY, PLOT, "- {box: delay, x: variant, colour: rtt}", ""),
+    (MANY, PLOT, "- {cdf: queue_delay, facet: rtt}", ":21: plots[1]: would have 34 panels"),
+    (MANY, PLOT, "- {series: rate, colour: flow}", ":21: plots[1]: would have 68 panels"),
+    (MANY, PLOT, "- {ratio: delay, x: queue, against: {rtt: 1ms}}", ""),
     (STEP, "{at_least: 8}", "{at_least: 8, at_most: 3}", ":23: expect[0].bounds: nothing is at le"),
     (STEP, "{at_least: 8}", "{above: 3, at_most: 3}", ":23: expect[0].bounds: nothing is above 3"),
     (STEP, "{at_least: 8}", "{at_least: 3, at_most: 3}", ""),

@@ -1,14 +1,18 @@
 """What a study asks of its points: whether they can answer is known before the first run."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 
+import polars as pl
+
+from sandglass.errors import SandglassError
 from sandglass.experiment.document import Value
 from sandglass.experiment.problems import KeyPath, Problem
 from sandglass.experiment.values import DEFAULT_RECORDS, RECORDS
 from sandglass.studies import quantity
 from sandglass.studies.claims import Expect
 from sandglass.studies.metric import Aggregate
-from sandglass.studies.plot import Against, Box, Cdf, Differences, Rows, TimeSeries
+from sandglass.studies.plot import Against, Box, Cdf, Differences, Entry, Rows, TimeSeries
 from sandglass.studies.points import product
 from sandglass.studies.statistics import named, written
 from sandglass.studies.study import Study
@@ -36,6 +40,8 @@ def problems(study: Study) -> Iterator[Problem]:
         if isinstance(plot, Against) and plot.log in ("x", "both"):
             for said in _without_logarithm(plot, study.labels[plot.x]):
                 yield ("plots", number, "log"), said
+        for said in _crowded(plot, study.labels, points):
+            yield ("plots", number), said
     for number, expect in enumerate(study.expects):
         for key, said in _unjudged(expect, points):
             yield ("expect", number, key), said
@@ -107,6 +113,26 @@ def _without_logarithm(plot: Against, labels: Sequence[Value]) -> Iterator[str]:
         yield f"{plot.x} has no logarithm: its labels are no quantities, or one alone"
     elif min(found.numbers.values()) <= 0:
         yield f"{plot.x} has a label that is not above 0: a logarithmic axis has none"
+
+
+def _crowded(
+    plot: Entry, axes: Mapping[str, Sequence[Value]], points: Sequence[Labels]
+) -> Iterator[str]:
+    """Why a picture cannot have a panel for each point that it does not put together."""
+    from sandglass.studies import layout  # noqa: PLC0415 plotnine takes its time
+
+    shown = pl.DataFrame(
+        [{axis: written(label) for axis, label in each.items()} for each in points]
+    )
+    if isinstance(plot, Differences):
+        ((axis, against),) = plot.against.items()
+        shown = shown.filter(pl.col(axis) != written(against))
+    results = layout.Results(axes, shown, pl.DataFrame(), Path(), {})
+    try:
+        layout.arranged(plot, results, plot.places, plot.coloured(axes))
+    except SandglassError as error:
+        _, would, panels = error.message.partition("would have ")
+        yield f"{would}{panels}: {error.hint}"
 
 
 def _unjudged(expect: Expect, points: Sequence[Labels]) -> Iterator[tuple[str, str]]:

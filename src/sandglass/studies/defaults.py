@@ -1,5 +1,6 @@
 """What a study of an experiment file measures and draws: what one would look at first."""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -46,10 +47,22 @@ def _of_flows(of: str, unit: str) -> dict[str, str]:
     return {"table": "flows", "of": of, "unit": unit}
 
 
-def plots(metrics: Mapping[str, Any], axes: Sequence[str]) -> list[dict[str, Any]]:
-    """Over the first axis, the second told apart by colour."""
-    places = dict(zip(("x", "colour"), axes, strict=False))
-    return [{"y": name, **places} for name in DRAWN if name in metrics and axes]
+def plots(metrics: Mapping[str, Any], axes: Mapping[str, int]) -> list[dict[str, Any]]:
+    """Over the first axis, the second told apart by colour, the others in panels if these are few.
+
+    `axes` has how many labels each has.
+    """
+    names, others = list(axes), list(axes.values())[2:]
+    if not names or (others and math.prod(others) > _most_panels()):
+        return []
+    places = dict(zip(("x", "colour"), names, strict=False))
+    return [{"y": name, **places} for name in DRAWN if name in metrics]
+
+
+def _most_panels() -> int:
+    from sandglass.studies import layout  # noqa: PLC0415 plotnine takes its time
+
+    return layout.MOST_PANELS
 
 
 def _recorded(point: Experiment) -> Sequence[Any]:

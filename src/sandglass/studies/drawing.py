@@ -79,7 +79,7 @@ def _draw(entry: Entry, results: Results) -> ggplot:
 
 @_draw.register
 def _(entry: entries.Points, results: Results) -> ggplot:
-    layout = arranged(entry, results, [entry.x])
+    layout = _arranged(entry, results)
     means = results.summary.filter(pl.col("metric") == entry.y).rename({"mean": "y"})
     dots = results.runs.with_columns(y=pl.col(entry.y))
     made, missing = _against(entry, results, layout, means, dots)
@@ -122,7 +122,7 @@ def _(entry: entries.Differences, results: Results) -> ggplot:
         results.units,
         results.origin,
     )
-    layout = arranged(entry, left, [entry.x])
+    layout = _arranged(entry, left)
     unit = results.units.get(metric, "")
     new = f": {said(left.axes[axis][0])}" if len(left.axes[axis]) == 1 else ""
     how = "Ratio of" if entry.ratio else "Difference in"
@@ -143,7 +143,7 @@ def _(entry: entries.Differences, results: Results) -> ggplot:
 
 @_draw.register
 def _(entry: entries.Box, results: Results) -> ggplot:
-    layout = arranged(entry, results, [entry.x])
+    layout = _arranged(entry, results)
     dots = placed(results.runs.with_columns(y=pl.col(entry.box)), entry.x, results, layout)
     made = (
         ggplot(dots, aes("middle", "y", color="colour", fill="colour", group="slot"))
@@ -172,7 +172,7 @@ def _(entry: entries.Box, results: Results) -> ggplot:
 
 @_draw.register
 def _(entry: entries.Heat, results: Results) -> ggplot:
-    layout = arranged(entry, results, [entry.x, entry.y], coloured=False)
+    layout = _arranged(entry, results)
     own = results.summary.filter(pl.col("metric") == entry.heat)
     middle = (own["mean"].min() + own["mean"].max()) / 2  # type: ignore[operator]
     half = (pl.col("high") - pl.col("low")) / 2
@@ -207,7 +207,7 @@ def _(entry: entries.Heat, results: Results) -> ggplot:
 
 @_draw.register
 def _(entry: entries.Ellipse, results: Results) -> ggplot:
-    layout = arranged(entry, results, [])
+    layout = _arranged(entry, results)
     x, y = entry.ellipse
     dots = labelled(results.runs.with_columns(x=pl.col(x), y=pl.col(y)), layout, results)
     medians = dots.group_by(KEYS, maintain_order=True).agg(pl.col("x", "y").median())
@@ -235,7 +235,7 @@ def _(entry: entries.Ellipse, results: Results) -> ggplot:
 
 @_draw.register
 def _(entry: entries.Cdf, results: Results) -> ggplot:
-    layout = arranged(entry, results, [])
+    layout = _arranged(entry, results)
     own = labelled(results.runs, layout, results)
     all_runs, curves = [], []
     for group in own.partition_by(KEYS, maintain_order=True):
@@ -277,8 +277,8 @@ def _uncounted(runs: Sequence[recorded.Values]) -> str:
 
 @_draw.register
 def _(entry: entries.TimeSeries, results: Results) -> ggplot:
-    by_flow = entry.colour == FLOW and FLOW not in results.axes
-    layout = arranged(entry, results, [], coloured=not by_flow)
+    by_flow = entry.by_flow(results.axes)
+    layout = _arranged(entry, results)
     own = labelled(results.runs, layout, results)
     tables = [
         recorded.over_time(run, entry.series, by_flow).with_columns(
@@ -315,6 +315,10 @@ def _(entry: entries.TimeSeries, results: Results) -> ggplot:
     flows_drawn = list(lines.schema["colour"].categories) if by_flow else None  # type: ignore[attr-defined]
     over = f"{title.partition(' (')[0]} over time"
     return _finished(made, entry, results, layout, over, text, flows_drawn)
+
+
+def _arranged(entry: Entry, results: Results) -> Layout:
+    return arranged(entry, results, entry.places, entry.coloured(results.axes))
 
 
 def _against(

@@ -1,6 +1,6 @@
 """The entries of a study's `plots`: what is drawn, against what, in which colours and panels."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Annotated, Any, Literal, get_args
 
 import polars as pl
@@ -31,6 +31,18 @@ class Entry(Part):
     labels: dict[str, str] = Field(default_factory=dict)
     """What axes and metrics are called in this picture: {delay: "Queueing delay, p95 (ms)"}."""
 
+    @property
+    def places(self) -> list[str]:
+        """The axes by which its points lie across and up, and not in colours or panels."""
+        return []
+
+    def _places(self, *names: str) -> list[str]:
+        return [name for name in names if name not in (self.colour, self.facet)]
+
+    def coloured(self, axes: Collection[str]) -> bool:
+        """Whether an axis may be told apart by colour."""
+        return True
+
     def names(self) -> Iterator[tuple[str, Literal["axis", "metric"], str]]:
         """The keys that name an axis or a metric of the study, and what they name."""
         for key in ("colour", "facet"):
@@ -58,6 +70,10 @@ class Against(Entry):
     x: str
     log: Literal["x", "y", "both"] | None = None
     """Which axes are logarithmic."""
+
+    @property
+    def places(self) -> list[str]:
+        return self._places(self.x)
 
     def names(self) -> Iterator[tuple[str, Literal["axis", "metric"], str]]:
         yield "x", "axis", self.x
@@ -129,6 +145,13 @@ class Heat(Entry):
     heat: str
     x: str
     y: str
+
+    @property
+    def places(self) -> list[str]:
+        return self._places(self.x, self.y)
+
+    def coloured(self, axes: Collection[str]) -> bool:
+        return False
 
     def names(self) -> Iterator[tuple[str, Literal["axis", "metric"], str]]:
         yield from (("heat", "metric", self.heat), ("x", "axis", self.x), ("y", "axis", self.y))
@@ -205,12 +228,19 @@ class TimeSeries(Entry):
 
     series: Series
 
+    def by_flow(self, axes: Collection[str]) -> bool:
+        """Whether each flow has a colour."""
+        return self.colour == FLOW and FLOW not in axes
+
+    def coloured(self, axes: Collection[str]) -> bool:
+        return not self.by_flow(axes)
+
     def wrong(
         self, axes: Mapping[str, Sequence[Value]], metrics: Sequence[str] | None
     ) -> Iterator[Problem]:
-        by_flow = {FLOW: [FLOW]} if self.colour == FLOW else {}
-        yield from super().wrong({**axes, **by_flow}, metrics)
-        if by_flow and self.series == "queue_delay" and FLOW not in axes:
+        flows = {FLOW: [FLOW]} if self.by_flow(axes) else {}
+        yield from super().wrong({**axes, **flows}, metrics)
+        if flows and self.series == "queue_delay":
             yield ("colour",), "a queue's delay is that of all flows: name an axis"
 
 

@@ -94,7 +94,7 @@ class _Reader:
             factors = [[_beside(each, self.path.parent) for each in factor] for factor in factors]
         axes = [axis for factor in factors for axis in factor[0].labels]
         if not self.own:
-            self.data |= (more := self._default(base, factors, axes))
+            self.data |= (more := self._default(base, factors))
             data |= more
         title = data.get("title", self.path.stem)
         if not isinstance(title, str) or not title.strip():
@@ -199,7 +199,7 @@ class _Reader:
         return base, source
 
     def _default(
-        self, base: dict[str, Any], factors: Sequence[Sequence[Setting]], axes: Sequence[str]
+        self, base: dict[str, Any], factors: Sequence[Sequence[Setting]]
     ) -> dict[str, Any]:
         """What a study of an experiment's file has that the file does not say."""
         experiments = [base]
@@ -207,8 +207,9 @@ class _Reader:
             with contextlib.suppress(UsageError):  # which `_points` tells
                 experiments = [point.experiment(base)[0] for point in product(factors)]
         metrics = defaults.metrics(experiments)
+        plots = defaults.plots(metrics, {next(iter(each[0].labels)): len(each) for each in factors})
         title = base.get("title", self.path.stem)
-        return {"title": title, "metrics": metrics, "plots": defaults.plots(metrics, axes)}
+        return {"title": title, "metrics": metrics, "plots": plots}
 
     def _replicas(self, value: Any) -> int | Rule:
         if isinstance(value, dict):
