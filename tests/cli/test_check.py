@@ -123,7 +123,7 @@ def test_a_study(tmp_path: Path) -> None:
     done = check(str(tmp_path / "queues.yaml"))
     assert (done.returncode, done.stderr) == (0, "")
     assert "queue: CoDel, FIFO" in done.stdout
-    assert "3 of each point" in done.stdout
+    assert "3 of each of 4 points" in done.stdout
     assert "12, of which" in done.stdout
     assert "the first point, queue=CoDel, rtt=20ms:" in done.stdout
     assert "pfifo does not mark (queue=FIFO, rtt=" in " ".join(done.stdout.split())

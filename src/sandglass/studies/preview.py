@@ -3,15 +3,28 @@
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
+from sandglass.install import memory
 from sandglass.run import kept, preview
 from sandglass.run.preview import Preview, said
 from sandglass.studies import work
-from sandglass.studies.points import Replica
+from sandglass.studies.points import Replica, text
 from sandglass.studies.study import Study
 
 MOST_WARNINGS = 8
+MOST_POINTS = 3
+"""Of those that a warning is about."""
+MINUTES_FROM_S, HOURS_FROM_S = 120, 7200
+
+
+class Planned(NamedTuple):
+    """A run, as it would be done."""
+
+    run: Replica
+    preview: Preview
+    kept: bool
+    """Whether it is in the cache of runs."""
 
 
 @dataclass(frozen=True)
@@ -19,21 +32,45 @@ class StudyPreview:
     """A study that nothing is wrong with, as it would be done."""
 
     study: Study
-    runs: list[tuple[Replica, Preview]]
+    runs: list[Planned]
     """Those that every point has; of the replicas of one only the seed differs."""
-    kept: int
-    """How many of them are in the cache of runs."""
+
+    @property
+    def kept(self) -> int:
+        """How many of them are in the cache of runs."""
+        return sum(each.kept for each in self.runs)
 
     @property
     def points(self) -> dict[str, Preview]:
         """The first run of each point, by the point's name."""
-        return {run.point.name: found for run, found in reversed(self.runs)}
+        found: dict[str, Preview] = {}
+        for each in self.runs:
+            found.setdefault(each.run.point.name, each.preview)
+        return found
+
+    @property
+    def most(self) -> int:
+        """How many runs there may be, where more replicas are added."""
+        rule = self.study.rule
+        return len(self.points) * rule.most if rule else len(self.runs)
 
     @property
     def labs_s(self) -> float | None:
         """The time of all runs, one after the other; None where nothing limits one."""
-        times = [found.expected.wall_s for _, found in self.runs]
-        return None if None in times else sum(filter(None, times))
+        return _sum(self.runs)
+
+    @property
+    def left_s(self) -> tuple[float, float] | None:
+        """The time of those that are not in the cache, and with all that may be added."""
+        left, whole = _sum([each for each in self.runs if not each.kept]), self.labs_s
+        if left is None or whole is None:
+            return None
+        return left, left + whole * (self.most / len(self.runs) - 1)
+
+    @property
+    def memory_mb(self) -> int:
+        """What the largest lab takes at most."""
+        return max(point.expected.memory_mb for point in self.points.values())
 
     @property
     def warnings(self) -> dict[str, list[str]]:
@@ -50,74 +87,123 @@ class StudyPreview:
             "title": self.study.title,
             "points": {name: found.as_json() for name, found in self.points.items()},
             "runs": len(self.runs),
+            "most_runs": self.most,
             "kept": self.kept,
-            "expected": {"labs_s": self.labs_s, "memory_mb": self._memory_mb},
+            "expected": {"labs_s": self.labs_s, "memory_mb": self.memory_mb},
             "warnings": self.warnings,
         }
 
-    @property
-    def _memory_mb(self) -> int:
-        return max(found.expected.memory_mb for _, found in self.runs)
-
     def told(self) -> Iterator[str]:
-        """For people, in lines: the study, and the experiment of its first point."""
-        study, (_, first) = self.study, self.runs[0]
-        yield study.title
+        """For people, in lines: what it takes, the study, and the experiment of its first point."""
+        first = self.runs[0]
+        yield self.study.title
         yield ""
-        yield from said("varies", list(self._grid()))
+        yield from said("runs", [self._runs()])
+        yield from said("time", [self._time()])
+        yield from said("memory", [self._memory()])
         yield from said("replicas", [self._replicas()])
-        yield from said("runs", [f"{len(self.runs)}, of which {self.kept} are in the cache"])
-        yield from said("measures", [", ".join(study.metrics)])
-        yield from said("expected", [self._expected()])
-        many = [
-            f"{warning} ({', '.join(names[:3])}{', …' if len(names) > 3 else ''})"
-            for warning, names in self.warnings.items()
-        ]
+        yield from said("varies", list(self._grid()))
+        yield from said("measures", [", ".join(self.study.metrics)])
+        many = [f"{warning} ({self._at(names)})" for warning, names in self.warnings.items()]
         for warning in many[:MOST_WARNINGS]:
             yield from said("warning", [warning])
+        if (more := len(many) - MOST_WARNINGS) > 0:
+            yield from said("warning", [f"and {more} more"])
         yield ""
-        yield f"the first point, {self.runs[0][0].point.name}:"
-        yield from (f"  {line}".rstrip() for line in list(first.told(warned=False))[1:])
+        yield f"the first point, {first.run.point.name}:" if self.study.axes else "the only point:"
+        yield from (f"  {line}".rstrip() for line in list(first.preview.told(warned=False))[1:])
 
-    def _grid(self) -> Iterator[str]:
-        """Each axis with its values."""
-        found: dict[str, dict[str, None]] = {}
-        for run, _ in self.runs:
-            for axis, label in run.point.labels.items():
-                found.setdefault(axis, {})[str(label)] = None
-        yield from (f"{axis}: {', '.join(labels)}" for axis, labels in found.items())
+    def _runs(self) -> str:
+        first = len(self.runs)
+        if self.most == first:
+            return f"{first}, of which {self.kept} are in the cache"
+        return f"{first} to {self.most}; of the first {first}, {self.kept} are in the cache"
+
+    def _time(self) -> str:
+        if self.left_s is None:
+            return preview.FREE
+        least, most = self.left_s
+        if not most:
+            return "what starting and measuring takes"
+        cores = _cores()
+        shared = f", {_range(least / cores, most / cores)} on {cores} processors"
+        whole = f"{_range(least, most)} of labs{shared if cores > 1 else ''}"
+        return f"{whole}, and what starting and measuring takes"
+
+    def _memory(self) -> str:
+        each, free = self.study.memory_mb, memory.available_mb()
+        at_once = max(1, min(_cores(), free // each))
+        return (
+            f"up to {self.memory_mb} MB a lab, {at_once} at once: {each} MB each, of {free} MB free"
+        )
 
     def _replicas(self) -> str:
-        rule = self.study.rule
-        if rule is None:
-            return f"{self.study.first} of each point, with the seeds {self.study.seed}, …"
-        return (
-            f"{self.study.first} of each point, and more until the interval of {rule.of} is within "
-            f"{rule.within}, {rule.most} at most"
-        )
+        study, points = self.study, len(self.points)
+        each = f"of each of {points} points" if points > 1 else "of the point"
+        seeds = [study.seed + number * study.stride for number in range(study.first)]
+        if (rule := study.rule) is not None:
+            unit = " of its mean" if isinstance(rule.within, str) else ""
+            return (
+                f"{study.first} {each}, and more until half the 95 % interval of {rule.of} is "
+                f"within {rule.within}{unit}, {rule.most} at most; seeds from {study.seed} on"
+            )
+        if len(seeds) == 1:
+            return f"1 {each}, with seed {seeds[0]}"
+        if study.stride == 1:
+            return f"{study.first} {each}, with seeds {seeds[0]} to {seeds[-1]}"
+        listed = ", ".join(map(str, seeds[:3])) + (", …" if len(seeds) > 3 else "")
+        return f"{study.first} {each}, with seeds {listed}"
 
-    def _expected(self) -> str:
-        if self.labs_s is None:
-            return preview.FREE
-        cores = len(os.sched_getaffinity(0))
-        share = 1 - self.kept / len(self.runs)
-        return (
-            f"{share * self.labs_s:.0f} s of labs, {share * self.labs_s / cores:.0f} s on {cores} "
-            f"processors, and what starting and measuring takes; up to {self._memory_mb} MB a lab"
-        )
+    def _at(self, names: list[str]) -> str:
+        """Some points in words."""
+        if len(names) == len(self.points):
+            return "at all points"
+        return f"{'; '.join(names[:MOST_POINTS])}{'; …' if len(names) > MOST_POINTS else ''}"
+
+    def _grid(self) -> Iterator[str]:
+        """Each axis with its values; of those that go in step the values stand together."""
+        for factor in self.study.factors:
+            values = (", ".join(map(text, setting.labels.values())) for setting in factor)
+            if len(factor[0].labels) > 1:
+                values = (f"({value})" for value in values)
+            yield f"{', '.join(factor[0].labels)}: {', '.join(values)}"
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0))
+
+
+def _sum(runs: list[Planned]) -> float | None:
+    times = [each.preview.expected.wall_s for each in runs]
+    return None if None in times else sum(filter(None, times))
+
+
+def _range(least_s: float, most_s: float) -> str:
+    least, most = _said(least_s), _said(most_s)
+    return least if least == most else f"{least} to {most}"
+
+
+def _said(seconds: float) -> str:
+    """A time as one looks forward to it."""
+    if seconds < MINUTES_FROM_S:
+        return f"{seconds:.0f} s"
+    if seconds < HOURS_FROM_S:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds / 3600:.1f} h"
 
 
 def study_preview(study: Study) -> StudyPreview:
     """What would be done. Raises UsageError for what `study` would refuse."""
     points: dict[str, Preview] = {}
-    runs, there = [], 0
+    runs = []
     kept_runs = kept.names() if kept.limit() else set()
     for run in study.runs():
         name = run.point.name
         if name not in points:
             points[name] = preview.preview(work.task(study, run).load())
-        experiment = points[name].experiment.model_copy(update={"seed": run.seed})
-        plan = points[name].plan | {"seed": run.seed}
-        there += kept.key(experiment, plan) in kept_runs if kept_runs else 0
-        runs.append((run, points[name]))
-    return StudyPreview(study, runs, there)
+        there = False
+        if kept_runs:
+            experiment = points[name].experiment.model_copy(update={"seed": run.seed})
+            there = kept.key(experiment, points[name].plan | {"seed": run.seed}) in kept_runs
+        runs.append(Planned(run, points[name], there))
+    return StudyPreview(study, runs)
