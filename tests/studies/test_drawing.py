@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 from matplotlib.collections import PolyCollection
+from matplotlib.text import Text
 from plotnine import ggplot
 from pydantic import TypeAdapter, ValidationError
 
@@ -19,7 +20,7 @@ from sandglass.experiment.problems import explain
 from sandglass.results import series, style
 from sandglass.studies import drawing, recorded, statistics
 from sandglass.studies.layout import Results
-from sandglass.studies.plot import Entry, Plot
+from sandglass.studies.plot import Entry, Plot, Points
 from tests.studies import recorded_runs
 
 AXES: dict[str, list[Value]] = {"queue": ["PIE", "CoDel"], "rtt": ["100ms", "20ms", "400ms"]}
@@ -189,6 +190,21 @@ def test_an_axis_may_lie_across_and_have_colours() -> None:
     dots = layer(draw(x="queue", y="delay", colour="queue"), "geom_point")
     assert dots["colour"].cast(pl.String).to_list() == dots["queue"].to_list()
     assert dots["panel"].n_unique() == 3
+
+
+def test_two_keys_with_one_last_part_are_told_apart() -> None:
+    axes: dict[str, list[Value]] = {
+        "flows.0.cc": ["reno", "cubic"],
+        "flows.1.cc": ["reno", "cubic"],
+        "hosts.s1.rtt": ["10ms", "20ms", "40ms"],
+        "rtt": ["10ms", "20ms"],
+    }
+    drawn = drawing.draw(Points(x="hosts.s1.rtt", y="delay"), results(axes))
+    assert drawn.labels.color == "CC of flows.0"
+    assert drawn.labels.x == "RTT of hosts.s1 (ms)"
+    figure = style._with_pandas(drawn).draw()
+    said = {text.get_text() for text in figure.findobj(Text)}
+    assert "CC of flows.1 cubic, RTT 20ms" in said
 
 
 def test_what_goes_in_step_makes_no_panels() -> None:

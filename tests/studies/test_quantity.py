@@ -36,3 +36,11 @@ def test_quantities(labels: list[Value], numbers: dict[Value, float], unit: str)
 def test_names(labels: list[Value]) -> None:
     assert quantity.scale(labels) is None
     assert quantity.ordered(labels) == labels
+
+
+def test_words_are_of_the_last_part_unless_another_has_the_same() -> None:
+    names = ["flows.0.cc", "flows.1.cc", "bottleneck.queue.limit", "rtt", "hosts.s2.rtt"]
+    assert [quantity.words(name, names) for name in names] == [
+        *("CC of flows.0", "CC of flows.1", "limit", "RTT", "RTT of hosts.s2"),
+    ]
+    assert quantity.words("flows.0.cc") == "CC"

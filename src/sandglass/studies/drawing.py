@@ -90,7 +90,7 @@ def _(entry: entries.Points, results: Results) -> ggplot:
         entry,
         results,
         layout,
-        f"{_plain(entry, entry.y)} against {_plain(entry, entry.x)}",
+        f"{_plain(entry, entry.y, results)} against {_plain(entry, entry.x, results)}",
         f"{_mean_of(means['n'])} {missing}",
     )
 
@@ -136,7 +136,7 @@ def _(entry: entries.Differences, results: Results) -> ggplot:
         entry,
         results,
         layout,
-        f"{_plain(entry, metric)}{new} compared with {said(label)}",
+        f"{_plain(entry, metric, results)}{new} compared with {said(label)}",
         f"{_mean_of(means['n'], mean, 'pairs of one seed')} {missing}",
     )
 
@@ -150,7 +150,7 @@ def _(entry: entries.Box, results: Results) -> ggplot:
         + geom_boxplot(alpha=0.2, outlier_alpha=0, width=width(results, layout) * 0.8)
         + geom_point(aes(shape="colour"), size=1.4, alpha=0.7)
         + names(entry.x, results)
-        + labs(x=capital(_plain(entry, entry.x)), y=_called(entry, entry.box, results))
+        + labs(x=capital(_plain(entry, entry.x, results)), y=_called(entry, entry.box, results))
     )
     if entry.log in ("y", "both"):
         if dots["y"].min() <= 0:  # type: ignore[operator]
@@ -165,7 +165,7 @@ def _(entry: entries.Box, results: Results) -> ggplot:
         entry,
         results,
         layout,
-        f"{_plain(entry, entry.box)} against {_plain(entry, entry.x)}",
+        f"{_plain(entry, entry.box, results)} against {_plain(entry, entry.x, results)}",
         f"Quartiles of {_counted(counts)}, each a dot; whiskers to 1.5 times the box at most.",
     )
 
@@ -182,6 +182,7 @@ def _(entry: entries.Heat, results: Results) -> ggplot:
         text=pl.struct("mean", half=half).map_elements(_mean_and_half, pl.String),
         ink=pl.when(pl.col("mean") > middle).then(pl.lit("#000000")).otherwise(pl.lit("#FFFFFF")),
     )
+    x, y = (_plain(entry, axis, results) for axis in (entry.x, entry.y))
     made = (
         ggplot(shown, aes("x", "y", fill="mean"))
         + geom_tile(color="#FFFFFF", size=0.6)
@@ -189,8 +190,8 @@ def _(entry: entries.Heat, results: Results) -> ggplot:
         + scale_color_identity(guide=None)
         + scale_fill_cmap("cividis")
         + labs(
-            x=capital(_plain(entry, entry.x)),
-            y=capital(_plain(entry, entry.y)),
+            x=capital(x),
+            y=capital(y),
             fill=_called(entry, entry.heat, results),
         )
         + theme(legend_position="right")
@@ -200,7 +201,7 @@ def _(entry: entries.Heat, results: Results) -> ggplot:
         entry,
         results,
         layout,
-        f"{_plain(entry, entry.heat)} over {_plain(entry, entry.x)} and {_plain(entry, entry.y)}",
+        f"{_plain(entry, entry.heat, results)} over {x} and {y}",
         f"Mean, and half of its 95 % interval, of {_counted(own['n'])}.",
     )
 
@@ -229,7 +230,7 @@ def _(entry: entries.Ellipse, results: Results) -> ggplot:
     if entry.reversed:
         made += scale_x_reverse()
         text += " The horizontal axis is reversed: better is up and to the right."
-    title = f"{_plain(entry, y)} against {_plain(entry, x)}"
+    title = f"{_plain(entry, y, results)} against {_plain(entry, x, results)}"
     return _finished(made, entry, results, layout, title, text)
 
 
@@ -343,7 +344,7 @@ def _against(
         made = ggplot(shown, group) + geom_point(data=replicas, size=0.9, alpha=0.5)
         made += _bars(shown, width(results, layout) * 0.3)
         made = made + geom_point(size=2.4) + names(entry.x, results)
-        made += labs(x=capital(_plain(entry, entry.x)))
+        made += labs(x=capital(_plain(entry, entry.x, results)))
     else:
         number = pl.col(entry.x).replace_strict(found.numbers, return_dtype=pl.Float64)
         shown = labelled(means, layout, results).with_columns(x=number).sort("colour", "x")
@@ -355,7 +356,8 @@ def _against(
             made += geom_ribbon(aes(ymin="low", ymax="high"), alpha=0.18, color="none")
         made = made + geom_line(size=0.7) + geom_point(size=2)
         made += scales.across(found.numbers, logarithmic)
-        made += labs(x=entry.labels.get(entry.x) or titled(entry.x, found.unit))
+        title = entry.labels.get(entry.x) or titled(entry.x, found.unit, _names(results))
+        made += labs(x=title)
     return made + scale, missing
 
 
@@ -399,7 +401,7 @@ def _finished(
 ) -> ggplot:
     """With panels, colours, legend, title and caption. `flows` have colours instead of an axis."""
     named = FLOW if flows else layout.colour
-    called = (entry.labels.get(named) or words(named)) if named else ""
+    called = (entry.labels.get(named) or words(named, _names(results))) if named else ""
     made += labs(color=capital(called), shape=capital(called))
     if not isinstance(entry, entries.Heat):
         own = quantity.ordered(results.axes[layout.colour]) if layout.colour else [ALL]
@@ -414,12 +416,28 @@ def _finished(
         count = results.runs.select(layout.panels).unique().height
         columns = min(count, 3 if count != 4 else 2)
         rows = math.ceil(count / columns)
-        made += facet_wrap("panel", ncol=columns)
+        strips = _strips(entry, layout, results)
+        made += facet_wrap("panel", ncol=columns, labeller=strips)  # type: ignore[arg-type]
         height = AROUND_IN + PANEL_IN * rows * (1.35 if rows == 1 else 1)
         size = theme(figure_size=(style.WIDTH_IN, height))
     upper = entry.title or capital(title)
     kept = theme(legend_position="right") if isinstance(entry, entries.Heat) else theme()
     return style.finish(made, upper, caption) + size + kept
+
+
+def _strips(entry: Entry, layout: Layout, results: Results) -> dict[str, str]:
+    """What panels are called above them."""
+    names = {axis: _plain(entry, axis, results) for axis in layout.panels}
+    shown = labelled(results.runs, layout, results).select("panel", *names).unique("panel")
+    return {
+        row["panel"]: ", ".join(f"{called} {said(row[axis])}" for axis, called in names.items())
+        for row in shown.to_dicts()
+    }
+
+
+def _names(results: Results) -> list[str]:
+    """All that may have a name in a picture."""
+    return [*results.axes, *results.units]
 
 
 def _colours(labels: Sequence[str]) -> list[Any]:
@@ -442,9 +460,9 @@ def _colours(labels: Sequence[str]) -> list[Any]:
     ]
 
 
-def _plain(entry: Entry, name: str) -> str:
+def _plain(entry: Entry, name: str, results: Results) -> str:
     """In a sentence: without its unit, and without a capital but of initials."""
-    said = entry.labels.get(name, "").partition(" (")[0] or words(name)
+    said = entry.labels.get(name, "").partition(" (")[0] or words(name, _names(results))
     return said if said[1:2].isupper() else _lower(said)
 
 

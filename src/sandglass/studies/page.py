@@ -111,7 +111,7 @@ def page(
 
 def _lead(study: Study, results: Results, source: Origin) -> str:
     points = results.runs.select(*results.axes).unique().height if results.axes else 1
-    by = f" by {' and '.join(quantity.words(axis) for axis in results.axes)}" if points > 1 else ""
+    by = f" by {' and '.join(_words(axis, results) for axis in results.axes)}" if points > 1 else ""
     metrics = results.summary["metric"].unique(maintain_order=True)
     noun = "point" if points == 1 else "points"
     return (
@@ -215,7 +215,11 @@ def _runs(results: Results) -> Table:
 
 
 def _axis_heads(results: Results) -> list[Head]:
-    return [Head(quantity.words(axis), number=False) for axis in results.axes]
+    return [Head(_words(axis, results), number=False) for axis in results.axes]
+
+
+def _words(axis: str, results: Results) -> str:
+    return quantity.words(axis, [*results.axes, *results.units])
 
 
 def _place(row: dict[str, Value], results: Results) -> list[Cell]:

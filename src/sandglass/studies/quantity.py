@@ -1,6 +1,6 @@
 """Labels of an axis that are quantities, 20ms or 0.5bdp, as the numbers that they stand for."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from sandglass.experiment import units
@@ -88,15 +88,26 @@ def said(label: Value) -> str:
     return str(label).lower() if isinstance(label, bool) else str(label)
 
 
-def words(name: str) -> str:
-    """An axis or a metric in a sentence: queue delay, RTT; of a key's path the last part."""
+def words(name: str, among: Iterable[str] = ()) -> str:
+    """An axis or a metric in a sentence: queue delay, RTT; of a key's path the last part.
+
+    Where another one `among` those that are shown has the same, with what goes before.
+    """
+    before, _, _ = name.rpartition(".")
+    found = _last(name)
+    shared = any(_last(other) == found for other in among if other != name)
+    return f"{found} of {before}" if shared and before else found
+
+
+def _last(name: str) -> str:
     parts = name.rpartition(".")[2].split("_")
     return " ".join(part.upper() if part in SHORT else part for part in parts)
 
 
-def titled(name: str, unit: str) -> str:
+def titled(name: str, unit: str, among: Iterable[str] = ()) -> str:
     """What an axis of a picture or a column of a table is called: Goodput (Mb/s)."""
-    return f"{capital(words(name))} ({unit})" if unit else capital(words(name))
+    found = capital(words(name, among))
+    return f"{found} ({unit})" if unit else found
 
 
 def capital(text: str) -> str:
