@@ -382,6 +382,7 @@ def test_a_distribution_of_flow_completion_times(home: Path) -> None:
     assert (found.title, found.known.tolist()) == ("Flow completion time (s)", [0.3])
     assert found.unfinished == 0
     drawn = draw(results(QUEUES, 2, home), cdf="fct")
+    assert drawn.labels.title == "Distribution: flow completion time"
     assert shown(drawn)["y"].max() == 1
     assert "did not end" not in caption(drawn)
 

@@ -117,3 +117,18 @@ def test_an_aggregate_without_a_value_says_why(run: Run, aggregate: Aggregate, s
     with pytest.raises(SandglassError, match="metric m has no value") as caught:
         metric.values({"m": aggregate}, run)
     assert said in caught.value.message
+
+
+@pytest.mark.parametrize(
+    ("text", "unit"),
+    [
+        ("flows.0.goodput_mbit", "Mb/s"),  # as figures have the rates of axes and series
+        ("sum(present(flows.*.goodput_mbit))", "Mb/s"),
+        ("bottleneck.queue_delay_ms.p95", "ms"),
+        ("max(flows.*.fct_s)", "s"),
+        ("bottleneck.utilisation", ""),
+        ("flows.0.goodput_mbit / 20", ""),
+    ],
+)
+def test_a_field_has_its_unit(text: str, unit: str) -> None:
+    assert metric.expression(text).unit == unit

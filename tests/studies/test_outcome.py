@@ -35,6 +35,8 @@ def summary(**columns: list[object]) -> pl.DataFrame:
 def test_a_number_ends_where_its_interval_does(columns: dict[str, list[object]], said: str) -> None:
     console = Console(width=100)
     with console.capture() as capture:
-        console.print(outcome.table(summary(**columns), ["queue"]))
+        console.print(outcome.table(summary(**columns), ["queue"], {"delay": "ms"}))
     n = columns.get("n", [5])[0]
-    assert capture.get().splitlines()[1].split() == ["CoDel", str(n), *said.split()]
+    head, row = capture.get().splitlines()
+    assert head.split() == ["queue", "n", "delay", "(ms)"]
+    assert row.split() == ["CoDel", str(n), *said.split()]

@@ -34,7 +34,7 @@ def metrics(points: Sequence[Experiment]) -> dict[str, Any]:
 
 def _of_repetitions(points: Sequence[Experiment]) -> dict[str, Any]:
     """Over the flows of all repetitions; run.json has those of the first one alone."""
-    found = {"goodput": _of_flows("SUM(goodput_mbit) / COUNT(DISTINCT seed)", "Mbit/s")}
+    found = {"goodput": _of_flows("SUM(goodput_mbit) / COUNT(DISTINCT seed)", "Mb/s")}
     flows = list(_flows(points))
     if any("size" in flow and flow.get("workload") != IN_ROUNDS for flow in flows):
         found["fct"] = _of_flows("MEDIAN(fct_s)", "s")

@@ -222,7 +222,9 @@ def _(entry: entries.Ellipse, results: Results) -> ggplot:
         made += geom_path(data=pl.concat(outlines), size=0.8)
     made += geom_point(aes(shape="colour"), data=medians, size=2.8)
     made += labs(x=_called(entry, x, results), y=_called(entry, y, results))
-    text = f"Each dot is a run ({_counted(results.summary['n'])}), the large one their median."
+    text = (
+        f"Each dot is a run, {_counted(results.summary['n'])} a point, the large one their median."
+    )
     if outlines:
         text += " The ellipse is one sigma of their covariance about the mean, divided by n."
     else:
@@ -245,6 +247,7 @@ def _(entry: entries.Cdf, results: Results) -> ggplot:
         curve = recorded.distribution(found)
         curves.append(curve.join(group.select(KEYS).head(1), how="cross"))
     title = all_runs[0].title
+    what = _lower(title).partition(" (")[0] if isinstance(entry.cdf, str) else title
     shown = pl.concat(curves)
     made = (
         ggplot(
@@ -260,7 +263,7 @@ def _(entry: entries.Cdf, results: Results) -> ggplot:
         made += scale_x_log10()
     text = f"Line: mean of the distributions of {_counted(results.summary['n'])}; {_band(results)}."
     text += _uncounted(all_runs)
-    return _finished(made, entry, results, layout, f"Distribution: {_lower(title)}", text)
+    return _finished(made, entry, results, layout, f"Distribution: {what}", text)
 
 
 def _uncounted(runs: Sequence[recorded.Values]) -> str:

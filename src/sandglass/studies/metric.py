@@ -31,7 +31,7 @@ PART = re.compile(r'\w+|\*|"[^"]*"')
 Number = float | list[float | None]
 
 
-UNITS = (("_mbit", "Mbit/s"), ("_ms", "ms"), ("_s", "s"))
+UNITS = (("_mbit", "Mb/s"), ("_ms", "ms"), ("_s", "s"))
 """What the parts of a path to a field end in that has a unit."""
 
 

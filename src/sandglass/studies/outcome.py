@@ -1,6 +1,7 @@
 """What a study found, for the terminal."""
 
 import math
+from collections.abc import Mapping
 from pathlib import Path
 
 import polars as pl
@@ -23,7 +24,8 @@ def tell(study: Study, out: Path) -> None:
     """Print the summary, the claims' outcomes, and where the page is."""
     console = Console(highlight=False)
     summary = tables.read(targets.SUMMARY, study, out)
-    console.print(table(summary, study.axes))
+    units = {name: metric.unit for name, metric in study.metrics.items()}
+    console.print(table(summary, study.axes, units))
     if statistics.alike(summary):
         complain(statistics.ALIKE, statistics.ALIKE_HINT)
     if study.expects:
@@ -34,13 +36,17 @@ def tell(study: Study, out: Path) -> None:
     console.print(f"open {page}", soft_wrap=True)
 
 
-def table(summary: pl.DataFrame, axes: list[str]) -> Table:
-    """A row for each point: its place, replicas, and each metric's mean and half its interval."""
+def table(summary: pl.DataFrame, axes: list[str], units: Mapping[str, str]) -> Table:
+    """A row for each point: its place, replicas, and each metric's mean and half its interval.
+
+    `units` are those of the metrics, empty where they are not known.
+    """
     found = Table(box=None, header_style="bold", pad_edge=False)
     metrics = summary["metric"].unique(maintain_order=True).to_list()
     for name in (*axes, "n", *metrics):
         justify: JustifyMethod = "left" if name in axes else "right"
-        found.add_column(name, justify=justify, overflow="fold")
+        unit = f" ({units[name]})" if units.get(name) else ""
+        found.add_column(f"{name}{unit}", justify=justify, overflow="fold")
     rows: dict[tuple[str, ...], list[str]] = {}
     for row in summary.to_dicts():
         point = tuple(text(row[axis]) for axis in axes)
