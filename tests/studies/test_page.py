@@ -167,6 +167,19 @@ def test_it_can_be_read_by_all(home: Path) -> None:
     assert {each["for"] for each in found.all("label")} <= set(ids)
 
 
+def test_differences_are_read_without_scrolling_and_exponents(home: Path) -> None:
+    of, results, source, pictures, differences, found = content(home, {"below": 30})
+    far = differences.with_columns(mean=-4073.4, low=-5594.0, high=-2552.0)
+    told = Reader(page(of, results, source, pictures, far, found))
+    assert "\u22124073 (\u22125594 to \u22122552)" in told.text
+    heads = told.text[told.text.index("Differences to PIE") :].split()
+    assert heads.index("word") < heads.index("difference") < heads.index("correlation")
+
+
+def test_what_it_says_of_doing_it_again_is_not_refused(home: Path) -> None:
+    assert "./sandglass study study.yaml --out again" in shown(home, {"below": 30}).text
+
+
 def test_labels_are_no_markup(home: Path) -> None:
     found = shown(home, {"below": 30})
     assert "<b>CoDel</b>" in found.text

@@ -1,5 +1,6 @@
 """The page of a study, one file: claims, figures, tables, set-up, and where it all comes from."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -170,18 +171,18 @@ def _reached(row: dict[str, float | bool | None]) -> Cell:
 
 
 def _differences(table: pl.DataFrame, results: Results) -> Table:
-    heads = [*_axis_heads(results), Head("metric", number=False), Head("n"), Head("difference")]
-    heads += [Head("ratio"), Head("correlation"), Head("gain"), Head("p (Holm)")]
-    heads.append(Head("word", number=False))
+    heads = [*_axis_heads(results), Head("metric", number=False), Head("word", number=False)]
+    heads += [Head("difference"), Head("ratio"), Head("n")]
+    heads += [Head("correlation"), Head("gain"), Head("p (Holm)")]
     rows = []
     for row in table.to_dicts():
-        cells = [*_place(row, results), _metric(row["metric"], results), _number(row["n"])]
+        cells = [*_place(row, results), _metric(row["metric"], results), _word(row)]
         cells.append(_interval(row["mean"], row["low"], row["high"]))
         cells.append(_interval(row["ratio"], row["ratio_low"], row["ratio_high"]))
+        cells.append(_number(row["n"]))
         share = row["correlation"]
         cells.append(_number(None if share is None else round(share, 2) + 0.0))
         cells += [_number(row[key], 2) for key in ("gain", "p_holm")]
-        cells.append(_word(row))
         rows.append(cells)
     return Table(heads, rows)
 
@@ -238,11 +239,17 @@ def _metric(name: str, results: Results) -> Cell:
 
 
 def _number(value: float | None, digits: int = 4) -> Cell:
-    return Cell(number(value, digits), "" if value is None else value, "number")
+    return Cell(_digits(value, digits), "" if value is None else value, "number")
 
 
 def _interval(value: float | None, low: float | None, high: float | None) -> Cell:
     if value is None or low is None:
         return _number(value, 3)
-    text = f"{number(value, 3)} ({number(low, 3)} to {number(high, 3)})"
+    text = f"{_digits(value, 3)} ({_digits(low, 3)} to {_digits(high, 3)})"
     return Cell(text, value, "number")
+
+
+def _digits(value: float | None, digits: int) -> str:
+    """To so many digits, and always to the whole number: not 4e+03 but 4073."""
+    whole = len(f"{abs(value):.0f}") if value is not None and math.isfinite(value) else 0
+    return number(value, max(digits, whole))
