@@ -2,7 +2,7 @@
 
 import math
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import singledispatch
 from typing import Any
 
@@ -40,8 +40,8 @@ from plotnine import (
 from sandglass.errors import SandglassError
 from sandglass.results import plot as drawn
 from sandglass.results import series, style
+from sandglass.studies import captions, quantity, recorded, scales, statistics
 from sandglass.studies import plot as entries
-from sandglass.studies import quantity, recorded, scales, statistics
 from sandglass.studies.layout import (
     ALL,
     KEYS,
@@ -91,7 +91,7 @@ def _(entry: entries.Points, results: Results) -> ggplot:
         results,
         layout,
         f"{_plain(entry, entry.y, results)} against {_plain(entry, entry.x, results)}",
-        f"{_mean_of(means['n'])} {missing}",
+        f"{captions.mean_of(means['n'])} {missing}",
     )
 
 
@@ -137,7 +137,7 @@ def _(entry: entries.Differences, results: Results) -> ggplot:
         results,
         layout,
         f"{_plain(entry, metric, results)}{new} compared with {said(label)}",
-        f"{_mean_of(means['n'], mean, 'pairs of one seed')} {missing}",
+        f"{captions.mean_of(means['n'], mean, 'pairs of one seed')} {missing}",
     )
 
 
@@ -166,7 +166,8 @@ def _(entry: entries.Box, results: Results) -> ggplot:
         results,
         layout,
         f"{_plain(entry, entry.box, results)} against {_plain(entry, entry.x, results)}",
-        f"Quartiles of {_counted(counts)}, each a dot; whiskers to 1.5 times the box at most.",
+        f"Quartiles of {captions.counted(counts)}, each a dot; "
+        "whiskers to 1.5 times the box at most.",
     )
 
 
@@ -179,7 +180,7 @@ def _(entry: entries.Heat, results: Results) -> ggplot:
     shown = labelled(own, layout, results).with_columns(
         x=enum(entry.x, results),
         y=enum(entry.y, results),
-        text=pl.struct("mean", half=half).map_elements(_mean_and_half, pl.String),
+        text=pl.struct("mean", half=half).map_elements(captions.mean_and_half, pl.String),
         ink=pl.when(pl.col("mean") > middle).then(pl.lit("#000000")).otherwise(pl.lit("#FFFFFF")),
     )
     x, y = (_plain(entry, axis, results) for axis in (entry.x, entry.y))
@@ -202,7 +203,7 @@ def _(entry: entries.Heat, results: Results) -> ggplot:
         results,
         layout,
         f"{_plain(entry, entry.heat, results)} over {x} and {y}",
-        f"Mean, and half of its 95 % interval, of {_counted(own['n'])}.",
+        f"Mean, and half of its 95 % interval, of {captions.counted(own['n'])}.",
     )
 
 
@@ -222,9 +223,8 @@ def _(entry: entries.Ellipse, results: Results) -> ggplot:
         made += geom_path(data=pl.concat(outlines), size=0.8)
     made += geom_point(aes(shape="colour"), data=medians, size=2.8)
     made += labs(x=_called(entry, x, results), y=_called(entry, y, results))
-    text = (
-        f"Each dot is a run, {_counted(results.summary['n'])} a point, the large one their median."
-    )
+    count = captions.counted(results.summary["n"])
+    text = f"Each dot is a run, {count} a point, the large one their median."
     if outlines:
         text += " The ellipse is one sigma of their covariance about the mean, divided by n."
     else:
@@ -261,22 +261,10 @@ def _(entry: entries.Cdf, results: Results) -> ggplot:
     )
     if entry.log:
         made += scale_x_log10()
-    text = f"Line: mean of the distributions of {_counted(results.summary['n'])}; {_band(results)}."
-    text += _uncounted(all_runs)
+    count = captions.counted(results.summary["n"])
+    text = f"Line: mean of the distributions of {count}; {captions.band(results)}."
+    text += captions.uncounted(all_runs)
     return _finished(made, entry, results, layout, f"Distribution: {what}", text)
-
-
-def _uncounted(runs: Sequence[recorded.Values]) -> str:
-    """What a caption says of values that there are not."""
-    unfinished, missing = (sum(each) for each in zip(*(run[2:] for run in runs), strict=True))
-    known = sum(run.known.size for run in runs)
-    said = ""
-    if unfinished:
-        of = f"{unfinished} of {known + unfinished} flows"
-        said += f" {of} did not end: they count, and a curve ends below 1."
-    if missing:
-        said += f" {missing} of {known + missing} rows have no value, and are left out."
-    return said
 
 
 @_draw.register
@@ -309,7 +297,7 @@ def _(entry: entries.TimeSeries, results: Results) -> ggplot:
         made += geom_ribbon(aes(ymin="low", ymax="high"), alpha=0.2, color="none")
         made += geom_line(data=one, size=0.3, alpha=0.7)
         text = (
-            f"Median of {_counted(results.summary['n'])}; {_band(results)}; "
+            f"Median of {captions.counted(results.summary['n'])}; {captions.band(results)}; "
             f"thin: the first of them."
         )
     made += geom_line(size=0.8)
@@ -475,27 +463,3 @@ def _called(entry: Entry, metric: str, results: Results) -> str:
 
 def _lower(text: str) -> str:
     return text[:1].lower() + text[1:]
-
-
-def _mean_of(counts: pl.Series, mean: str = "Mean", noun: str = "runs") -> str:
-    if counts.max() == 1:
-        return "One run a point: there is no interval."
-    return f"{mean} and 95 % interval of {_counted(counts, noun)}, each a dot."
-
-
-def _counted(counts: pl.Series, noun: str = "runs") -> str:
-    """So many replicas a point."""
-    least, most = (int(end) for end in (counts.min(), counts.max()))  # type: ignore[arg-type]
-    if most == 1:
-        return "one run"
-    return f"{least} {noun}" if least == most else f"{least} to {most} {noun}"
-
-
-def _band(results: Results) -> str:
-    few = int(results.summary["n"].min()) < recorded.FEW  # type: ignore[arg-type]
-    return "band: from the least to the largest" if few else "band: from 5 to 95 % of them"
-
-
-def _mean_and_half(row: Mapping[str, float | None]) -> str:
-    mean, half = row["mean"], row["half"]
-    return f"{mean:.3g}" if half is None else f"{mean:.3g}\n±{half:.2g}"

@@ -1,0 +1,48 @@
+"""What pictures of a study say of their numbers."""
+
+from collections.abc import Mapping, Sequence
+
+import polars as pl
+
+from sandglass.studies import recorded
+from sandglass.studies.layout import Results
+
+
+def uncounted(runs: Sequence[recorded.Values]) -> str:
+    """What a caption says of values that there are not."""
+    unfinished, missing = (sum(each) for each in zip(*(run[2:] for run in runs), strict=True))
+    known = sum(run.known.size for run in runs)
+    said = ""
+    if unfinished:
+        of = f"{unfinished} of {known + unfinished} flows"
+        said += f" {of} did not end: they count, and a curve ends below 1."
+    if missing:
+        said += f" {missing} of {known + missing} rows have no value, and are left out."
+    return said
+
+
+def mean_of(counts: pl.Series, mean: str = "Mean", noun: str = "runs") -> str:
+    """Of points and their dots."""
+    if counts.max() == 1:
+        return "One run a point: there is no interval."
+    return f"{mean} and 95 % interval of {counted(counts, noun)}, each a dot."
+
+
+def counted(counts: pl.Series, noun: str = "runs") -> str:
+    """So many replicas a point."""
+    least, most = (int(end) for end in (counts.min(), counts.max()))  # type: ignore[arg-type]
+    if most == 1:
+        return "one run"
+    return f"{least} {noun}" if least == most else f"{least} to {most} {noun}"
+
+
+def band(results: Results) -> str:
+    """What the ends of a band are."""
+    few = int(results.summary["n"].min()) < recorded.FEW  # type: ignore[arg-type]
+    return "band: from the least to the largest" if few else "band: from 5 to 95 % of them"
+
+
+def mean_and_half(row: Mapping[str, float | None]) -> str:
+    """Of a field of a map."""
+    mean, half = row["mean"], row["half"]
+    return f"{mean:.3g}" if half is None else f"{mean:.3g}\n±{half:.2g}"
