@@ -270,6 +270,46 @@ def test_a_heat_map_says_mean_and_half_interval() -> None:
     assert all("±" in text for text in found["text"])
 
 
+def test_a_heat_map_has_no_exponents() -> None:
+    of = results(AXES, replicas=2)
+    runs = of.runs.with_columns(delay=4073.4 + pl.col("replica") * 40)
+    summary = statistics.summary(runs, list(AXES), ["delay"])
+    found = shown(
+        draw(Results(AXES, runs, summary, of.home, METRICS), heat="delay", x="rtt", y="queue")
+    )
+    assert found["text"].unique().to_list() == ["4133\n±254"]
+
+
+@pytest.mark.parametrize(
+    ("content", "names", "turned"),
+    [
+        ({"x": "queue", "y": "delay"}, ["PIE", "CoDel", "FQ-CoDel"], False),
+        ({"x": "queue", "y": "delay"}, ["a queue of long name", "b" * 40, "c" * 40], True),
+        ({"x": "queue", "box": "delay"}, ["a" * 40, "b" * 40, "c" * 40], True),
+        ({"x": "queue", "y": "loss", "heat": "delay"}, ["a" * 40, "b" * 40, "c" * 40], True),
+        ({"x": "queue", "y": "delay"}, [f"{rtt}.000000000000000000ms" for rtt in range(9)], False),
+    ],
+)
+def test_names_that_would_cover_each_other_are_turned(
+    content: dict[str, Any], names: list[Value], turned: bool
+) -> None:
+    axes: dict[str, list[Value]] = {"queue": names, "loss": [0, 1]}
+    drawn = draw(results(axes), **content)
+    assert (panel(drawn).get_xticklabels()[0].get_rotation() > 0) == turned
+
+
+@pytest.mark.parametrize(
+    ("rtts", "near"), [(["20ms", "40ms", "200ms"], True), (["20ms", "200ms"], False)]
+)
+def test_ticks_of_narrow_panels_are_further_apart(rtts: list[Value], near: bool) -> None:
+    queues: list[Value] = ["PIE", "RED", "CoDel"]
+    for few, own in ((queues[:1], True), (queues, not near)):
+        drawn = draw(results({"rtt": rtts, "queue": few}), x="rtt", y="delay", facet="queue")
+        axes = style._with_pandas(drawn).draw().axes[0]
+        labels = {text.get_text() for text in axes.get_xticklabels()}
+        assert ({str(rtt)[:-2] for rtt in rtts} <= labels) == own
+
+
 @pytest.mark.parametrize(
     ("content", "said"),
     [

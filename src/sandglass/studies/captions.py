@@ -45,4 +45,10 @@ def band(results: Results) -> str:
 def mean_and_half(row: Mapping[str, float | None]) -> str:
     """Of a field of a map."""
     mean, half = row["mean"], row["half"]
-    return f"{mean:.3g}" if half is None else f"{mean:.3g}\n±{half:.2g}"
+    return _short(mean, 3) if half is None else f"{_short(mean, 3)}\n±{_short(half, 2)}"
+
+
+def _short(value: float | None, digits: int) -> str:
+    """To so many digits, and always to the whole number."""
+    assert value is not None
+    return f"{value:.0f}" if abs(value) >= 10**digits else f"{value:.{digits}g}"

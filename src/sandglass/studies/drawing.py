@@ -1,5 +1,6 @@
 """A study's pictures, each from an entry of `plots` and the study's tables."""
 
+import itertools
 import math
 import textwrap
 from collections.abc import Sequence
@@ -10,6 +11,7 @@ import numpy as np
 import polars as pl
 from plotnine import (
     aes,
+    element_text,
     expand_limits,
     facet_wrap,
     geom_boxplot,
@@ -59,6 +61,10 @@ from sandglass.studies.quantity import capital, said, titled, words
 
 CAPTION_COLUMNS = 108
 LEGEND_COLUMNS = 78
+AXIS_COLUMNS = 90
+CHARACTER_IN = 0.075
+TURNED = 30
+"""Degrees, of names that are too long to stand side by side."""
 PANEL_IN = 2.1
 AROUND_IN = 1.3  # title, legend, axis and caption
 LEAST_OF_AN_ELLIPSE = 5
@@ -346,7 +352,7 @@ def _against(
         elif shown["low"].drop_nulls().len():
             made += geom_ribbon(aes(ymin="low", ymax="high"), alpha=0.18, color="none")
         made = made + geom_line(size=0.7) + geom_point(size=2)
-        made += scales.across(found.numbers, logarithmic)
+        made += scales.across(found.numbers, logarithmic, _columns(layout, results))
         title = entry.labels.get(entry.x) or titled(entry.x, found.unit, _names(results))
         made += labs(x=title)
     return made + scale, missing
@@ -402,18 +408,39 @@ def _finished(
     caption = "\n".join(
         textwrap.fill(line, CAPTION_COLUMNS) for line in (text, results.origin) if line
     )
-    size = theme()
+    height, columns = style.HEIGHT_IN, _columns(layout, results)
     if layout.panels:
-        count = results.runs.select(layout.panels).unique().height
-        columns = min(count, 3 if count != 4 else 2)
-        rows = math.ceil(count / columns)
+        rows = math.ceil(results.runs.select(layout.panels).unique().height / columns)
         strips = _strips(entry, layout, results)
         made += facet_wrap("panel", ncol=columns, labeller=strips)  # type: ignore[arg-type]
         height = AROUND_IN + PANEL_IN * rows * (1.35 if rows == 1 else 1)
-        size = theme(figure_size=(style.WIDTH_IN, height))
+    turned = _turned(entry, results, columns)
+    size = theme(figure_size=(style.WIDTH_IN, height + turned))
     upper = entry.title or capital(title)
     kept = theme(legend_position="right") if isinstance(entry, entries.Heat) else theme()
-    return style.finish(made, upper, caption) + size + kept
+    slanted = theme(axis_text_x=element_text(rotation=TURNED, ha="right")) if turned else theme()
+    return style.finish(made, upper, caption) + size + kept + slanted
+
+
+def _columns(layout: Layout, results: Results) -> int:
+    """Of panels."""
+    count = results.runs.select(layout.panels).unique().height if layout.panels else 1
+    return min(count, 3 if count != 4 else 2)
+
+
+def _turned(entry: Entry, results: Results, columns: int) -> float:
+    """How high names under the horizontal axis are, in inches, that are turned; 0 where all fit."""
+    if not isinstance(entry, entries.Heat | Against):
+        return 0
+    labels = results.axes[entry.x]
+    found = quantity.scale(labels)
+    if found and len(labels) > 1 and isinstance(entry, entries.Points | entries.Differences):
+        return 0
+    lengths = [len(said(label)) for label in quantity.ordered(labels)]
+    room = AXIS_COLUMNS / columns / len(labels)
+    if all(a + b + 1 <= 2 * room for a, b in itertools.pairwise(lengths)):
+        return 0
+    return max(lengths) * CHARACTER_IN * math.sin(math.radians(TURNED))
 
 
 def _strips(entry: Entry, layout: Layout, results: Results) -> dict[str, str]:

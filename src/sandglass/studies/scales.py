@@ -14,19 +14,22 @@ from sandglass.experiment.document import Value
 MOST_TICKS = 8
 """At the values themselves; of more the ticks are round numbers."""
 NEAREST = 1 / 16
-"""Of an axis, the least that two ticks' labels need between them."""
+"""Of a picture's width, the least that two ticks' labels need between them."""
 MARGIN = 0.05
 """Of an axis, what a panel has beyond what is drawn in it."""
 
 
-def across(numbers: Mapping[Value, float], logarithmic: bool) -> Any:
-    """The horizontal scale, with ticks at the values themselves where these are few."""
+def across(numbers: Mapping[Value, float], logarithmic: bool, columns: int) -> Any:
+    """The horizontal scale of panels that stand in so many columns.
+
+    The ticks are at the values themselves where these are few.
+    """
     values = sorted(numbers.values())
     if logarithmic and values[0] <= 0:
         raise SandglassError("a logarithmic axis has no 0")
     make = scale_x_log10 if logarithmic else scale_x_continuous
     places = _places(values, logarithmic)
-    room = (places[-1] - places[0]) * NEAREST
+    room = (places[-1] - places[0]) * NEAREST * columns
     if len(values) > MOST_TICKS or any(b - a < room for a, b in itertools.pairwise(places)):
         return make()
     return make(breaks=values, labels=_numbers)
