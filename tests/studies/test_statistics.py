@@ -279,13 +279,19 @@ def test_holm() -> None:
 
 
 @pytest.mark.parametrize(
-    ("delays", "same"),
+    ("delays", "drops", "said"),
     [
-        ([[0.1, 0.1, 0.1], [7, 7, 7]], True),  # 0.1 + 0.1 + 0.1 is no 0.3, and sd no 0
-        ([[0.1, 0.1, 0.1], [7, 7, 8]], False),
-        ([[0.1], [7]], False),
-        ([[0.1], [7, 7]], True),
+        # 0.1 + 0.1 + 0.1 is no 0.3, and sd no 0
+        ([[0.1, 0.1, 0.1], [7, 7, 7]], [[0, 0, 0], [1, 1, 1]], "all replicas of a point are equal"),
+        ([[0.1, 0.1], [7, 8]], [[0, 0], [1, 1]], "at 1 of 2 points all replicas are equal"),
+        ([[0.1, 0.1], [7, 8]], [[0, 1], [1, 1]], ""),
+        ([[0.1], [7]], [[0], [1]], ""),
     ],
 )
-def test_replicas_that_are_alike_are_noticed(delays: list[list[float]], same: bool) -> None:
-    assert statistics.alike(statistics.summary(runs(delay=delays), ["queue"], ["delay"])) == same
+def test_replicas_that_are_alike_are_noticed(
+    delays: list[list[float]], drops: list[list[float]], said: str
+) -> None:
+    table = statistics.summary(runs(delay=delays, drops=drops), ["queue"], ["delay", "drops"])
+    found = statistics.alike(table, ["queue"])
+    assert found.startswith(said)
+    assert bool(found) == bool(said)

@@ -26,8 +26,8 @@ def tell(study: Study, out: Path) -> None:
     summary = tables.read(targets.SUMMARY, study, out)
     units = {name: metric.unit for name, metric in study.metrics.items()}
     console.print(table(summary, study.axes, units))
-    if statistics.alike(summary):
-        complain(statistics.ALIKE, statistics.ALIKE_HINT)
+    if alike := statistics.alike(summary, study.axes):
+        complain(alike, statistics.ALIKE_HINT)
     if study.expects:
         for row in pl.read_csv(out / targets.CLAIMS, infer_schema_length=None).to_dicts():
             said = Text(f"{row['outcome']:5}", style=COLOURS[row["outcome"]])

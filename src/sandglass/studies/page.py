@@ -16,7 +16,7 @@ from sandglass.studies.claims import Judged, Outcome
 from sandglass.studies.layout import Results
 from sandglass.studies.origin import Origin
 from sandglass.studies.quantity import said, titled
-from sandglass.studies.statistics import ALIKE, ALIKE_HINT, Rule, alike
+from sandglass.studies.statistics import ALIKE_HINT, Rule, alike
 from sandglass.studies.study import Study
 
 TEMPLATE = "page.html.jinja"
@@ -85,7 +85,7 @@ def page(
         .render(
             study=study,
             lead=_lead(study, results, source),
-            alike=ALIKE if alike(results.summary) else "",
+            alike=alike(results.summary, list(results.axes)),
             alike_hint=ALIKE_HINT,
             contents=[(key, words.get(key, key)) for key, there in sections.items() if there],
             claims=claims,

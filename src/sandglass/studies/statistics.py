@@ -38,7 +38,6 @@ FLOATS = frozenset(
 )
 """Columns that may have no value in any row."""
 
-ALIKE = "all replicas of a point are equal: nothing that is measured depends on the seed"
 ALIKE_HINT = "let something differ as on a testbed: noise: testbed, rtt_spread, start_within"
 
 Floats = npt.NDArray[np.float64]
@@ -178,10 +177,18 @@ def summary(
     return _frame(rows, runs, axes)
 
 
-def alike(summary: pl.DataFrame) -> bool:
-    """Whether there are replicas, and they say no more than one would."""
-    several = summary.filter(pl.col("n") > 1)
-    return not several.is_empty() and bool((several["low"] == several["high"]).all())
+def alike(summary: pl.DataFrame, axes: Sequence[str]) -> str:
+    """Where the replicas of a point say no more than one would, in words; else nothing."""
+    equal = [
+        bool((own["n"] > 1).all() and (own["low"] == own["high"]).all())
+        for _, own in points(summary, axes)
+    ]
+    if not any(equal):
+        return ""
+    if all(equal):
+        return "all replicas of a point are equal: nothing that is measured depends on the seed"
+    some = f"at {sum(equal)} of {len(equal)} points all replicas are equal"
+    return f"{some}: nothing that is measured there depends on the seed"
 
 
 def differences(
