@@ -44,3 +44,4 @@ def test_words_are_of_the_last_part_unless_another_has_the_same() -> None:
         *("CC of flows.0", "CC of flows.1", "limit", "RTT", "RTT of hosts.s2"),
     ]
     assert quantity.words("flows.0.cc") == "CC"
+    assert quantity.words("bottleneck.queue.kind") == "queue"

@@ -8,6 +8,8 @@ from sandglass.experiment.document import Value
 
 WORDS = {"bit": "b/s", "kbit": "kb/s", "mbit": "Mb/s", "gbit": "Gb/s", "tbit": "Tb/s", "us": "µs"}
 """Units as figures have them, where they differ from the experiment file's."""
+KIND = "kind"
+"""The last part of a key that says nothing: the kind of a queue is the queue."""
 LENGTHS = {"bdp": "BDP", "packets": "packets"}
 
 
@@ -100,8 +102,10 @@ def words(name: str, among: Iterable[str] = ()) -> str:
 
 
 def _last(name: str) -> str:
-    parts = name.rpartition(".")[2].split("_")
-    return " ".join(part.upper() if part in SHORT else part for part in parts)
+    keys = name.split(".")
+    if keys[-1] == KIND and len(keys) > 1:
+        keys.pop()
+    return " ".join(part.upper() if part in SHORT else part for part in keys[-1].split("_"))
 
 
 def titled(name: str, unit: str, among: Iterable[str] = ()) -> str:
