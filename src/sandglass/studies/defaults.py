@@ -8,7 +8,7 @@ from sandglass.experiment.values import DEFAULT_RECORDS
 
 DRAWN = ("goodput", "delay_p95", "fct", "plt")
 IN_ROUNDS, PAGE = "restart", "page"
-"""Workloads whose flows have no completion time."""
+"""Workloads whose flows have no completion time, the first though they have a size."""
 
 Experiment = Mapping[str, Any]
 """As a file holds it; whatever is wrong with it is told elsewhere."""

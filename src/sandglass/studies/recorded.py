@@ -11,6 +11,7 @@ from sandglass.errors import SandglassError
 from sandglass.results import plot as drawn
 from sandglass.results import series
 from sandglass.results.series import Run
+from sandglass.studies.defaults import IN_ROUNDS
 from sandglass.studies.plot import Distribution, Rows, Series
 
 STEPS = 100
@@ -19,9 +20,6 @@ POINTS = 500
 """At which a distribution is looked at."""
 FEW = 8
 """Replicas; of fewer a band is from the least to the largest, of more from 5 to 95 %."""
-IN_ROUNDS = "restart"
-"""The workload whose flows have a size that they send again and again."""
-
 Floats = npt.NDArray[np.float64]
 
 
