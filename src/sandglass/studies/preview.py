@@ -134,7 +134,8 @@ class StudyPreview:
         each, free = self.study.memory_mb, memory.available_mb()
         at_once = max(1, min(_cores(), free // each))
         return (
-            f"up to {self.memory_mb} MB a lab, {at_once} at once: {each} MB each, of {free} MB free"
+            f"up to {self.memory_mb} MB a lab; {at_once} at once, with {each} MB for each of the "
+            f"{free} MB that are free"
         )
 
     def _replicas(self) -> str:
