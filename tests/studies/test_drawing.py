@@ -207,6 +207,12 @@ def test_two_keys_with_one_last_part_are_told_apart() -> None:
     assert "CC of flows.1 cubic, RTT 20ms" in said
 
 
+def test_an_axis_may_have_colours_and_panels_beside_another() -> None:
+    axes: dict[str, list[Value]] = {"rtt": ["20ms", "40ms"], "queue": ["A", "B"], "ecn": ["a", "b"]}
+    drawn = drawing.draw(Points(x="rtt", y="delay", colour="queue", facet="queue"), results(axes))
+    assert layer(drawn, "geom_point")["panel"].n_unique() == 4
+
+
 def test_what_goes_in_step_makes_no_panels() -> None:
     of = results()
     runs = of.runs.with_columns(limit=pl.col("rtt") + "p")

@@ -53,7 +53,7 @@ def arranged(entry: Entry, results: Results, used: Sequence[str], coloured: bool
     """
     taken = [*used, *filter(None, [entry.facet])]
     colour = entry.colour if coloured else None
-    taken += [colour] if colour else []
+    taken = list(dict.fromkeys([*taken, colour] if colour else taken))
     free: list[str] = []
     for axis, labels in results.axes.items():
         if axis in (*taken, *free) or len(labels) < 2 or _follows(axis, [*taken, *free], results):
