@@ -63,6 +63,15 @@ def test_a_kernel_that_loops_is_told_from_a_program_that_does(tmp_path: Path) ->
     assert "`memory: 2GB`" in str(program.hint)
 
 
+def test_a_program_that_is_no_experiment_is_told_of_none(tmp_path: Path) -> None:
+    console = tmp_path / "console.log"
+    console.write_text(TRACE.format(reason="Kernel mode signal 8, ip 0x7f25a1b0c8d7"))
+    error = crash.hang(crash.read(console, tmp_path, crash.PROGRAM), 3)
+    assert error.message.endswith("1.500000 s after the lab's start")
+    assert "--memory 2048" in str(error.hint)
+    assert "experiment" not in f"{error.message}{error.hint}"
+
+
 def test_a_kernel_that_looks_for_memory_has_none(tmp_path: Path) -> None:
     text = TRACE.format(reason="Kernel mode signal 8, ip super_cache_count+0x3/0x9")
     crashed = read(tmp_path, text.replace("htb_enqueue+", "shrink_slab+"))

@@ -109,6 +109,7 @@ def test_a_busy_loop_is_told_by_name(sandglass: Cli) -> None:
     assert done.returncode == 1
     assert "has said nothing for 5 s" in done.stderr
     assert "python3 may wait in a busy loop" in done.stderr
+    assert "s after the lab's start" in done.stderr
 
 
 def test_a_thread_that_waits_by_asking_goes_on(sandglass: Cli) -> None:

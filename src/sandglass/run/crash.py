@@ -4,6 +4,7 @@ import re
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from sandglass.errors import SandglassError
 from sandglass.install import builds
@@ -19,10 +20,22 @@ POINTER = re.compile(r"at addr 0x([0-9a-f]+),")
 PROCESS = re.compile(r"\] CPU: .* Comm: (?P<name>.+?) (?:Not tainted|Tainted)")
 LEAST_ADDRESS = 4096  # below, it is a NULL pointer's member
 CALLERS_SHOWN = 4
-MORE = "More of it: `memory: 2GB` in an experiment, --memory 2048 of exec and mn."
 RECLAIM = frozenset(["try_to_free_pages", "shrink_node", "shrink_slab", "balance_pgdat"])
 """Where a kernel without memory looks for some, for ever: no virtual time passes meanwhile
 (mm/vmscan.c)."""
+
+
+class Work(NamedTuple):
+    """What a lab is there for, in words about its end."""
+
+    begun: str
+    """What its time counts from, behind a number of seconds."""
+    more: str
+    """How to give it more memory."""
+
+
+EXPERIMENT = Work("into the experiment", "More of it: `memory: 2GB` in the experiment.")
+PROGRAM = Work("after the lab's start", "More of it: the option --memory 2048.")
 
 
 @dataclass(frozen=True)
@@ -41,8 +54,9 @@ class Frame:
 class Crash:
     """What a panic told."""
 
+    work: Work
     time_s: float
-    """Of the experiment."""
+    """Of an experiment from its start, else of the lab."""
     reason: str
     process: str
     """The program that ran, or for whom the kernel did."""
@@ -61,20 +75,21 @@ class Crash:
         if not self.in_kernel:
             hint = (
                 f"The program {self.process} may wait in a busy loop, which stops virtual time.\n"
-                f"Or programs want more memory than there is, and fetch each other's away. {MORE}"
+                "Or programs want more memory than there is, and fetch each other's away. "
+                f"{self.work.more}"
             )
             return self.when, hint
         if any(frame.function in RECLAIM for frame in self.frames):
-            return f"it has no memory left, {self.when}", MORE
+            return f"it has no memory left, {self.when}", self.work.more
         own = next((n for n, frame in enumerate(self.frames) if frame.source), 0)
         return f"its kernel loops in {self.frames[own]}, {self.when}", self._callers(own)
 
     @property
     def when(self) -> str:
-        """The experiment's time in words."""
+        """When it was, in words."""
         if self.time_s < 0:
             return "before the experiment began"
-        return f"{self.time_s:.6f} s into the experiment"
+        return f"{self.time_s:.6f} s {self.work.begun}"
 
     def _callers(self, number: int) -> str:
         callers = self.frames[number + 1 :]
@@ -84,7 +99,7 @@ class Crash:
         return "\n".join(lines)
 
 
-def read(console: Path, symbols: Path) -> Crash | None:
+def read(console: Path, symbols: Path, work: Work = EXPERIMENT) -> Crash | None:
     """What a panic told on a console; None when there was none.
 
     Each line of the console that names a place in a module gets its file and line.
@@ -108,7 +123,8 @@ def read(console: Path, symbols: Path) -> Crash | None:
     console.write_text("\n".join(lines) + "\n")
     process = next((match["name"] for line in lines if (match := PROCESS.search(line))), "")
     reason = _reason(panic["reason"])
-    return Crash(float(panic["time"]), reason, process, frames, in_kernel=stopped is not None)
+    time_s = float(panic["time"])
+    return Crash(work, time_s, reason, process, frames, in_kernel=stopped is not None)
 
 
 def located(line: str, symbols: Path) -> str:

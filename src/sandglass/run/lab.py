@@ -404,7 +404,8 @@ def execute(
             status = process.wait() if ended else None
         finally:
             _end(process)
-    crashed = crash.read(console, builds.lab_kernel().symbols) if console.exists() else None
+    symbols = builds.lab_kernel().symbols
+    crashed = crash.read(console, symbols, crash.PROGRAM) if console.exists() else None
     if status is None and patience_s:
         raise crash.hang(crashed, patience_s)
     if crashed:
