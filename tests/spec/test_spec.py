@@ -367,6 +367,28 @@ def test_overrides_that_are_refused(override: str, said: str) -> None:
     assert said in caught.value.message
 
 
+QUEUED = "links: {s1-r1: {rate: 1gbit, delay: 2ms, queue: {kind: codel, target: 4ms}}}\n"
+
+
+def test_an_override_keeps_what_stands_beside_it(tmp_path: Path) -> None:
+    path = written(tmp_path, LEAST + QUEUED)
+    link = reading.load(path, ["links.s1-r1.queue.limit=7"]).links["s1-r1"]
+    assert (link.rate, link.delay) == (10**9, 2_000_000)
+    assert link.queue
+    assert (link.queue.kind, link.queue.options) == ("codel", {"target": "4ms"})
+    assert link.queue.limit == units.parse_length(7)
+
+
+def test_what_an_override_leaves_out_is_blamed_on_it_and_not_on_a_line(tmp_path: Path) -> None:
+    """But for what is wrong in the file itself."""
+    path = written(tmp_path, LEAST + QUEUED.replace("codel", "coddle"))
+    with pytest.raises(UsageError) as caught:
+        reading.load(path, ["links.d1-r2.queue.limit=7", "links.s1-r1.queue.limit=7"])
+    lines = [line for line in caught.value.message.splitlines() if ".queue.kind: " in line]
+    assert [line.endswith(" (set by --set)") for line in lines] == [False, True], lines
+    assert lines[1].startswith(f"{path}: links.d1-r2.queue.kind: is missing")
+
+
 def test_a_seed_out_of_range_is_refused() -> None:
     with pytest.raises(UsageError, match=r"yaml: seed: 18446744073709551616 .*set by --seed"):
         reading.load(CODEL, seed=2**64)

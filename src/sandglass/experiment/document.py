@@ -69,14 +69,23 @@ class Document:
 
         What an alias or a merge brings stands where it was written.
         """
-        node, line = self.root, None
+        lines = self._lines(at)
+        return lines[-1] if lines else None
+
+    def has(self, at: KeyPath) -> bool:
+        """Whether a key stands there."""
+        return len(self._lines(at)) == len(at)
+
+    def _lines(self, at: KeyPath) -> list[int]:
+        """The lines of a key and of those that hold it, from the outermost; of what is there."""
+        node, lines = self.root, []
         for key in at:
             found = _entry(node, key)
             if found is None:
                 break
             place, node = found
-            line = place.start_mark.line + 1
-        return line
+            lines.append(place.start_mark.line + 1)
+        return lines
 
 
 def _entry(node: yaml.Node, key: str | int) -> tuple[yaml.Node, yaml.Node] | None:

@@ -274,11 +274,18 @@ def line(source: Path, problem: Problem, found: Document, changed: Mapping[KeyPa
     """A problem with where it is: codel.yaml:9: flows[0].cc, or an option of the command line."""
     at, text = problem
     for path, option in changed.items():
-        # It may have set the key, what holds it, or something in it.
-        if all(a == b for a, b in zip(at, path, strict=False)):
+        # It may have set the key, what holds it, something in it, or made what holds both.
+        both = _common(at, path)
+        if both in (at, path) or not found.has(both):
             return f"{source}: {where(at)}: {text} (set by {option})"
     number = found.line(at)
     return f"{source}{'' if number is None else f':{number}'}: {where(at)}: {text}"
+
+
+def _common(first: KeyPath, second: KeyPath) -> KeyPath:
+    """What two paths have in common, from the outermost key on."""
+    same = itertools.takewhile(lambda pair: pair[0] == pair[1], zip(first, second, strict=False))
+    return tuple(key for key, _ in same)
 
 
 if __name__ == "__main__":
