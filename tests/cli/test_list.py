@@ -9,6 +9,7 @@ import pytest
 from sandglass.experiment import (
     detail,
     mainline,
+    module_options,
     offer,
     qdiscs,
     reading,
@@ -67,6 +68,10 @@ def test_one_kind(sandglass: Cli) -> None:
         (["qdiscs", "codel"], r"  target +default 5ms +time, such as 5ms"),
         (["qdiscs", "red"], r"  avpkt +needed +size"),
         (["qdiscs", "pi2"], "read kmods/sch_pi2/README.md"),
+        (["qdiscs", "predict"], r"  bin +default 1ms +resolution of the history, 0.1 ms to 1 s"),
+        (["qdiscs", "hred"], r"  rate +needed +of the link"),
+        (["qdiscs", "hred"], r"limit may also be .* 0\.5bdp"),
+        (["qdiscs", "noise"], r"in an experiment: noise: testbed\n(?s:.*)  phase, .* +ns\n"),
         (["congestion-controls", "dctcp"], "cc: dctcp"),
         (["congestion-controls", "abe_reno"], r"  net.ipv4.tcp_abe.beta_ecn +default 80"),
         (["workloads", "bulk"], r"  size +such as 500kB +How much it sends"),
@@ -85,6 +90,24 @@ def test_one_thing_in_detail(
     assert (done.returncode, done.stderr) == (0, "")
     assert re.search(said, done.stdout)
     assert not empty_cache.exists()
+
+
+@pytest.mark.parametrize(
+    "plugin", sorted((builds.ROOT / "kmods").glob("*/q_*.c")), ids=lambda plugin: plugin.stem
+)
+def test_options_of_modules_are_those_that_tc_takes(plugin: Path) -> None:
+    """Its table of options is one of C's."""
+    taken = dict(re.findall(r'^\t\{ "(\w+)",\s+(TC_\w+),', plugin.read_text(), re.M))
+    told = {name for row in module_options.options(plugin.parent) for name in row.names}
+    assert told == taken.keys()
+    flags = {name for name, kind in taken.items() if kind == "TC_FLAG"}
+    assert {*module_options.flags(plugin.parent)} == flags
+
+
+def test_a_module_whose_page_tells_of_no_options(tmp_path: Path) -> None:
+    assert list(module_options.options(tmp_path)) == []
+    (tmp_path / "README.md").write_text("| column | type |\n|---|---|\n| `a` | u32 |\n")
+    assert list(module_options.options(tmp_path)) == []
 
 
 def test_every_thing_has_a_detail() -> None:

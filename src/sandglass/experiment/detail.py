@@ -7,8 +7,18 @@ from pathlib import Path
 from pydantic.fields import FieldInfo
 
 from sandglass.errors import UsageError, nearest
-from sandglass.experiment import mainline, offer, qdiscs, synthetic, topology, units, workload
+from sandglass.experiment import (
+    mainline,
+    module_options,
+    offer,
+    qdiscs,
+    synthetic,
+    topology,
+    units,
+    workload,
+)
 from sandglass.experiment.flow import Flow, model
+from sandglass.experiment.module_options import PAGE, Options
 from sandglass.experiment.picture import picture, ranges
 from sandglass.experiment.trace import Trace
 from sandglass.install.builds import ROOT, module_directories
@@ -26,6 +36,11 @@ FORMS = {
     "text": "word of tc's, or a list of them",
 }
 """What an option of a qdisc takes, by its type in qdiscs.KINDS."""
+BY_OTHER_KEYS = {
+    "noise": "noise: testbed",
+    "trace": "bottleneck: {rate: {trace: wifi}, …}, or the rate of one of `links`",
+}
+"""How an experiment has the qdiscs of kmods/ that it does not name as a queue."""
 Row = tuple[str, ...]
 
 
@@ -158,15 +173,26 @@ def _module(prefix: str, name: str) -> Iterator[str]:
     yield offer.about_module(folder)
     yield ""
     written = f"queue: {{kind: {name}, …}}" if prefix == "sch_" else f"cc: {name}"
-    yield f"in an experiment: {written}"
+    yield f"in an experiment: {BY_OTHER_KEYS.get(name, written)}"
+    if prefix == "sch_" and (rows := [*module_options.options(folder)]):
+        yield "options, as tc has them:"
+        yield from table(*map(_of_module, rows))
+        if any("limit" in row.names for row in rows):
+            yield "limit may also be a size, a time or a share of the BDP: 100kB, 50ms, 0.5bdp"
     if about.sysctl:
         yield "sysctls, under hosts: {s1: {sysctls: {…}}}:"
         yield from table(
             *((each.name, f"default {each.default}", each.meaning) for each in about.sysctl)
         )
-    if (folder / "README.md").is_file():
+    if (folder / PAGE).is_file():
         inside = folder.is_relative_to(ROOT)
-        yield f"read {(folder.relative_to(ROOT) if inside else folder) / 'README.md'}"
+        yield f"read {(folder.relative_to(ROOT) if inside else folder) / PAGE}"
+
+
+def _of_module(row: Options) -> Row:
+    usual = row.default
+    known = not usual or usual.startswith("needed")
+    return (", ".join(row.names), usual if known else f"default {usual}", row.meaning)
 
 
 def examples(name: str) -> Iterator[str]:
