@@ -1,6 +1,7 @@
 """What bash and zsh complete, asked as they ask; and without a set-up nothing is set up."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -9,23 +10,7 @@ from pathlib import Path
 import pytest
 
 from sandglass.install import builds
-
-INTERACTIVE = """
-. <({root}/sandglass completion)
-cd {root}
-"""
-BASH = """
-COMP_WORDS=({words}) COMP_CWORD={last}
-_sandglass_complete {root}/sandglass
-printf '%s\\n' "${{COMPREPLY[@]}}"
-complete -p sandglass
-"""
-ZSH = """
-_files() { echo files }
-compadd() { shift $(( ${@[(i)--]} )); print -l -- "$@" }
-words=(%s) CURRENT=%d
-_sandglass_complete
-"""
+from tests.terminal import at_a_terminal
 
 
 def asked(*words: str, folder: Path = builds.ROOT) -> list[str]:
@@ -48,6 +33,10 @@ def asked(*words: str, folder: Path = builds.ROOT) -> list[str]:
     return done.stdout.split()
 
 
+def yes_or_no(key: str) -> list[str]:
+    return [f"{key}=true", f"{key}=false"]
+
+
 @pytest.mark.parametrize(
     ("words", "found"),
     [
@@ -65,6 +54,29 @@ def asked(*words: str, folder: Path = builds.ROOT) -> list[str]:
         (["new", "x.yaml", "--from", "cod"], ["codel"]),
         (["trace", "w"], ["wifi"]),
         (["lab", "exp"], ["export"]),
+        (["study", "examples/studies/qu"], ["examples/studies/queues.yaml"]),
+        (
+            ["run", "x", "--set", "bottleneck.queue.kind=pi"],
+            [f"bottleneck.queue.kind={kind}" for kind in ("pie", "pi2", "pie_draft")],
+        ),
+        (
+            ["run", "x", "--set", "bottleneck.queue.bytemode="],
+            yes_or_no("bottleneck.queue.bytemode"),
+        ),
+        (
+            ["run", "x", "--set", "bottleneck.queue.standing="],
+            yes_or_no("bottleneck.queue.standing"),
+        ),
+        (["run", "x", "--set", "bottleneck.queue.target="], []),
+        (["check", "x", "--set", "hosts.s1.pacing="], yes_or_no("hosts.s1.pacing")),
+        (
+            ["check", "x", "--set", "flows.0.cc=abe_"],
+            ["flows.0.cc=abe_cubic", "flows.0.cc=abe_reno"],
+        ),
+        (["check", "x", "--set", "flows.0.family="], ["flows.0.family=4", "flows.0.family=6"]),
+        (["check", "x", "--set", "rtt"], []),
+        (["study", "x", "--vary", "topology=dumb"], ["topology=dumbbell", "topology=dumbbell_ovs"]),
+        (["study", "x", "--vary", "flows.0.ecn=true,"], ["flows.0.ecn=true,false"]),
     ],
 )
 def test_what_a_word_may_become(words: list[str], found: list[str] | None) -> None:
@@ -88,7 +100,7 @@ def test_it_asks_for_nothing_heavy() -> None:
     code = (
         "import sys; from sandglass.cli import completion;"
         "completion.papers('abe/f'); completion.of_kind('qdiscs')('');"
-        "completion.experiments(''); completion.runs('');"
+        "completion.experiments(''); completion.runs(''); completion.settings('flows.0.ecn=');"
         "print(sorted({'polars', 'numpy', 'snakemake', 'rich'} & sys.modules.keys()))"
     )
     done = subprocess.run(
@@ -99,25 +111,27 @@ def test_it_asks_for_nothing_heavy() -> None:
     assert done.stdout.strip() == "[]"
 
 
-def test_bash() -> None:
-    words = [f"{builds.ROOT}/sandglass", "list", "qd"]
-    script = INTERACTIVE + BASH.replace("{words}", " ".join(words)).replace("{last}", "2")
-    done = subprocess.run(
-        ["bash", "-c", script.format(root=builds.ROOT).replace("{{", "{").replace("}}", "}")],
-        capture_output=True, text=True, check=True,
-    )  # fmt: skip
-    assert done.stdout.splitlines() == [
-        "qdiscs",
-        "complete -o default -F _sandglass_complete sandglass",
-    ]
-
-
-@pytest.mark.skipif(shutil.which("zsh") is None, reason="the Debian package zsh is not installed")
-def test_zsh() -> None:
-    words = f"{builds.ROOT}/sandglass list qd"
-    script = INTERACTIVE.format(root=builds.ROOT) + ZSH % (words, 3)
-    done = subprocess.run(["zsh", "-f", "-c", script], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["qdiscs"]
+@pytest.mark.usefixtures("terminals")
+@pytest.mark.parametrize("shell", ["bash", "zsh"])
+@pytest.mark.parametrize(
+    ("typed", "become"),
+    [
+        ("list qd", "list qdiscs"),
+        ("run x --set bottleneck.queue.kind=cod", "run x --set bottleneck.queue.kind=codel"),
+        ("study x --vary flows.0.cc=reno,cub", "study x --vary flows.0.cc=reno,cubic"),
+        ("show READ", "show README.md"),
+    ],
+)
+def test_a_shell(tmp_path: Path, shell: str, typed: str, become: str) -> None:
+    """What has no names is completed as files are."""
+    if shutil.which(shell) is None:
+        pytest.skip(f"the Debian package {shell} is not installed")
+    (tmp_path / ".zshrc").write_text(f"PS1='type: '\n. <({builds.ROOT}/sandglass completion)\n")
+    started = {"bash": ["bash", "--rcfile", str(tmp_path / ".zshrc")], "zsh": ["zsh"]}[shell]
+    keys = f"./sandglass {typed}\t\x01echo \nexit\n".encode()  # control-A: to the line's start
+    environment = os.environ | {"ZDOTDIR": str(tmp_path), "EDITOR": "", "VISUAL": ""}
+    _, seen = at_a_terminal(builds.ROOT, started, environment, "type: ", keys)
+    assert re.search(rf"[\r\n]\./sandglass {become}\r\n", seen)
 
 
 def test_where_nothing_is_set_up_nothing_is(tmp_path: Path) -> None:

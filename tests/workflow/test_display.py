@@ -1,10 +1,7 @@
 """How a work of many steps is shown: by small Snakefiles, without a lab."""
 
-import io
 import os
-import pty
 import re
-import select
 import subprocess
 import sys
 import time
@@ -17,6 +14,7 @@ from sandglass.terminal import INTERRUPTED
 from sandglass.workflow.display import clock, parts
 from sandglass.workflow.events import Event, Reader, What, tell
 from sandglass.workflow.state import State
+from tests.terminal import at_a_terminal
 
 WORK = """
 import sys
@@ -112,30 +110,10 @@ def test_two_at_once_in_a_folder_are_refused(tmp_path: Path) -> None:
     assert "another one is at work" in second.stderr
 
 
-def at_a_terminal(folder: Path, command: list[str], type_at: str, key: bytes) -> tuple[int, str]:
-    """Its exit status and all that a terminal of 100 columns got; `key` is typed at `type_at`."""
-    pid, terminal = pty.fork()
-    if not pid:
-        os.chdir(folder)
-        os.execvpe(command[0], command, environment() | {"TERM": "xterm", "COLUMNS": "100"})
-    seen = io.BytesIO()
-    while select.select([terminal], [], [], 60)[0]:
-        try:
-            seen.write(os.read(terminal, 4096))
-        except OSError:
-            break
-        if key and type_at.encode() in seen.getvalue():
-            os.write(terminal, key)
-            key = b""
-    _, status = os.waitpid(pid, 0)
-    os.close(terminal)
-    return os.waitstatus_to_exitcode(status), seen.getvalue().decode()
-
-
 @pytest.mark.usefixtures("terminals")
 def test_one_live_display_at_a_terminal(tmp_path: Path) -> None:
     command = prepared(tmp_path, "test {wildcards.n} != 1 && touch {output}")
-    status, seen = at_a_terminal(tmp_path, command, "", b"")
+    status, seen = at_a_terminal(tmp_path, command, environment(), "", b"")
     assert status == 1
     plain = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", seen)
     assert "failed: Run number 1" in plain
@@ -145,7 +123,7 @@ def test_one_live_display_at_a_terminal(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("terminals")
 def test_an_interrupt_ends_in_good_order(tmp_path: Path) -> None:
     command = prepared(tmp_path, "test -e go || sleep 1000; touch {output}")
-    status, seen = at_a_terminal(tmp_path, command, "Run number", b"\x03")
+    status, seen = at_a_terminal(tmp_path, command, environment(), "Run number", b"\x03")
     assert status == INTERRUPTED
     assert "sandglass: interrupted" in seen
     (tmp_path / "go").touch()

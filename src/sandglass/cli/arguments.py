@@ -33,5 +33,10 @@ WhichLab = Annotated[
 Seed = Annotated[int | None, typer.Option(min=0, help="Instead of the experiment's own.")]
 Settings = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="KEY=VALUE", help="Change a key; may be given again."),
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        help="Change a key; may be given again.",
+        autocompletion=completion.settings,
+    ),
 ]

@@ -28,9 +28,13 @@ if [ -n "${ZSH_VERSION-}" ]; then
     compdef _sandglass_complete sandglass
 else
     _sandglass_complete() {
-        local IFS=$'\\n'
-        COMPREPLY=($(COMP_WORDS="${COMP_WORDS[*]}" COMP_CWORD=$COMP_CWORD \\
+        # bash has cut words at = and :, and wants of the last one what comes after these
+        local IFS=$'\\n' line=${COMP_LINE:0:COMP_POINT} last=-1
+        [[ $line != *' ' ]] || last=${#line}
+        COMPREPLY=($(COMP_WORDS=$line COMP_CWORD=$last \\
             _SANDGLASS_COMPLETE=complete_bash "$1" 2>/dev/null))
+        local word=${line##* }
+        COMPREPLY=("${COMPREPLY[@]#"${word%"$2"}"}")
         [[ ${COMPREPLY[0]-} != */ ]] || compopt -o nospace
     }
     complete -o default -F _sandglass_complete sandglass
@@ -50,7 +54,8 @@ def answer_shells() -> None:
 def completion() -> None:
     """Print what makes bash or zsh complete words by the tabulator.
 
-    Commands, options, papers and figures, examples, runs and all that list tells of.
+    Commands, options, papers and figures, examples, runs and all that list tells of; of --set and
+    --vary the values that have names.
 
     Example: . <(./sandglass completion)
     """
@@ -65,6 +70,11 @@ def beginning(incomplete: str, names: Iterable[str]) -> list[str]:
 def experiments(incomplete: str) -> list[str]:
     """YAML files, folders on the way to some, and the examples."""
     return _with_files(incomplete, ".yaml", _shown(_root().glob("examples/*.yaml")))
+
+
+def studies(incomplete: str) -> list[str]:
+    """The same of studies."""
+    return _with_files(incomplete, ".yaml", _shown(_root().glob("examples/studies/*.yaml")))
 
 
 def runs(incomplete: str) -> list[str]:
@@ -114,6 +124,25 @@ def of_kind(kind: str) -> Complete:
         return beginning(incomplete, (name for name, _ in offer.KINDS[kind]([])))
 
     return complete
+
+
+def settings(incomplete: str) -> list[str]:
+    """Behind KEY= of an experiment what the key may be, where that has a name."""
+    from sandglass.experiment.choices import choices
+
+    key, equals, _ = incomplete.partition("=")
+    return beginning(incomplete, (f"{key}={each}" for each in choices(key) if equals))
+
+
+def variations(incomplete: str) -> list[str]:
+    """The same, and behind KEY=VALUE, what does not stand there yet."""
+    from sandglass.experiment.choices import choices
+
+    key, equals, written = incomplete.partition("=")
+    *given, _ = written.split(",")
+    before = "".join(f"{each}," for each in given)
+    left = (each for each in choices(key) if equals and each not in given)
+    return beginning(incomplete, (f"{key}={before}{each}" for each in left))
 
 
 def labs(incomplete: str) -> list[str]:

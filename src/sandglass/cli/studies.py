@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from sandglass.cli import completion
 from sandglass.cli.arguments import Settings
 
 app = typer.Typer()
@@ -12,7 +13,10 @@ app = typer.Typer()
 
 @app.command()
 def study(
-    file: Annotated[Path, typer.Argument(metavar="STUDY.yaml|EXPERIMENT.yaml")],
+    file: Annotated[
+        Path,
+        typer.Argument(metavar="STUDY.yaml|EXPERIMENT.yaml", autocompletion=completion.studies),
+    ],
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Instead of one below results/studies.")
     ] = None,
@@ -22,7 +26,11 @@ def study(
     settings: Settings = None,
     vary: Annotated[
         list[str] | None,
-        typer.Option(metavar="KEY=VALUE,VALUE", help="One more axis; may be given again."),
+        typer.Option(
+            metavar="KEY=VALUE,VALUE",
+            help="One more axis; may be given again.",
+            autocompletion=completion.variations,
+        ),
     ] = None,
     replicas: Annotated[
         int | None, typer.Option(min=1, help="Runs of each point, with a seed each.")
