@@ -10,6 +10,7 @@ from pathlib import Path
 import yaml
 from mkdocs.exceptions import PluginError
 
+from docs.site import links
 from sandglass.install.builds import ROOT
 
 HOME = ROOT / "examples"
@@ -83,10 +84,12 @@ def _experiment(example: Path, scratch: Path) -> dict[str, bytes]:
 
 
 def _study(example: Path, scratch: Path) -> dict[str, bytes]:
+    """Its page, and the files to which that leads: pictures, tables and runs."""
     out = scratch / "studies" / example.stem
     _sandglass("study", example, "--out", out)
-    wanted = [*pictures_of(example), look_of(example)]
-    return {path: (out / Path(path).name).read_bytes() for path in wanted}
+    look = look_of(example)
+    wanted = [Path(look).name, *links.beside((out / Path(look).name).read_text())]
+    return {str(Path(look).parent / name): (out / name).read_bytes() for name in wanted}
 
 
 def _sandglass(*words: str | Path) -> None:

@@ -14,7 +14,7 @@ from mkdocs.config import load_config
 from mkdocs.exceptions import Abort
 
 import sandglass
-from docs.site import examples, gallery, python, reference, text
+from docs.site import examples, gallery, links, python, reference, text
 from sandglass.cli import app
 from sandglass.errors import UsageError
 from sandglass.experiment import reading
@@ -106,6 +106,55 @@ def test_an_example_is_run_and_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
     assert drawn.keys() == examples.blank().keys()
     assert b"<path" in drawn["examples/codel.svg"]
     assert len(drawn["examples/codel.run.html"]) > 100_000
+
+
+STUDY = """
+title: Two rates
+experiment:
+  topology: dumbbell
+  rtt: 10ms
+  bottleneck: {rate: 1mbit, queue: {kind: pfifo}}
+  flows: [{workload: bulk, from: s1, to: d1}]
+  duration: 1s
+vary: {bottleneck.rate: [1mbit, 2mbit]}
+metrics: {goodput: flows.0.goodput_mbit}
+plots: [{x: bottleneck.rate, y: goodput}]
+"""
+
+
+@pytest.mark.lab
+def test_a_study_has_all_that_its_page_leads_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study = tmp_path / "examples" / "studies" / "rates.yaml"
+    study.parent.mkdir(parents=True)
+    study.write_text(STUDY)
+    monkeypatch.setattr(examples, "ROOT", tmp_path)
+    monkeypatch.setattr(examples, "STUDIES", study.parent)
+    monkeypatch.setattr(examples, "single", lambda: [])
+    drawn = examples.drawn()
+    assert drawn.keys() >= examples.blank().keys()
+    look = examples.look_of(study)
+    led = {str(Path(look).parent / each) for each in links.beside(drawn[look].decode())}
+    assert led == drawn.keys() - {look}
+    assert {Path(each).name for each in led} >= {"runs.csv", "study.yaml", "run.json", "plot1.png"}
+
+
+@pytest.mark.lab
+def test_no_link_leads_nowhere(site: Path) -> None:
+    """Also those that mkdocs does not look at: of its theme, and of pages that are not its own.
+
+    A server shows 404.html at any place, so that its links begin at the site's root.
+    """
+    pages = sorted(site.rglob("*.html"))
+    dead = {
+        f"{page.relative_to(site)}: {link}"
+        for page in pages
+        for link in links.beside(page.read_text())
+        if not ((site if page.name == "404.html" else page.parent) / link.lstrip("/")).exists()
+    }
+    assert len(pages) > 100
+    assert dead == set()
 
 
 @pytest.mark.lab
