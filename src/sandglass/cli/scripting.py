@@ -2,7 +2,6 @@
 
 import os
 import sys
-from pathlib import Path
 from typing import Annotated, NoReturn
 
 import typer
@@ -27,20 +26,24 @@ def python(
     _python(*(words or []))
 
 
-@app.command()
+@app.command(context_settings={"ignore_unknown_options": True})
 def notebook(
-    file: Annotated[Path | None, typer.Argument(metavar="[FILE.ipynb]", show_default=False)] = None,
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[FILE.ipynb] [OPTION]...", show_default=False),
+    ] = None,
 ) -> None:
     """Open a notebook that imports sandglass, in a browser.
 
-    With JupyterLab, which is installed into Sandglass's Python environment first.
+    With JupyterLab, which is installed into Sandglass's Python environment first. Options are
+    JupyterLab's, such as --no-browser.
 
     Example: ./sandglass notebook examples/notebook.ipynb
     """
     from sandglass.install import setup_lab
 
     setup_lab.notebooks()
-    _python("-m", "jupyterlab", *([str(file)] if file else []))
+    _python("-m", "jupyterlab", *(words or []))
 
 
 def _python(*words: str) -> NoReturn:
