@@ -159,7 +159,7 @@ def test_what_lies_in_another_directory(sandglass: Cli, tmp_path: Path) -> None:
     found = listed(sandglass("list", "theirs").stdout)
     assert found["topologies"]["theirs/topologies/two_paths.py"].startswith("Two senders")
     assert found["workloads"]["theirs/workloads/requests.py"].startswith("Requests over one")
-    assert found["congestion-controls"]["gaimd"].startswith("congestion control gaimd: AIMD")
+    assert found["congestion-controls"]["gaimd"].startswith("AIMD")
     assert found["papers"].keys() >= {"theirs/papers/sharing", "theirs/papers/sharing/fig1"}
     assert "theirs/experiments/share.yaml" in found["examples"]
 
@@ -187,6 +187,7 @@ def test_a_word_that_is_neither_kind_nor_directory(sandglass: Cli) -> None:
         ("One. Two.", "One"),
         ("A rate of 1.5 Mb/s, such\nas 2. More", "A rate of 1.5 Mb/s, such as 2"),
         ("Heading:\n\nmore.", "Heading:"),
+        ("Which queue? Of four:\n./run. More", "Which queue?"),
         ("", ""),
     ],
 )
@@ -197,5 +198,5 @@ def test_first_sentence(text: str, first: str) -> None:
 def test_a_module_may_say_itself_what_it_is(tmp_path: Path) -> None:
     (tmp_path / "sch_x.c").write_text('MODULE_DESCRIPTION("In the code");\n')
     assert offer.about_module(tmp_path) == "In the code"
-    (tmp_path / "module.toml").write_text('summary = "In its own words"\n')
+    (tmp_path / "module.toml").write_text('summary = "qdisc x: in its own words"\n')
     assert offer.about_module(tmp_path) == "In its own words"

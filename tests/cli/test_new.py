@@ -67,6 +67,15 @@ def test_nothing_is_overwritten(tmp_path: Path) -> None:
     assert (tmp_path / "my.yaml").read_text() == "mine"
 
 
+def test_a_folder_that_is_missing_is_told_before_anything_is_asked(tmp_path: Path) -> None:
+    done = new(tmp_path, "mine/my.yaml")
+    assert done.returncode == 2
+    assert done.stderr.splitlines() == [
+        "sandglass: there is no folder mine",
+        "  Make it first: mkdir mine",
+    ]
+
+
 @pytest.mark.parametrize(
     ("words", "answers", "said"),
     [

@@ -60,6 +60,8 @@ def new(
 
     if file.exists():
         raise UsageError(f"{file} is there already", "Choose another name.")
+    if not file.parent.is_dir():
+        raise UsageError(f"there is no folder {file.parent}", f"Make it first: mkdir {file.parent}")
     given = {
         "topology": topology, "rate": rate, "rtt": rtt, "queue": queue,
         "flows": flows, "cc": cc, "duration": duration,

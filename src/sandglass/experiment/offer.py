@@ -15,6 +15,8 @@ from sandglass.install import upkeep
 from sandglass.install.builds import ROOT, module_directories
 from sandglass.install.modules import FILE, read
 
+NAMES = re.compile(r"(qdisc|congestion controls?) [\w, ]+: ")
+"""What a module's summary begins with; a list has the name before it."""
 Entry = tuple[str, str]
 """How it is called, and what it is, in a sentence."""
 
@@ -118,15 +120,16 @@ def comment(path: Path) -> str:
 
 
 def about_module(module: Path) -> str:
-    """What a kernel module's module.toml says, else its MODULE_DESCRIPTION."""
+    """What a kernel module's module.toml says, else its MODULE_DESCRIPTION; without its name."""
     if summary := read(module / FILE).summary:
-        return summary
+        about = NAMES.sub("", summary)
+        return about[:1].upper() + about[1:]
     text = "".join(path.read_text() for path in sorted(module.glob("*.c")))
     found = re.search(r'^MODULE_DESCRIPTION\("(.*)"\);', text, re.M)
     return found[1] if found else ""
 
 
 def first_sentence(text: str) -> str:
-    """Of the first paragraph, in one line, without the full stop."""
+    """Of the first paragraph, in one line, without the full stop; a question keeps its mark."""
     paragraph = " ".join(text.strip().split("\n\n")[0].split())
-    return re.split(r"(?<=[^.])\.(?: |$)", paragraph)[0]
+    return re.split(r"(?<=[^.])\.(?: |$)|(?<=\?) ", paragraph)[0]
