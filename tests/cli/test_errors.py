@@ -13,6 +13,7 @@ from sandglass.terminal import guarded
 from tests.cli.conftest import Cli
 
 EXAMPLE = builds.ROOT / "examples" / "codel.yaml"
+PODS = builds.ROOT / "profiles" / "kubernetes"
 
 
 @pytest.mark.parametrize(
@@ -33,6 +34,8 @@ EXAMPLE = builds.ROOT / "examples" / "codel.yaml"
         (["reproduce", "abe/fig3"], "did you mean 'fig03'?"),
         (["reproduce", "abe", "--profile", "slow"], "'smoke', 'quick', 'paper'"),
         (["bench", "absent"], "absent"),
+        (["study", str(EXAMPLE), "--profile", "absent"], "absent is no profile of Snakemake's"),
+        (["study", str(EXAMPLE), "--profile", str(PODS)], "a study cannot run on Kubernetes"),
     ],
 )
 def test_wrong_use_exits_2_and_says_what_is_wrong(
@@ -43,6 +46,14 @@ def test_wrong_use_exits_2_and_says_what_is_wrong(
     assert said in done.stderr
     assert "Traceback" not in done.stderr
     assert not empty_cache.exists(), "wrong use must be told before anything is installed"
+
+
+def test_an_executor_that_is_missing_is_told_by_its_name(sandglass: Cli, tmp_path: Path) -> None:
+    (tmp_path / "config.yaml").write_text("jobs: 4\nexecutor: cluster-absent  # of ours\n")
+    done = sandglass("study", str(EXAMPLE), "--profile", str(tmp_path))
+    assert done.returncode == 2
+    assert "Snakemake's executor cluster-absent is not installed" in done.stderr
+    assert "./sandglass setup --cluster" in done.stderr
 
 
 def test_show_of_a_broken_file_names_it(sandglass: Cli, tmp_path: Path) -> None:

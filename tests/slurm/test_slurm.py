@@ -1,5 +1,9 @@
-"""Pipelines through a real Slurm of one node. Slow: `./sandglass test tests/slurm`, as root."""
+"""Pipelines and a study through a real Slurm of one node.
 
+Slow: `./sandglass test tests/slurm`, as root.
+"""
+
+import csv
 import json
 import signal
 import subprocess
@@ -117,3 +121,52 @@ def test_killed_snakemake_goes_on(sweep: Sweep, digests: dict[str, str]) -> None
         sweep.ask("scancel", job)
     assert sweep.start().wait(WITHIN_S) == 0, sweep.said()
     assert sweep.digests() == digests
+
+
+STUDY = """
+title: Two rates
+experiment:
+  topology: dumbbell
+  rtt: 10ms
+  bottleneck: {rate: 1mbit, queue: {kind: pfifo}}
+  flows: [{workload: bulk, from: s1, to: d1, start_within: 100ms}]
+  duration: 1s
+vary: {bottleneck.rate: [1mbit, 2mbit]}
+replicas: 3
+metrics: {goodput: flows.0.goodput_mbit}
+plots: [{x: bottleneck.rate, y: goodput}]
+"""
+# Slurm keeps no accounts here, so that only squeue knows of jobs
+WITHOUT_ACCOUNTS = """
+slurm-status-command: squeue
+slurm-init-seconds-before-status-checks: 8
+"""
+
+
+def test_a_study(tmp_path: Path, slurm: dict[str, str]) -> None:
+    """Its tables are those of the same study on this machine alone."""
+    (tmp_path / "rates.yaml").write_text(STUDY)
+    profile = tmp_path / "profile"
+    profile.mkdir()
+    ours = (builds.ROOT / "profiles" / "slurm" / "config.yaml").read_text()
+    (profile / "config.yaml").write_text(ours + WITHOUT_ACCOUNTS)
+    tables = {}
+    for name, words in {"here": [], "there": ["--profile", str(profile)]}.items():
+        command = [str(builds.ROOT / "sandglass"), "study", "rates.yaml", "--out", name, *words]
+        done = subprocess.run(
+            command,
+            cwd=tmp_path,
+            env=slurm | {"SANDGLASS_RUNS": str(tmp_path / f"kept-{name}")},
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=WITHIN_S,
+        )
+        log = tmp_path / name / "logs" / "snakemake.log"
+        assert done.returncode == 0, done.stderr + (log.read_text() if log.exists() else "")
+        assert "10 of 10 done" in done.stderr
+        rows = csv.DictReader((tmp_path / name / "runs.csv").open())
+        tables[name] = [{**row, "wall_s": ""} for row in rows]
+    assert len(tables["here"]) == 6
+    assert tables["there"] == tables["here"]
+    assert "SLURM jobid" in (tmp_path / "there" / "logs" / "snakemake.log").read_text()

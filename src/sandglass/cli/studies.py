@@ -1,5 +1,7 @@
 """Studies: an experiment varied and repeated."""
 
+import re
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
@@ -7,6 +9,7 @@ import typer
 
 from sandglass.cli import completion
 from sandglass.cli.arguments import Settings
+from sandglass.errors import UsageError
 
 app = typer.Typer()
 
@@ -49,6 +52,8 @@ def study(
     from sandglass.install import setup_lab
     from sandglass.studies import conduct, outcome, reading
 
+    if profile:
+        _check(profile)
     wanted = reading.load(file, settings or [], vary or [], replicas)
     home = out or conduct.home(file)
     setup_lab.lab()
@@ -56,3 +61,26 @@ def study(
     if status == 0:
         outcome.tell(wanted, home)
     raise typer.Exit(status)
+
+
+def _check(profile: Path) -> None:
+    """Raise UsageError unless it is a profile of Snakemake's with which studies run."""
+    settings = [path.read_text() for path in profile.glob("config*.yaml")]
+    if not settings:
+        raise UsageError(
+            f"{profile} is no profile of Snakemake's",
+            "One is a folder with a config.yaml, such as profiles/slurm.",
+        )
+    named = re.search(r"^executor: *([\w-]+)", "\n".join(settings), re.M)
+    executor = named[1] if named else "local"
+    if executor == "kubernetes":
+        raise UsageError(
+            "a study cannot run on Kubernetes: its pods do not see the study's directory",
+            "Papers can (docs/cluster.md); studies run on Slurm, and here.",
+        )
+    plugin = f"snakemake_executor_plugin_{executor.replace('-', '_')}"
+    if executor not in ("local", "dryrun", "touch") and find_spec(plugin) is None:
+        raise UsageError(
+            f"Snakemake's executor {executor} is not installed",
+            "Slurm's is installed by: ./sandglass setup --cluster",
+        )
