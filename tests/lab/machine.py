@@ -79,7 +79,10 @@ def processes(called: list[str]) -> list[int]:
 
 def watched() -> bool:
     """Whether the recorder has been told which queues to watch."""
-    return RECORDER.exists() and "watch" in RECORDER.read_text()
+    try:
+        return "watch" in RECORDER.read_text()
+    except OSError:  # it is not loaded, or goes
+        return False
 
 
 def said(*command: str) -> str:
@@ -120,6 +123,15 @@ class Machine:
                 stderr=subprocess.STDOUT,
             )
 
+    def begun(self) -> None:
+        """Wait until a run has the machine, which is long before its network is there.
+
+        That may be gone again, on a busy machine, before somebody has looked.
+        """
+        deadline = time.monotonic() + LAST_S
+        while not processes(CALLED["keeper"]) and time.monotonic() < deadline:
+            time.sleep(0.1)
+
     def at_work(self) -> None:
         """Wait until a network is there, and the recorder watches its queues."""
         deadline = time.monotonic() + LAST_S
@@ -150,7 +162,7 @@ class Machine:
             for name in step["kill"]:
                 os.kill(processes(CALLED[name])[0], step["with"])
         if "beside" in step:
-            self.at_work()
+            self.begun()
             process.send_signal(signal.SIGSTOP)  # its agent goes on
             other = self.start(step["beside"], "beside.log")
             status = other.wait()

@@ -101,11 +101,14 @@ def test_two_at_once_in_a_folder_are_refused(tmp_path: Path) -> None:
     command = prepared(tmp_path, "until test -e go; do sleep 0.05; done; touch {output}")
     with subprocess.Popen(command, cwd=tmp_path, env=environment(), stderr=-1) as first:
         while not list(tmp_path.glob("logs/[012].log")):  # two of them wait for `go`
+            assert first.poll() is None, first.communicate()
             time.sleep(0.05)
         second = do(tmp_path, command)
         (tmp_path / "go").touch()
         _, said = first.communicate()
-        assert first.returncode == 0, said
+        assert first.returncode == 0, (
+            f"{said.decode()}\n{(tmp_path / 'logs/snakemake.log').read_text()}"
+        )
     assert second.returncode == 1
     assert "another one is at work" in second.stderr
 
