@@ -102,7 +102,7 @@ def test_a_paper_of_another_directory(
 def test_strict_makes_a_failed_claim_a_failure(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """And only that: one that is not judged is none."""
+    """One that is not judged is none, unless it is all that there is."""
     reference = builds.ROOT / "results" / "reference" / "abe" / "verdicts.csv"
     (tmp_path / "results" / "abe").mkdir(parents=True)
     found = verdicts.read(reference)
@@ -112,6 +112,7 @@ def test_strict_makes_a_failed_claim_a_failure(
     chosen = {
         "fig05": [each for each in found if each.verdict == "fails"][:1],
         "fig03": [each for each in found if each.verdict != "fails"][:3],
+        "fig04": [found[0].model_copy(update={"verdict": "not judged"})],
     }
     for figure, own in chosen.items():
         file = tmp_path / "results" / "abe" / f"{figure}.verdicts.csv"
@@ -121,6 +122,8 @@ def test_strict_makes_a_failed_claim_a_failure(
         papers.reproduce(["abe/fig03", "abe/fig05"], strict=True)
     assert raised.value.exit_code == 1
     assert raised.value.hint == f"abe/{failing.figure} {failing.claim}"
+    with pytest.raises(SandglassError, match="nothing was judged"):
+        papers.reproduce(["abe/fig04"], strict=True)
     for words, strict in ((["abe/fig05"], False), (["abe/fig03"], True)):
         with pytest.raises(typer.Exit) as ended:
             papers.reproduce(words, strict=strict)

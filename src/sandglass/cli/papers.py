@@ -7,7 +7,6 @@ from typing import Annotated
 import typer
 
 from sandglass.cli import completion
-from sandglass.errors import SandglassError
 
 app = typer.Typer()
 
@@ -55,9 +54,7 @@ def reproduce(
     if status == 0:
         print(*map(reproduction.judged, wanted), sep="\n")
     if status == 0 and strict:
-        failed = [claim for each in wanted for claim in reproduction.failed(each)]
-        if failed:
-            raise SandglassError(f"{len(failed)} claims fail", "\n".join(failed))
+        reproduction.strict(wanted)
     raise typer.Exit(status)
 
 

@@ -2,10 +2,10 @@
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from sandglass.errors import UsageError, nearest
+from sandglass.errors import SandglassError, UsageError, nearest
 from sandglass.install import builds, memory
 from sandglass.papers import batches, shelf, verdicts
 from sandglass.terminal import complain
@@ -79,14 +79,27 @@ def judged(wanted: str | None) -> str:
     return "\n".join(lines)
 
 
-def failed(wanted: str | None) -> list[str]:
-    """What has been reproduced and fails, as PAPER/FIGURE CLAIM."""
-    return [
-        f"{paper}/{each.figure} {each.claim}"
-        for paper, found in _verdicts(wanted)
-        for each in found
-        if each.verdict == "fails"
+def strict(wanted: Sequence[str | None]) -> None:
+    """Raises SandglassError where something that has been reproduced fails, or nothing was judged.
+
+    It names what fails as PAPER/FIGURE CLAIM.
+    """
+    found = [
+        (paper, verdict)
+        for each in wanted
+        for paper, verdicts in _verdicts(each)
+        for verdict in verdicts
     ]
+    failed = [
+        f"{paper}/{each.figure} {each.claim}" for paper, each in found if each.verdict == "fails"
+    ]
+    if failed:
+        raise SandglassError(f"{len(failed)} claims fail", "\n".join(failed))
+    if all(each.verdict == "not judged" for _, each in found):
+        raise SandglassError(
+            "nothing was judged: this profile's runs are too short or too few",
+            "take another one: --profile quick",
+        )
 
 
 def _verdicts(wanted: str | None) -> Iterator[tuple[str, list[verdicts.Verdict]]]:
