@@ -5,7 +5,7 @@
 #
 # docs/pipeline.md says what stands where. Papers are found by looking: in pipelines/, and those of
 # $SANDGLASS_PAPERS. Every grid point is a run of its own, shared by the figures and profiles that
-# contain it.
+# contain it; a job does some.
 
 import os
 import sys

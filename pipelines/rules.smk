@@ -12,9 +12,6 @@ POINTS = {
 BATCHES = {paper: batches.batches(paper, PROFILE) for paper in PAPERS}
 
 BUILDS = builds.module_builds()
-NAMES = {
-    name: builds.module_pattern(sources) for name, sources in builds.modules().items()
-}
 
 PYTHON = sys.executable
 # A step finds all its inputs below results/, which is elsewhere when Snakemake has fetched them from
@@ -26,21 +23,6 @@ STEP = (
 
 
 include: "code.smk"
-
-
-def modules_of(batch) -> list[str]:
-    """Builds of the out-of-tree modules that runs name in their experiment or their settings."""
-    home = PAPERS[batch.paper]
-    named = shelf.experiment_file(home, batch.experiment).read_text()
-    named += " ".join(batch.directories)
-    return [BUILDS[name] for name, called in NAMES.items() if called.search(named)]
-
-
-def experiments(batch) -> list[str]:
-    """The experiment file of a batch, and the files that its runs name by their paths."""
-    home = PAPERS[batch.paper]
-    files = dict.fromkeys(file for point in batch.points for file in point.files(home))
-    return [source(path) for path in files]
 
 
 def part(name: str):
@@ -99,16 +81,14 @@ wildcard_constraints:
     figure="|".join(sorted({figure for names in FIGURES.values() for figure in names})),
 
 
-# A process for each run would cost as much as a short run does. The command says by the rule's name
-# which runs it does: what they are, the directories' names say, and another profile, which puts them
-# together otherwise, repeats none.
+# A process for each run would cost as much as a short run does.
 for batch in [batch for batches in BATCHES.values() for batch in batches]:
 
     rule:
         name:
             batch.rule
         input:
-            experiments(batch),
+            [source(path) for path in batch.files],
         output:
             [directory(run) for run in batch.directories],
         log:
@@ -119,11 +99,14 @@ for batch in [batch for batches in BATCHES.values() for batch in batches]:
             runtime=10 + 5 * len(batch.points),  # minutes; the watchdog ends a lab that hangs after 5
         params:
             lab=LAB,
-            modules=modules_of(batch),
+            modules=[BUILDS[name] for name in batch.modules],
+            runs=batch.words,
         message:
             f"Run {batch.experiment}, {len(batch.points)} times"
         shell:
-            "{PYTHON} -m sandglass.papers.batch {PROFILE} {rule} >{log:q} 2>&1"
+            'exec >{log:q} 2>&1; file="$(realpath {input[0]:q})"; '
+            'cd "$(dirname {output[0]:q})"/../../../.. && '
+            '{PYTHON} -m sandglass.papers.batch {rule} "$file" {params.runs:q}'
 
 
 rule table:
@@ -251,7 +234,7 @@ rule report:
 
 rule index:
     input:
-        expand(rules.collect.output, paper=PAPERS),
+        lambda wildcards: expand(rules.collect.output, paper=PAPERS),
         about=[source(home / shelf.ABOUT) for home in PAPERS.values()],
         template=source(ROOT / "pipelines/index.html.jinja"),
         frame=source(ROOT / "src/sandglass/results/pages/base.html.jinja"),

@@ -29,12 +29,34 @@ def test_each_run_is_in_one_job_that_all_its_figures_need(paper: str, profile: s
 
 @pytest.mark.parametrize("paper", shelf.papers())
 def test_no_job_is_long_unless_its_run_is(paper: str) -> None:
+    home = shelf.folder(paper)
     for each in batches.batches(paper, "paper"):
-        assert batches.of_rule(each.rule, "paper") == each
         assert len(each.points) <= batches.MOST
         if len(each.points) > 1:
-            long_s = sum(batches.virtual_s(paper, point) for point in each.points)
+            long_s = sum(batches.virtual_s(home, point) for point in each.points)
             assert long_s <= batches.MOST_S
+
+
+@pytest.mark.parametrize("paper", shelf.papers())
+def test_a_job_is_the_same_in_every_profile_that_has_it(paper: str) -> None:
+    """So what quick has run, paper does not run again."""
+    done: dict[str, tuple[list[str], tuple[str, ...]]] = {}
+    for profile in grid.PROFILES:
+        for each in batches.batches(paper, profile):
+            for directory in each.directories:
+                same = done.setdefault(directory, (each.directories, each.modules))
+                assert same == (each.directories, each.modules)
+
+
+def test_a_job_names_the_modules_and_files_of_each_of_its_runs() -> None:
+    """A change of a module that one of them does not name repeats none of them."""
+    found = batches.batches("flow_startup", "paper")
+    assert {"sch_predict"} <= {name for each in found for name in each.modules}
+    for each in found:
+        for point in each.points:
+            text = grid.text_of(each.files[0]) + point.name
+            assert ("predict" in text) == ("sch_predict" in each.modules)
+            assert tuple(point.files(shelf.folder("flow_startup"))) == each.files
 
 
 def test_the_runs_of_one_figure_are_shared_by_several_processors() -> None:
@@ -46,15 +68,18 @@ def test_the_runs_of_one_figure_are_shared_by_several_processors() -> None:
     assert len(rules) == len(names) == 2
 
 
-def test_a_run_that_fails_is_named_and_the_others_are_done(tmp_path: Path) -> None:
+def test_a_run_that_fails_is_named_and_the_others_are_done(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     def fail() -> str:
         raise SandglassError("no memory", "buy some")
 
     made = [("a", lambda: "fine"), ("b", fail), ("c", lambda: "fine too")]
     jobs = [Job(name, tmp_path / "logs" / f"{name}.log", do) for name, do in made]
     then: list[int] = []
-    with pytest.raises(SandglassError, match="1 runs failed: b"):
+    with pytest.raises(SandglassError, match="1 run failed: b"):
         batch.run(jobs, "run_p_0", then.append)
     assert then == [0, 2]
     logs = [(tmp_path / "logs" / f"{name}.log").read_text() for name in "abc"]
     assert logs == ["fine\n", "sandglass: no memory\n  buy some\n", "fine too\n"]
+    assert capsys.readouterr().err == logs[1]

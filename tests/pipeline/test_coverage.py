@@ -39,7 +39,7 @@ def test_what_is_wrong_with_a_list(
 ) -> None:
     for name in (shelf.ABOUT, shelf.CLAIMS):
         (tmp_path / name).write_text((shelf.PIPELINES / "abe" / name).read_text())
-    (tmp_path / coverage.SOURCES).write_text(yaml.safe_dump({"items": items}))
+    (tmp_path / shelf.SOURCES).write_text(yaml.safe_dump({"items": items}))
     monkeypatch.setattr(shelf, "folder", lambda _: tmp_path)
     with pytest.raises(UsageError, match=says):
         coverage.items("abe")

@@ -77,6 +77,8 @@ def test_replicas_have_the_same_seeds_at_every_point(pipelines: Path) -> None:
         ({"replicas": 0}, "replicas"),
         ({"replicas": 2.5}, "replicas"),
         ({"replicas": 2, "seed": [1, 2]}, "either replicas or the axis 'seed'"),
+        ({"replicas": [2]}, "replicas: \\[2\\] is not a whole number"),
+        ({"flows.0.count": 10}, "flows.0.count: 10 is not a list of values"),
     ],
 )
 def test_replicas_that_make_no_sense(
@@ -84,6 +86,13 @@ def test_replicas_that_make_no_sense(
 ) -> None:
     profile(pipelines, {"experiment": ["one"], **changes})
     with pytest.raises(UsageError, match=says):
+        grid.points("p", "fig1", "quick")
+
+
+def test_all_grids_of_a_figure_have_as_many_replicas(pipelines: Path) -> None:
+    """A run that stood in each replica would be counted as many."""
+    profile(pipelines, {"experiment": ["one"], "replicas": 2}, {"experiment": ["two"]})
+    with pytest.raises(UsageError, match="the same number of replicas"):
         grid.points("p", "fig1", "quick")
 
 

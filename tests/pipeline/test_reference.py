@@ -72,14 +72,18 @@ def test_smoke_is_as_it_was(paper: str, reproduced: Reproduced) -> None:
     assert departures(found, kept) == []
     if found.select(BUILD).equals(kept.select(BUILD)):
         assert_frame_equal(found.drop(ORIGIN), kept.drop(ORIGIN, strict=False))
-    judged = pl.read_csv(results / "verdicts.csv", infer_schema_length=None)
-    assert unexplained(judged) == []
+    assert unexplained(verdicts.read(results / "verdicts.csv")) == []
 
 
-def unexplained(judged: pl.DataFrame) -> list[str]:
+def unexplained(judged: list[verdicts.Verdict]) -> list[str]:
     """The claims that fail without a word on why."""
-    failed = judged.filter((pl.col("verdict") == "fails") & pl.col("explanation").is_null())
-    return failed["claim"].to_list()
+    return [each.claim for each in judged if each.verdict == "fails" and not each.explanation]
+
+
+def test_a_claim_that_fails_needs_a_word() -> None:
+    judged = verdicts.read(REFERENCE / "abe" / "verdicts.csv")
+    failing = next(each for each in judged if each.verdict == "fails")
+    assert unexplained([failing.model_copy(update={"explanation": ""})]) == [failing.claim]
 
 
 def test_a_byte_counts_on_the_same_build(kept: pl.DataFrame) -> None:
@@ -120,9 +124,9 @@ def test_a_papers_reference_holds_together(paper: str) -> None:
     assert {path.stem for path in directory.glob("*.svg")} == names
     lists = {"verdicts", "runs", "smoke-runs"}
     assert {path.stem for path in directory.glob("*.csv")} - lists == names
-    judged = pl.read_csv(directory / "verdicts.csv", infer_schema_length=None)
-    assert set(judged["figure"]) == names
-    assert not (judged["verdict"] == "not judged").any()
+    judged = verdicts.read(directory / "verdicts.csv")
+    assert {each.figure for each in judged} == names
+    assert "not judged" not in {each.verdict for each in judged}
     assert unexplained(judged) == []
 
 

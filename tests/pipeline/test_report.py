@@ -43,7 +43,7 @@ def verdict(claim: str, **changes: Any) -> Verdict:
 
 
 VERDICTS = [
-    verdict("full"),
+    verdict("full", n=1, low=None, high=None),
     verdict("short", verdict="open", amended="2026-05-01: was at most 5, fails; Sec. II"),
     verdict("far", verdict="fails", explanation="It is **empty**.", isolated="fig05"),
     verdict("later", verdict="not judged", n=None, measured=None, low=None, high=None),
@@ -70,7 +70,7 @@ def page() -> str:
 
 def test_claims_are_counted_without_checks_and_findings(page: str) -> None:
     assert report.headline(VERDICTS) == [
-        "2 of 4 claims hold, 1 open, 1 fail, 1 not judged",
+        "2 of 4 claims hold, 1 open, 1 fail, 1 not judged (1 by one run)",
         "1 of 1 checks hold",
         "0 of 1 findings hold, 1 fail",
     ]
@@ -83,7 +83,7 @@ def test_what_is_said_of_a_claim(page: str) -> None:
         "it is &lt;full&gt; Abstract; stated share: at least 0.95 0.97 0.96 to 0.98, n = 8" in shown
     )
     assert "Amended 2026-05-01: was at most 5, fails; Sec. II" in shown
-    assert "0.96 to 0.98 are 95 % of 8; quantile 0.25" in shown
+    assert "0.96 to 0.98 are 95 % of ours; quantile 0.25, n = 8" in shown
     assert "It is <strong>empty</strong>." in page
     assert '<a href="#fig05">fig05</a>' in page
     assert "Most of it <strong>holds</strong>." in page
@@ -103,7 +103,7 @@ def test_the_page_of_a_figure_has_it_alone() -> None:
     page = report.page("tr1", PAPER, [section("fig03", VERDICTS)], None)
     assert "All claims" not in page
     assert "Most of it" not in page
-    assert '<a href="fig05.html">fig05</a>' in page
+    assert "Isolated in ./sandglass reproduce tr1/fig05" in text(page)
 
 
 def test_all_papers() -> None:

@@ -1,35 +1,29 @@
-"""The runs of one job of Snakemake's: python -m sandglass.papers.batch PROFILE RULE.
+"""The runs of one job of Snakemake's: python -m sandglass.papers.batch RULE EXPERIMENT RUN...
 
-It works below results/ in the working directory.
+A RUN is what Batch.words says: its directory, below results/runs in the working directory, and the
+settings of the experiment file.
 """
 
 import functools
+import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from sandglass.experiment import reading
 from sandglass.install import builds, setup_lab
-from sandglass.papers import shelf
-from sandglass.papers.batches import of_rule
-from sandglass.papers.grid import Point
 from sandglass.run import runs
 from sandglass.terminal import guarded
 from sandglass.workflow import batch as workflow
 from sandglass.workflow.batch import Job
 
 
-def batch(profile: str, rule: str) -> None:
+def batch(rule: str, file: Path, words: Sequence[str]) -> None:
     """Do the runs. Raises SandglassError when one failed."""
-    found = of_rule(rule, profile)
-    file = shelf.experiment_file(shelf.folder(found.paper), found.experiment)
-    jobs = [
-        Job(
-            str(directory := point.directory(found.paper)),
-            log(directory),
-            functools.partial(_done, file, point, directory),
-        )
-        for point in found.points
-    ]
+    jobs = []
+    for directory, settings in map(json.loads, words):
+        do = functools.partial(_done, file, Path(directory), settings)
+        jobs.append(Job(directory, log(Path(directory)), do))
     setup_lab.lab()
     with builds.settled():
         workflow.run(jobs, rule)
@@ -40,10 +34,10 @@ def log(directory: Path) -> Path:
     return Path("results/logs") / f"{directory.relative_to('results/runs')}.log"
 
 
-def _done(file: Path, point: Point, directory: Path) -> str:
-    experiment = reading.load(file, point.arguments()[1::2])
+def _done(file: Path, directory: Path, settings: Sequence[str]) -> str:
+    experiment = reading.load(file, settings)
     return runs.run(experiment, file, directory, cached=True).told
 
 
 if __name__ == "__main__":
-    guarded(lambda: batch(*sys.argv[1:]))
+    guarded(lambda: batch(sys.argv[1], Path(sys.argv[2]), sys.argv[3:]))

@@ -1,12 +1,20 @@
-"""Which of a paper's runs go into one job: some of one experiment that the same figures need."""
+"""Which of a paper's runs go into one job.
 
-import functools
+They are of one experiment and one set of modules, the same figures need them, and the same profile
+is the first that has them: so a job is the same in every profile that contains it, and a figure's
+jobs do no others' runs.
+"""
+
+import json
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
 
 from sandglass.experiment.units import parse_time
+from sandglass.install import builds
 from sandglass.papers import grid, shelf
 from sandglass.papers.grid import Point
 
@@ -15,7 +23,17 @@ MOST = 20
 MOST_S = 600.0
 """Virtual seconds of a job with several runs: some ten seconds of a processor."""
 LEAST_JOBS = 4
-"""Jobs of as many runs or more, so that several processors share the runs of one figure."""
+"""Jobs of a figure with as many runs, so that several processors share them."""
+
+
+class Kind(NamedTuple):
+    """What the runs of a job have in common."""
+
+    experiment: str
+    modules: tuple[str, ...]
+    files: tuple[Path, ...]
+    needs: tuple[tuple[str, str], ...]
+    """The profiles and figures that have them."""
 
 
 @dataclass(frozen=True)
@@ -26,6 +44,10 @@ class Batch:
     experiment: str
     rule: str
     """The name of Snakemake's rule for it."""
+    modules: tuple[str, ...]
+    """The out-of-tree modules that each of the runs names, in its experiment or its settings."""
+    files: tuple[Path, ...]
+    """The experiment file, and the files that the runs name by their paths."""
     points: list[Point]
 
     @property
@@ -33,31 +55,46 @@ class Batch:
         """Where the runs lie."""
         return [str(point.directory(self.paper)) for point in self.points]
 
+    @property
+    def words(self) -> list[str]:
+        """The runs as the job's command is told of them: directory and settings, as JSON."""
+        return [
+            json.dumps([directory, point.arguments()[1::2]])
+            for directory, point in zip(self.directories, self.points, strict=True)
+        ]
 
-@functools.cache
+
 def batches(paper: str, profile: str) -> list[Batch]:
-    """All runs of a paper, each once. Raises UsageError where a profile is wrong."""
-    needed: dict[str, list[str]] = defaultdict(list)
+    """All runs of a profile, each once. Raises UsageError where a profile is wrong."""
+    home = shelf.folder(paper)
+    figures = list(shelf.figures(paper).figures)
+    known = [name for name in grid.PROFILES if name == profile or grid.is_there(home, name)]
+    needs: dict[str, list[tuple[str, str]]] = defaultdict(list)
     points: dict[str, Point] = {}
-    for figure in shelf.figures(paper).figures:
-        for point in grid.points(paper, figure, profile):
-            directory = str(point.directory(paper))
-            needed[directory].append(figure)
-            points.setdefault(directory, point)
-    alike: dict[tuple[str, ...], list[Point]] = defaultdict(list)
+    sizes: Counter[tuple[str, str]] = Counter()
+    for each in known:
+        for figure in figures:
+            for point in grid.points(paper, figure, each):
+                directory = str(point.directory(paper))
+                needs[directory].append((each, figure))
+                points.setdefault(directory, point)
+                sizes[each, figure] += 1
+    patterns = {name: builds.module_pattern(found) for name, found in builds.modules().items()}
+    alike: dict[Kind, list[Point]] = defaultdict(list)
     for directory, point in points.items():
-        alike[point.experiment, *needed[directory]].append(point)
-    found = [part for group in alike.values() for part in _parts(paper, group)]
-    return [
-        Batch(paper, part[0].experiment, f"run_{paper}_{number}", part)
-        for number, part in enumerate(found)
-    ]
-
-
-def of_rule(rule: str, profile: str) -> Batch:
-    """The batch that a rule does."""
-    paper, _, number = rule.removeprefix("run_").rpartition("_")
-    return batches(paper, profile)[int(number)]
+        if profile in {each for each, _ in needs[directory]}:
+            named = f"{grid.text_of(shelf.experiment_file(home, point.experiment))} {point.name}"
+            modules = tuple(name for name, called in patterns.items() if called.search(named))
+            files = tuple(point.files(home))
+            kind = Kind(point.experiment, modules, files, tuple(needs[directory]))
+            alike[kind].append(point)
+    found: list[Batch] = []
+    for kind, own in alike.items():
+        most = min(MOST, math.ceil(min(sizes[each] for each in kind.needs) / LEAST_JOBS))
+        for part in _parts(home, own, most):
+            rule = f"run_{paper}_{len(found)}"
+            found.append(Batch(paper, kind.experiment, rule, kind.modules, kind.files, part))
+    return found
 
 
 def counts(papers: Sequence[str], profile: str) -> dict[str, int]:
@@ -65,22 +102,23 @@ def counts(papers: Sequence[str], profile: str) -> dict[str, int]:
     return {each.rule: len(each.points) for name in papers for each in batches(name, profile)}
 
 
-def _parts(paper: str, points: Sequence[Point]) -> Iterator[list[Point]]:
+def _parts(home: Path, points: Sequence[Point], most: int) -> Iterator[list[Point]]:
     """Points of one experiment, a job's at a time."""
-    most = min(MOST, math.ceil(len(points) / LEAST_JOBS))
     part: list[Point] = []
+    part_s = 0.0
     for point in points:
-        part_s = sum(virtual_s(paper, each) for each in [*part, point])
-        if part and (len(part) == most or part_s > MOST_S):
+        own_s = virtual_s(home, point)
+        if part and (len(part) == most or part_s + own_s > MOST_S):
             yield part
-            part = []
+            part, part_s = [], 0.0
         part.append(point)
+        part_s += own_s
     yield part
 
 
-def virtual_s(paper: str, point: Point) -> float:
-    """How long a run is, in the lab's time."""
-    own = grid.content(shelf.experiment_file(shelf.folder(paper), point.experiment))
+def virtual_s(home: Path, point: Point) -> float:
+    """How long a run of the paper in a folder is, in the lab's time."""
+    own = grid.content(shelf.experiment_file(home, point.experiment))
     duration = point.overrides.get("duration", own.get("duration", "0s"))
     repeat = point.overrides.get("repeat", own.get("repeat", 1))
     return int(repeat) * parse_time(str(duration)) / 1e9

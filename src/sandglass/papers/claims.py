@@ -15,8 +15,6 @@ from sandglass.studies.claims import Bounds, Kind, Outcome
 
 Sentence = Literal["claim", "check", "finding"]
 
-Over = Literal["replicas", "means"]
-
 
 class Amendment(shelf.Strict):
     """A bound as it was before it was changed."""
@@ -49,11 +47,6 @@ class Claim(shelf.Strict):
     bounds: Bounds | None = None
     plotted: FiniteFloat | None = None
     """Instead of bounds: what the paper has of one run, which must be like one of ours."""
-    over: Over = "replicas"
-    """Of several replicas: the metric of each, or of the table that is their mean, row by row.
-
-    The least or largest of noisy values is further out than that of their means.
-    """
     unit: str = ""
     profiles: list[str] = Field(default_factory=lambda: list(grid.PROFILES))
     """The profiles whose runs are long and many enough to judge it."""

@@ -10,20 +10,19 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
-from sandglass.errors import UsageError
+from sandglass.errors import SandglassError, UsageError
 from sandglass.install import builds
 from sandglass.papers import shelf
 from sandglass.papers.claims import claims
-from sandglass.papers.verdicts import read
+from sandglass.papers.verdicts import Verdict, read
 
-SOURCES = "sources.yaml"
 PAGE = builds.ROOT / "docs" / "coverage.md"
 KINDS = ("claims", "not_measured", "missing")
 HEAD = """# What of each paper is covered
 
-Everything that a source states and a network laboratory could measure, in the order of the text,
-with the claims that judge it and what became of them in the
-[reference](pipeline.md#the-reference); or why no claim does. Made from
+What each source states in figures, tables, equations and sentences that compare or count, in the
+order of the text, with the claims that judge it and what became of them in the
+[reference](pipeline.md#the-reference); or why none does. Made from
 `pipelines/PAPER/sources.yaml` and `results/reference/` by
 `./sandglass python -m sandglass.papers.coverage`.
 
@@ -65,7 +64,7 @@ def items(paper: str) -> list[Item]:
     Raises UsageError when the file is malformed, an item names a claim that is not there, or a
     claim is in no item.
     """
-    path = shelf.folder(paper) / SOURCES
+    path = shelf.folder(paper) / shelf.SOURCES
     found = shelf.parse(path, Sources).items
     known = {
         f"{figure}/{claim.id}": claim.sentence
@@ -93,27 +92,41 @@ def page() -> str:
 def _section(paper: str) -> Iterator[str]:
     about, found = shelf.figures(paper), items(paper)
     verdicts = {
-        f"{each.figure}/{each.claim}": each.verdict
+        f"{each.figure}/{each.claim}": each
         for each in read(shelf.REFERENCE / paper / "verdicts.csv")
     }
+    if unknown := sorted({name for item in found for name in item.claims} - verdicts.keys()):
+        raise SandglassError(
+            f"the reference of {paper} has no verdict on {unknown[0]}",
+            f"judge it again: ./sandglass python -m sandglass.papers.steps again {paper}",
+        )
     counts = [sum(bool(getattr(item, kind)) for item in found) for kind in KINDS]
+    beside = sum(
+        bool(item.claims) and all(verdicts[name].sentence != "claim" for name in item.claims)
+        for item in found
+    )
     yield f"## {about.title}"
     yield ""
     yield (
-        f"{about.paper}: {len(found)} items, of which {counts[0]} have claims, {counts[1]} are not "
-        f"measured, and {counts[2]} are missing."
+        f"{about.paper}: {len(found)} items, of which {counts[0] - beside} have claims, {beside} "
+        f"checks or findings alone, {counts[1]} are not measured, and {counts[2]} are missing."
     )
     yield ""
     yield "| where | what it says | what became of it |"
     yield "|---|---|---|"
     for item in found:
-        became = ", ".join(f"`{name}` {verdicts[name]}" for name in item.claims)
+        became = ", ".join(_told(verdicts[name], name) for name in item.claims)
         if item.not_measured:
             became = f"*Not measured*: {item.not_measured}"
         elif item.missing:
             became = f"*Missing*: {item.missing}"
         yield f"| {_cell(item.place)} | {_cell(item.says)} | {_cell(became)} |"
     yield ""
+
+
+def _told(verdict: Verdict, name: str) -> str:
+    kind = "" if verdict.sentence == "claim" else f" ({verdict.sentence})"
+    return f"`{name}`{kind} {verdict.verdict}"
 
 
 def _cell(text: str) -> str:

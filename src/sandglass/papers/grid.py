@@ -3,7 +3,7 @@
 figures.yaml says what a figure's axes set, a profile how much of it is run: for every figure a list
 of grids, each the product of its axes' values. The axis `experiment` names a file in the paper's
 experiments/; every other axis sets keys of it, as `--set` does. `replicas` says how often each
-point is run; replica r has the same seed at every point.
+point is run: the seeds are the experiment's and those after it, the same at every point of it.
 """
 
 import functools
@@ -60,9 +60,7 @@ class Point:
         return ",".join(f"{k}={text(v)}" for k, v in self.overrides.items()) or UNCHANGED
 
     def directory(self, paper: str) -> Path:
-        """Where the run lies. Snakemake hands its name to a cluster through a shell, in a list with
-        commas, so that it has neither a comma nor what a shell reads as its own.
-        """
+        """Where the run lies, named without what a shell or Snakemake reads as its own."""
         return Path("results/runs") / paper / self.experiment / plain(self.name.replace(",", "+"))
 
     def arguments(self) -> list[str]:
@@ -79,7 +77,7 @@ class Point:
         These are topologies and workloads that are not of the checkout, traces and histograms.
         """
         file = shelf.experiment_file(home, self.experiment)
-        text = " ".join([file.read_text(), *self.arguments()])
+        text = " ".join([text_of(file), *self.arguments()])
         words = [*PYTHON_FILE.findall(text), *TIMES_FILE.findall(text)]
         named = {(home / "experiments" / name).resolve() for name in words}
         return [file, *sorted(path for path in named if path.is_file())]
@@ -95,13 +93,15 @@ def points(paper: str, figure: str, profile: str) -> list[Point]:
     if figure not in known:
         raise UsageError(f"{paper} has no figure '{figure}'", f"figures: {', '.join(known)}")
     home = shelf.folder(paper)
-    path = home / "profiles" / f"{profile}.yaml"
-    if not path.is_file():
+    if not is_there(home, profile):
         raise UsageError(f"{paper} has no profile '{profile}'", f"profiles: {', '.join(PROFILES)}")
+    path = _file(home, profile)
     grids = shelf.parse(path, _ProfileFile).figures.get(figure)
     if grids is None:
         raise UsageError(f"{path}: {figure} has no grid")
     where = f"{path}: {figure}"
+    if len({str(grid.get(REPLICAS)) for grid in grids}) > 1:
+        raise UsageError(f"{where}: all grids of a figure have the same number of {REPLICAS}")
     found = [
         run
         for grid in grids
@@ -112,6 +112,15 @@ def points(paper: str, figure: str, profile: str) -> list[Point]:
     if twice := [name for name, count in names.items() if count > 1]:
         raise UsageError(f"{where}: two points are the same run, {twice[0]}")
     return found
+
+
+def is_there(home: Path, profile: str) -> bool:
+    """Whether the paper in a folder has a profile."""
+    return _file(home, profile).is_file()
+
+
+def _file(home: Path, profile: str) -> Path:
+    return home / "profiles" / f"{profile}.yaml"
 
 
 def _replicas(found: GridPoint, number: object, home: Path, where: str) -> list[Point]:
@@ -141,16 +150,26 @@ def content(file: Path) -> Mapping[str, Any]:
     return document.read(file).data
 
 
+@functools.cache
+def text_of(file: Path) -> str:
+    """An experiment's file as it stands; a paper runs each some hundred times."""
+    return file.read_text()
+
+
 def _factors(
     grid: Mapping[str, list[Value] | int], figure: Figure, home: Path, where: str
 ) -> list[list[Setting]]:
     """What each axis of a grid sets. Raises UsageError where a value means nothing."""
     if EXPERIMENT not in grid:
         raise UsageError(f"{where}: a grid needs the axis '{EXPERIMENT}', a list of file names")
+    for axis, values in grid.items():
+        if isinstance(values, int) != (axis == REPLICAS):
+            kind = "a whole number" if axis == REPLICAS else "a list of values"
+            raise UsageError(f"{where}: {axis}: {values} is not {kind}")
     return [
-        [Setting({axis: value}, _set(axis, value, figure, home, where)) for value in values]
+        [Setting({axis: value}, _set(axis, value, figure, home, where)) for value in values]  # type: ignore[union-attr]
         for axis, values in grid.items()
-        if isinstance(values, list)
+        if axis != REPLICAS
     ]
 
 

@@ -95,7 +95,7 @@ def index(papers: Mapping[str, tuple[Figures, Sequence[Verdict]]]) -> str:
 
 
 def headline(verdicts: Sequence[Verdict]) -> list[str]:
-    """A line for claims, checks and findings: 90 of 100 claims hold, 8 fail, 2 open."""
+    """A line for claims, checks and findings: 90 of 100 claims hold, 10 fail (all by one run)."""
     lines = []
     for sentence in get_args(Sentence):
         own = [each for each in verdicts if each.sentence == sentence]
@@ -105,7 +105,9 @@ def headline(verdicts: Sequence[Verdict]) -> list[str]:
         found = counts(own)
         holds = found.pop("holds", 0)
         rest = "".join(f", {count} {word.removesuffix('s')}" for word, count in found.items())
-        lines.append(f"{holds} of {len(judged)} {sentence}s hold{rest}")
+        single = sum(each.n == 1 for each in judged)
+        alone = f" ({'all' if single == len(judged) else single} by one run)" if single else ""
+        lines.append(f"{holds} of {len(judged)} {sentence}s hold{rest}{alone}")
     return lines
 
 

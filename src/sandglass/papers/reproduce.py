@@ -76,13 +76,15 @@ def judged(wanted: str | None) -> str:
     for paper, found in _verdicts(wanted):
         lines.append(verdicts.summary(found))
         lines.append(f"see results/{paper}/{page}.html")
+    if wanted is None:
+        lines.append("see results/index.html, over all papers")
     return "\n".join(lines)
 
 
 def strict(wanted: Sequence[str | None]) -> None:
-    """Raises SandglassError where something that has been reproduced fails, or nothing was judged.
+    """Raises SandglassError where a claim about what has been reproduced fails, or none was judged.
 
-    It names what fails as PAPER/FIGURE CLAIM.
+    It names what fails as PAPER/FIGURE CLAIM. A claim that is open, a check and a finding are none.
     """
     found = [
         (paper, verdict)
@@ -91,7 +93,9 @@ def strict(wanted: Sequence[str | None]) -> None:
         for verdict in verdicts
     ]
     failed = [
-        f"{paper}/{each.figure} {each.claim}" for paper, each in found if each.verdict == "fails"
+        f"{paper}/{each.figure} {each.claim}"
+        for paper, each in found
+        if (each.sentence, each.verdict) == ("claim", "fails")
     ]
     if failed:
         raise SandglassError(f"{len(failed)} claims fail", "\n".join(failed))

@@ -22,6 +22,7 @@ REFERENCE = builds.ROOT / "results" / "reference"
 ABOUT = "figures.yaml"
 CLAIMS = "expect.yaml"
 RULES = "rules.smk"
+SOURCES = "sources.yaml"
 RUN_PARTS = ("experiments", "profiles")
 """Folders of a paper that decide which runs there are; no step after the runs reads them."""
 TAKEN = ("logs", "reference", "runs")
@@ -138,7 +139,7 @@ def code(home: Path) -> list[Path]:
 
     That is its modules, whichever imports which, and the data that they read.
     """
-    named = {ABOUT, CLAIMS, RULES}
+    named = {ABOUT, CLAIMS, RULES, SOURCES}
     return [
         path
         for path in sorted(home.rglob("*"))
@@ -172,7 +173,7 @@ def listing(directories: Sequence[Path]) -> Iterator[tuple[str, str]]:
 def parse(path: Path, model: type[Model]) -> Model:
     """A YAML file as `model`; UsageError names the file and the first wrong key."""
     try:
-        return model.model_validate(yaml.safe_load(path.read_text()))
+        return model.model_validate(yaml.load(path.read_text(), yaml.CSafeLoader))
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror}") from error
     except yaml.YAMLError as error:

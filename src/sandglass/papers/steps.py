@@ -96,18 +96,13 @@ def table(paper: Paper, figure: FigureName, profile: str) -> None:
 
 
 def _rows(code: FigureModule, points: Sequence[grid.Point], runs: Sequence[Run]) -> pl.DataFrame:
-    """The figure's table, replica by replica; runs of a grid without replicas are in each."""
+    """The figure's table, replica by replica."""
     numbers = sorted({point.replica for point in points if point.replica})
     if not numbers:
         return code.table(runs)
-    tables = []
-    for number in numbers:
-        own = [
-            run for point, run in zip(points, runs, strict=True) if point.replica in (None, number)
-        ]
-        rows = code.table(own)
-        tables.append(rows.with_columns(pl.lit(number).alias(ensemble.REPLICA)))
-    return pl.concat(tables, how="vertical_relaxed")
+    both = list(zip(points, runs, strict=True))
+    own = {number: [run for point, run in both if point.replica == number] for number in numbers}
+    return ensemble.together([(number, code.table(own[number])) for number in numbers])
 
 
 @app.command()
@@ -134,8 +129,13 @@ def again(paper: Paper) -> None:
 
 
 def judged(paper: str, figure: str, results: Path = shelf.REFERENCE) -> list[verdicts.Verdict]:
-    """The verdicts on a figure, by its table in a directory of papers' results."""
+    """The verdicts on a figure, by its table in a directory of papers' results.
+
+    Raises SandglassError where that is not there.
+    """
     home = results / paper
+    if not (home / f"{figure}.csv").is_file():
+        raise SandglassError(f"{home} has no table of {figure}", "it has to be reproduced first")
     return verdicts.judge(
         claims.claims(paper, figure),
         pl.read_csv(home / f"{figure}.csv", infer_schema_length=None),

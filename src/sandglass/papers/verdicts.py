@@ -4,14 +4,12 @@ A claim is judged from the table behind the figure and nothing else, so that who
 can judge again. A metric that is missing or has no value is an error, never a verdict.
 """
 
-import functools
 import inspect
 import math
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-import numpy as np
 import polars as pl
 from pydantic import BaseModel
 
@@ -31,8 +29,8 @@ WORDS: tuple[Word, ...] = (*get_args(Outcome), "not judged")
 DIGITS = 12
 """Of a measured value. Polars forms groups in another order each time, so that the last digits of a
 mean over them differ between judgements of one table."""
-ENSEMBLE = 20
-"""Replicas of which a central 95 % can be told."""
+ENSEMBLE = 39
+"""Replicas between whose least and largest one more lies with a probability of 95 %."""
 
 
 class Verdict(BaseModel):
@@ -163,7 +161,8 @@ def _measured(verdict: Verdict) -> str:
     value = f"{verdict.measured:.4g}"
     if verdict.low is None:
         return value
-    return f"{value} ({verdict.low:.4g} to {verdict.high:.4g}, n = {verdict.n})"
+    of = "" if verdict.quantile is None else "are 95 % of ours, "
+    return f"{value} ({verdict.low:.4g} to {verdict.high:.4g}, {of}n = {verdict.n})"
 
 
 def _metric(claim: Claim, known: dict[str, Metric]) -> Metric:
@@ -181,23 +180,28 @@ def _metric(claim: Claim, known: dict[str, Metric]) -> Metric:
 
 def _judged(claim: Claim, metric: Metric, tables: Sequence[pl.DataFrame]) -> dict[str, Any]:
     """What is measured, and the outcome, as a Verdict has them."""
-    measure = functools.partial(_measure, claim, metric)
-    if claim.over == "means":
-        values = ensemble.pseudo_values(measure, tables)
-    else:
-        values = [measure(table) for table in tables]
+    values = sorted(_measure(claim, metric, table) for table in tables)
     found = statistics.interval(values)
     row: dict[str, Any] = {"n": len(values), "measured": _rounded(found.mean)}
     if claim.plotted is not None:
-        low, high = map(float, np.quantile(values, [TAIL, 1 - TAIL]))
-        inside = low <= claim.plotted <= high
-        word: Word = "open" if len(values) < ENSEMBLE else "holds" if inside else "fails"
-        share = sum(value < claim.plotted for value in values) / len(values)
-        return row | {"low": low, "high": high, "quantile": share, "verdict": word}
+        return row | _like_ours(claim.plotted, values)
     assert claim.bounds
     ends = {"low": found.low, "high": found.high}
     row |= {name: end if end is None else _rounded(end) for name, end in ends.items()}
     return row | {"verdict": claim.bounds.judge(found)}
+
+
+def _like_ours(plotted: float, values: Sequence[float]) -> dict[str, Any]:
+    """Whether one more run with the value would be among the central 95 % of sorted ones."""
+    below = sum(value < plotted for value in values)
+    equal = sum(value == plotted for value in values)
+    row: dict[str, Any] = {"quantile": _rounded((below + equal / 2) / len(values))}
+    if len(values) < ENSEMBLE:
+        return row | {"verdict": "open"}
+    rank = math.floor((len(values) + 1) * TAIL)
+    low, high = values[rank - 1], values[-rank]
+    word: Word = "holds" if low <= plotted <= high else "fails"
+    return row | {"low": low, "high": high, "verdict": word}
 
 
 def _measure(claim: Claim, metric: Metric, table: pl.DataFrame) -> float:

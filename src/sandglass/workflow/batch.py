@@ -1,10 +1,12 @@
 """Many runs in one process, each with a log of its own: a process takes as long as a short run."""
 
 import contextlib
+import sys
 import traceback
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TextIO
 
 from sandglass.errors import SandglassError
 from sandglass.terminal import complain
@@ -24,6 +26,8 @@ class Job:
 def run(jobs: Iterable[Job], rule: str, then: Callable[[int], None] | None = None) -> None:
     """Do the runs; those after a failed one too. What each says goes to its log.
 
+    What a failed one says goes to standard error, too: where jobs share no files, its log is lost.
+
     Args:
         rule: of the workflow, of which these are a job's parts.
         then: called with the number of each that was done, from 0.
@@ -37,7 +41,8 @@ def run(jobs: Iterable[Job], rule: str, then: Callable[[int], None] | None = Non
         elif then:
             then(number)
     if failed:
-        raise SandglassError(f"{len(failed)} runs failed: {', '.join(failed)}")
+        noun = "run" if len(failed) == 1 else "runs"
+        raise SandglassError(f"{len(failed)} {noun} failed: {', '.join(failed)}")
 
 
 def _run(job: Job, rule: str) -> bool:
@@ -46,15 +51,23 @@ def _run(job: Job, rule: str) -> bool:
     tell(told)
     job.log.parent.mkdir(parents=True, exist_ok=True)
     with job.log.open("w") as log, contextlib.redirect_stderr(log):
-        try:
-            said = job.do()
-        except Exception as error:  # the others go on
-            if isinstance(error, SandglassError):
-                complain(error.message, error.hint)
-            else:
-                traceback.print_exc()
-            tell(replace(told, what=What.FAILED, logs=[str(job.log)]))
-            return False
-        print(said, file=log)
-    tell(replace(told, what=What.ENDED))
+        done = _said(job, log)
+    if done:
+        tell(replace(told, what=What.ENDED))
+    else:
+        print(job.log.read_text(), end="", file=sys.stderr)
+        tell(replace(told, what=What.FAILED, logs=[str(job.log)]))
+    return done
+
+
+def _said(job: Job, log: TextIO) -> bool:
+    """Do a run, and say so in its log, or why it was not done."""
+    try:
+        print(job.do(), file=log)
+    except Exception as error:  # the others go on
+        if isinstance(error, SandglassError):
+            complain(error.message, error.hint)
+        else:
+            traceback.print_exc()
+        return False
     return True
