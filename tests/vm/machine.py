@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from sandglass.errors import SandglassError
-from sandglass.install import builds
+from sandglass.install import builds, labs, setup_lab
 from tests.conftest import Say
 from tests.vm.image import USER, command, image, make_disk
 
@@ -70,6 +70,16 @@ class Machine:
         left_out = (f"--exclude=/{name}/" for name in (".git", ".snakemake", "results"))
         self._rsync("--delete", *left_out, f"{builds.ROOT}/", f"{self._where}:sandglass/")
 
+    def send_lab(self, scratch: Path) -> None:
+        """Have the machine take the lab in use here, whose Mininet and netperf its runs need."""
+        setup_lab.lab()
+        file = scratch / "sandglass.lab"
+        file.unlink(missing_ok=True)
+        labs.export(builds.lab(), file)
+        self._rsync(str(file), f"{self._where}:")
+        file.unlink()
+        self.must("./sandglass/sandglass lab import sandglass.lab && rm sandglass.lab")
+
     def fetch(self, directory: str, target: Path) -> None:
         """Copy a directory below the user's home to `target`."""
         self._rsync(f"{self._where}:{directory}/", f"{target}/")
@@ -81,7 +91,7 @@ class Machine:
 
 @contextmanager
 def booted(console: Path, say: Say) -> Iterator[Machine]:
-    """A machine with the Debian packages of set-up, this checkout and a Python environment.
+    """A machine with the Debian packages of set-up, this checkout, a Python environment and a lab.
 
     Raises SandglassError: not root, something that cannot be installed, or no answer in time.
     """
@@ -94,6 +104,7 @@ def booted(console: Path, say: Say) -> Iterator[Machine]:
         # ./sandglass makes one in the machine, which takes long.
         python = f".cache/sandglass/venv/{Path(sys.prefix).name}"
         machine.must(f"mkdir -p {python} && sudo mount /dev/vdb {python}")
+        machine.send_lab(home)
         yield machine
 
 

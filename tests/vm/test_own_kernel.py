@@ -32,6 +32,8 @@ QUEUES = {
     "predict": "{kind: predict, limit: 50, ecn: true, standing: true}",
     "sfq_codel": "{kind: sfq_codel, ecn: true}",
 }
+SHAPES = {"trace": "bottleneck.rate={trace: slow.trace}", "noise": "noise={phase: 2ms}"}
+"""What stands on links beside queues, by the settings that put it there."""
 CONTROLS = ["abe_cubic", "abe_reno", "dctcp_inet", "lsaimd_dctcp", "lsaimd_reno", "reno_acks"]
 SMALL_WINDOWS = [name for name in CONTROLS if name.startswith("lsaimd_")]
 PAIRS = 10
@@ -93,7 +95,7 @@ def test_dkms_builds_every_module_and_the_kernel_loads_them(
 
 @pytest.mark.usefixtures("modules")
 def test_all_of_ours_are_run_here() -> None:
-    assert set(QUEUES) == qdiscs.modules("sch_")
+    assert {*QUEUES, *SHAPES} == qdiscs.modules("sch_")
     assert set(CONTROLS) == qdiscs.modules("tcp_")
     assert set(CHURN) == set(QUEUES)
 
@@ -142,6 +144,24 @@ def test_windows_fall_below_a_segment(machine: Machine, tmp_path: Path, cc: str)
     standing_ms = PAIRS * FULL_PACKET_MS - RTT_MS
     assert result["bottleneck"]["queue_delay_ms"]["median"] < standing_ms
     assert all(flow["bytes"] > 0 for flow in result["flows"])
+
+
+@pytest.mark.usefixtures("modules")
+@pytest.mark.parametrize("kind", SHAPES)
+def test_what_shapes_a_link_lets_a_flow_through(
+    machine: Machine, tmp_path: Path, kind: str
+) -> None:
+    """slow.trace has the rate of the smoke experiment: 1504 bytes every 12 ms."""
+    result = run(machine, kind, SHAPES[kind], target=tmp_path)
+    nodes = result["observed"]["qdiscs"].values()
+    shown = next(q for node in nodes for q in node if q["kind"] == kind)
+    assert shown["packets"] > 100
+    assert 0.5 * RATE_MBIT < result["flows"][0]["goodput_mbit"] < 1.01 * RATE_MBIT
+    if kind == "trace":
+        assert shown["used"] > 100
+    else:
+        assert shown["added_ns"] > 0
+        assert shown["most_ns"] <= 2_000_000
 
 
 @pytest.mark.usefixtures("modules")
