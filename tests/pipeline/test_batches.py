@@ -82,4 +82,4 @@ def test_a_run_that_fails_is_named_and_the_others_are_done(
     assert then == [0, 2]
     logs = [(tmp_path / "logs" / f"{name}.log").read_text() for name in "abc"]
     assert logs == ["fine\n", "sandglass: no memory\n  buy some\n", "fine too\n"]
-    assert capsys.readouterr().err == logs[1]
+    assert capsys.readouterr().err == "".join(logs)

@@ -18,7 +18,7 @@ from sandglass.install import builds
 from sandglass.run import runs
 from tests import by_hand
 
-PAPER, FIGURE, PROFILE = "abe", "fig05", "smoke"
+PAPER, FIGURE, PROFILE = "dctcp_internet", "fig07", "smoke"
 WITHIN_S = 600.0
 
 

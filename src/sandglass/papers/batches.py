@@ -20,8 +20,8 @@ from sandglass.papers.grid import Point
 
 MOST = 20
 """Runs in one job."""
-MOST_S = 600.0
-"""Virtual seconds of a job with several runs: some ten seconds of a processor."""
+MOST_S = 1800.0
+"""Virtual seconds of a job with several runs: some twenty seconds of a processor."""
 LEAST_JOBS = 4
 """Jobs of a figure with as many runs, so that several processors share them."""
 
@@ -67,7 +67,7 @@ class Batch:
 def batches(paper: str, profile: str) -> list[Batch]:
     """All runs of a profile, each once. Raises UsageError where a profile is wrong."""
     home = shelf.folder(paper)
-    figures = list(shelf.figures(paper).figures)
+    figures = shelf.figures(paper).figures
     known = [name for name in grid.PROFILES if name == profile or grid.is_there(home, name)]
     needs: dict[str, list[tuple[str, str]]] = defaultdict(list)
     points: dict[str, Point] = {}

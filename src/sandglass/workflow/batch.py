@@ -26,7 +26,7 @@ class Job:
 def run(jobs: Iterable[Job], rule: str, then: Callable[[int], None] | None = None) -> None:
     """Do the runs; those after a failed one too. What each says goes to its log.
 
-    What a failed one says goes to standard error, too: where jobs share no files, its log is lost.
+    It is said again when it has ended: where jobs share no files, that log is lost.
 
     Args:
         rule: of the workflow, of which these are a job's parts.
@@ -52,10 +52,10 @@ def _run(job: Job, rule: str) -> bool:
     job.log.parent.mkdir(parents=True, exist_ok=True)
     with job.log.open("w") as log, contextlib.redirect_stderr(log):
         done = _said(job, log)
+    print(job.log.read_text(), end="", file=sys.stderr, flush=True)
     if done:
         tell(replace(told, what=What.ENDED))
     else:
-        print(job.log.read_text(), end="", file=sys.stderr)
         tell(replace(told, what=What.FAILED, logs=[str(job.log)]))
     return done
 
