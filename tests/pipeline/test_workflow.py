@@ -47,11 +47,9 @@ def runs(profile: str, figures: Iterable[str]) -> int:
     return len({point.directory("abe") for point in points})
 
 
-def planned_runs(
-    finished: subprocess.CompletedProcess[str], profile: str, paper: str = "abe"
-) -> int:
+def planned_runs(finished: subprocess.CompletedProcess[str], profile: str) -> int:
     """How many runs the jobs do that Snakemake's statistics name."""
-    wanted = batches.counts([paper], profile)
+    wanted = batches.counts(["abe"], profile)
     return sum(wanted[name] for name in jobs(finished) if name in wanted)
 
 
@@ -87,17 +85,6 @@ def test_quick_runs_are_part_of_paper(tmp_path: Path) -> None:
     planned = snakemake(tmp_path, "--dry-run", *PAGES, "--config", "profile=paper")
     assert planned.returncode == 0, planned.stderr
     assert planned_runs(planned, "paper") == runs("paper", FIGURES) - runs("quick", FIGURES)
-
-
-@pytest.mark.parametrize("paper", shelf.papers())
-def test_where_nodes_share_no_files(tmp_path: Path, paper: str) -> None:
-    """A job on a node puts its runs and its log where Snakemake sends them on from."""
-    storage = ["--default-storage-provider", "fs", "--default-storage-prefix", str(tmp_path / "x")]
-    words = ["--dry-run", "--printshellcmds", *storage, paper, "--config", "profile=smoke"]
-    planned = snakemake(tmp_path, *words)
-    assert planned.returncode == 0, planned.stdout + planned.stderr
-    assert planned_runs(planned, "smoke", paper) > 0
-    assert planned.stdout.count(".batch run_") == planned.stdout.count("/../../../.. && ")
 
 
 def test_an_unknown_profile(tmp_path: Path) -> None:
