@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from sandglass.experiment import reading
+from sandglass.experiment.experiment import Experiment
 from sandglass.install import builds, setup_lab
 from sandglass.run import runs
 from sandglass.terminal import guarded
@@ -19,10 +20,11 @@ from sandglass.workflow.batch import Job
 
 
 def batch(rule: str, file: Path, words: Sequence[str]) -> None:
-    """Do the runs. Raises SandglassError when one failed."""
+    """Do the runs. Raises UsageError when one is wrong, SandglassError when one failed."""
     jobs = []
     for directory, settings in map(json.loads, words):
-        do = functools.partial(_done, file, Path(directory), settings)
+        experiment = reading.load(file, settings)
+        do = functools.partial(_done, experiment, file, Path(directory))
         jobs.append(Job(directory, log(Path(directory)), do))
     setup_lab.lab()
     with builds.settled():
@@ -34,8 +36,7 @@ def log(directory: Path) -> Path:
     return Path("results/logs") / f"{directory.relative_to('results/runs')}.log"
 
 
-def _done(file: Path, directory: Path, settings: Sequence[str]) -> str:
-    experiment = reading.load(file, settings)
+def _done(experiment: Experiment, file: Path, directory: Path) -> str:
     return runs.run(experiment, file, directory, cached=True).told
 
 
