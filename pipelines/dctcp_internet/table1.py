@@ -122,7 +122,17 @@ def quotient(table: pl.DataFrame, of: tuple[str, str], over: tuple[str, str]) ->
     return one / other if one is not None and other else None
 
 
-METRICS = (relative_error, difference, occupancy_error, gain, quotient)
+def reduction(table: pl.DataFrame, utilisation: float) -> float | None:
+    """The mean queue of one DCTCP and one Reno flow with M = 1 over the least with an M whose
+    utilisation is a value or more."""
+    busy = table.filter((pl.col("quantity") == "U_DR") & (pl.col("ours") >= utilisation))
+    queues = table.filter(pl.col("quantity") == "O_DR")
+    least = scalar(queues.join(busy, on="row", how="semi")["ours"].min())
+    most = scalar(_of(table, "1", "O_DR")["ours"].max())
+    return most / least if most is not None and least else None
+
+
+METRICS = (relative_error, difference, occupancy_error, gain, quotient, reduction)
 
 
 def _of(table: pl.DataFrame, row: str, quantity: str) -> pl.DataFrame:

@@ -310,6 +310,21 @@ def test_table1_compares_at_equal_sharing(tmp_path: Path) -> None:
     assert table1.quotient(table, ("1/2", "U_2R"), ("1/3", "U_DR")) is None
 
 
+def test_table1_reduces_the_queue_only_where_the_link_is_used() -> None:
+    table = pl.DataFrame(
+        [
+            (row, quantity, value)
+            for row, used, queue in (("1/8", 0.94, 0.1), ("1/4", 0.96, 0.25), ("1", 1.0, 1.0))
+            for quantity, value in (("U_DR", used), ("O_DR", queue), ("O_2R", 0.01))
+        ],
+        schema=["row", "quantity", "ours"],
+        orient="row",
+    )
+    assert table1.reduction(table, 0.96) == pytest.approx(4)
+    assert table1.reduction(table, 0.9) == pytest.approx(10)
+    assert table1.reduction(table, 1.1) is None
+
+
 def grid() -> pl.DataFrame:
     """Equal shares at 0.5 with a ratio of 2, and at 0.6 with one of 4; none with one of 10."""
     rows = []
