@@ -78,17 +78,25 @@ def _converged(run: series.Run) -> float | None:
 
 def plot(table: pl.DataFrame) -> ggplot:
     """CDF of the ratio, a line for each beta_ecn but the default, a panel per AQM."""
-    others = _changed(table)
-    cdf = others.sort("ratio", nulls_last=True).with_columns(
-        # an experiment that never converged counts, at infinity
-        share=pl.int_range(1, pl.len() + 1).over("queue", "beta_ecn")
-        / pl.len().over("queue", "beta_ecn"),
-        beta=pl.col("beta_ecn").cast(pl.String),
+    cdf = (
+        _changed(table)
+        .with_columns(ratio=_whole())
+        .sort("ratio")
+        .with_columns(
+            # an experiment that never converged counts, at infinity; one of which only the default
+            # never did, at zero; both are off the axis
+            share=pl.int_range(1, pl.len() + 1).over("queue", "beta_ecn")
+            / pl.len().over("queue", "beta_ecn"),
+            beta=pl.col("beta_ecn").cast(pl.String),
+        )
     )
     kinds = cdf["beta"].n_unique()
     lines = [style.LINES[i % len(style.LINES)] for i in range(kinds)]
     drawn: ggplot = (
-        ggplot(cdf.drop_nulls("ratio"), aes("ratio", "share", color="beta", linetype="beta"))
+        ggplot(
+            cdf.filter(pl.col("ratio").is_between(0, np.inf, "none")),
+            aes("ratio", "share", color="beta", linetype="beta"),
+        )
         + facet_wrap("queue")
         + geom_vline(xintercept=1, linetype="dotted", color="#666666")
         + geom_step()
@@ -153,8 +161,14 @@ def _changed(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def _ratios(table: pl.DataFrame, beta: float, queue: str = "") -> pl.Series:
-    """Ratios of one beta_ecn; infinite where only the default converges."""
+    """Ratios of one beta_ecn; infinite where it does not converge, 0 where only the default does
+    not."""
     chosen = table.filter((pl.col("beta_ecn") - beta).abs() < 1e-9)
     if queue:
         chosen = chosen.filter(pl.col("queue") == queue)
-    return chosen["ratio"].fill_null(np.inf)
+    return chosen.select(_whole())["ratio"]
+
+
+def _whole() -> pl.Expr:
+    never = pl.when(pl.col("convergence_s").is_null()).then(np.inf).otherwise(0.0)
+    return pl.col("ratio").fill_null(never)

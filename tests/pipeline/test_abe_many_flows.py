@@ -34,7 +34,7 @@ def test_the_default_is_not_compared_with_itself() -> None:
     """70 % is a little more than 0.7 after a division."""
     rows = [(0.7000000000000001, 1.0), (0.8, 0.5), (0.8, 0.9), (0.8, 2.0)]
     table = pl.DataFrame(rows, schema=["beta_ecn", "ratio"], orient="row").with_columns(
-        default=pl.lit(0.7)
+        convergence_s=pl.lit(1.0), default=pl.lit(0.7)
     )
     assert convergence.least_faster(table) == pytest.approx(2 / 3)
     assert convergence.most_harmed(table, 0.1) == pytest.approx(1 / 3)
@@ -69,6 +69,21 @@ def test_convergence_metrics() -> None:
     assert convergence.least_faster(RATIOS) == 0
     assert convergence.most_harmed(RATIOS, 0.1) == 1
     assert convergence.tail(RATIOS) == pytest.approx(9 / 1.2)
+
+
+def test_a_path_is_faster_when_only_the_default_never_converges() -> None:
+    table = RATIOS.with_columns(
+        convergence_s=pl.when(pl.col("beta_ecn") > 0.5, pl.col("queue") == "PIE")
+        .then(3.0)
+        .otherwise("convergence_s"),
+        ratio=pl.when(pl.col("queue") == "PIE").then(None).otherwise("ratio"),
+    )
+    assert convergence.faster(table, 0.9, "PIE") == 1
+    assert convergence.slower(table, 0.9, queue="PIE") == 0
+    assert convergence.slower(table, 0.9) == pytest.approx(0.5)  # the one through CoDel
+    shown = convergence.plot(table).data
+    assert isinstance(shown, pl.DataFrame)
+    assert shown.filter(pl.col("beta_ecn") == 0.9)["queue"].to_list() == ["CoDel"]
 
 
 def test_throughput_ratio_is_per_flow_and_after_the_cut() -> None:
