@@ -107,10 +107,13 @@ def mean_far_to_near(
     return scalar((ratios["far"] / ratios["near"]).max())
 
 
-def trend(table: pl.DataFrame, queue: str, rtt_from_ms: float) -> float | None:
-    """Spearman's correlation of throughput with RTT from an RTT on; the larger of both ECN."""
-    chosen = _of(table, queue).filter(pl.col("rtt_ms") >= rtt_from_ms)
-    ranks = chosen.group_by("ecn").agg(rho=pl.corr("rtt_ms", "throughput_mbit", method="spearman"))
+def trend(table: pl.DataFrame, queue: str) -> float | None:
+    """Spearman's correlation of throughput with RTT; the larger of both ECN."""
+    ranks = (
+        _of(table, queue)
+        .group_by("ecn")
+        .agg(rho=pl.corr("rtt_ms", "throughput_mbit", method="spearman"))
+    )
     return scalar(ranks["rho"].max())
 
 

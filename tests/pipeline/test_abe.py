@@ -42,8 +42,8 @@ def test_fig03_metrics() -> None:
 
 def test_fig03_trend_is_that_of_the_worse_ecn_setting() -> None:
     """Without ECN throughput always falls (-1); with ECN 60 and 100 ms are tied."""
-    tied = fig03.trend(FIG03, "CoDel", 60)
-    without = fig03.trend(FIG03.filter(pl.col("ecn") == "without"), "CoDel", 60)
+    tied = fig03.trend(FIG03, "CoDel")
+    without = fig03.trend(FIG03.filter(pl.col("ecn") == "without"), "CoDel")
     assert without == pytest.approx(-1)
     assert tied is not None
     assert -1 < tied < -0.8
@@ -57,7 +57,7 @@ def test_fig03_trend_is_that_of_the_worse_ecn_setting() -> None:
         fig03.far_to_near(FIG03, "CoDel", 60, 400),
         fig03.far_to_near(FIG03, "CoDel", 10, 80),
         fig03.mean_far_to_near(FIG03, "CoDel", 60, 400),
-        fig03.trend(FIG03, "PIE", 60),
+        fig03.trend(FIG03, "PIE"),
         fig03.decline(FIG03, "PIE"),
         fig03.ecn_gain(FIG03, "DropTail", 80),
         fig03.delay_ratio(FIG03, "DropTail", "PIE", 10),
