@@ -31,7 +31,9 @@ FIG03 = pl.DataFrame(
 
 def test_fig03_metrics() -> None:
     assert fig03.least_share(FIG03, "CoDel", 60) == pytest.approx(0.95)
-    assert fig03.least_share(FIG03, "DropTail", 320) == pytest.approx(0.95)
+    assert fig03.least_share(FIG03, "DropTail") == pytest.approx(0.95)
+    assert fig03.least_share(FIG03, "CoDel", 100, 60) == pytest.approx(0.9)
+    assert fig03.least_delay(FIG03, "DropTail", 10) == pytest.approx(300 / 320)
     assert fig03.far_to_near(FIG03, "CoDel", 60, 80) == pytest.approx(19.8 / 19.8)
     # With ECN 19.9 up to 60 ms and 17.9 above 80; without 19.3 and 17, which is less.
     assert fig03.mean_far_to_near(FIG03, "CoDel", 60, 80) == pytest.approx(17.9 / 19.9)
@@ -62,6 +64,7 @@ def test_fig03_trend_is_that_of_the_worse_ecn_setting() -> None:
         fig03.ecn_gain(FIG03, "DropTail", 80),
         fig03.delay_ratio(FIG03, "DropTail", "PIE", 10),
         fig03.delay_ratio(FIG03, "DropTail", "CoDel", 320),
+        fig03.least_delay(FIG03, "DropTail", 320),
     ],
 )
 def test_fig03_without_data_has_no_value(value: float | None) -> None:
