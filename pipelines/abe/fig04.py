@@ -139,6 +139,12 @@ def model_error(table: pl.DataFrame, queue: str) -> float | None:
     return scalar((chosen["utilisation"] - chosen["model"]).abs().median())
 
 
+def least_when_full(table: pl.DataFrame, queue: str) -> float | None:
+    """The smallest utilisation at the RTTs and betas for which eq. (1) has the link full."""
+    chosen = _of(table, "steady", queue).filter(pl.col("model") >= 1)
+    return scalar(chosen["utilisation"].min())
+
+
 def deviation(table: pl.DataFrame, queue: str) -> float | None:
     """The largest standard deviation of utilisation, as a share of the capacity."""
     return scalar(_of(table, "steady", queue)["deviation"].max())
@@ -169,7 +175,15 @@ def least_window(table: pl.DataFrame) -> float | None:
     return scalar(_of(table, "start", "PIE")["window_share"].min())
 
 
-METRICS = (model_error, deviation, drop_with_rtt, gain_of_beta, most_back_offs, least_window)
+METRICS = (
+    model_error,
+    least_when_full,
+    deviation,
+    drop_with_rtt,
+    gain_of_beta,
+    most_back_offs,
+    least_window,
+)
 
 
 def _of(table: pl.DataFrame, part: str, queue: str) -> pl.DataFrame:

@@ -104,6 +104,8 @@ FIG04 = pl.DataFrame(
 def test_fig04_metrics() -> None:
     assert fig04.model_error(FIG04, "CoDel") == pytest.approx(0.01)
     assert fig04.model_error(FIG04, "PIE") is None  # the model's link is full
+    assert fig04.least_when_full(FIG04, "PIE") == pytest.approx(1)
+    assert fig04.least_when_full(FIG04, "CoDel") is None  # the model leaves a part idle
     assert fig04.deviation(FIG04, "CoDel") == pytest.approx(0.002)
     assert fig04.drop_with_rtt(FIG04, "CoDel", 0.5) == pytest.approx(0.15)
     assert fig04.gain_of_beta(FIG04, "CoDel", 0.9, 0.5) == pytest.approx(0.18)
