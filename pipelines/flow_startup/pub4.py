@@ -172,15 +172,18 @@ def share_below_rivals(table: pl.DataFrame, queue: str) -> float | None:
     return scalar((_reductions(table, queue) > 1).mean() * 100)  # type: ignore[operator]
 
 
-def median_reduction(
+def share_below(
     table: pl.DataFrame,
     queue: str,
+    times: float,
     rivals: Sequence[str] = RIVALS,
     rtt_from: float = 0,
     rtt_to: float = 1e9,
 ) -> float | None:
-    """The median over flows and RTTs of the best rival's longest wait over the queue's."""
-    return scalar(_reductions(table, queue, rivals, rtt_from, rtt_to).median())
+    """The share of cases in which the best rival's longest wait is so many times a queue's or more,
+    in percent."""
+    found = _reductions(table, queue, rivals, rtt_from, rtt_to)
+    return scalar((found >= times).mean() * 100) if len(found) else None  # type: ignore[operator]
 
 
 def completion_over_best(table: pl.DataFrame, queue: str) -> float | None:
@@ -205,7 +208,7 @@ METRICS = (
     wait_in_rtts,
     pacing_effect,
     share_below_rivals,
-    median_reduction,
+    share_below,
 )
 
 

@@ -131,8 +131,10 @@ def test_pub4_against_the_best_rival_of_each_case() -> None:
     ).with_columns(peak_ms=pl.when(queue="PIE", rtt_ms=20.0).then(5.0).otherwise(pl.col("peak_ms")))
     # 5 over 10, 90 over 45, 60 over 180 ms
     assert pub4.share_below_rivals(table, "Predict") == pytest.approx(100 / 3)
-    assert pub4.median_reduction(table, "Predict") == pytest.approx(0.5)
-    assert pub4.median_reduction(table, "Predict", ["CoDel"], rtt_to=50) == 5
+    assert pub4.share_below(table, "Predict", 0.5) == pytest.approx(200 / 3)
+    assert pub4.share_below(table, "Predict", 2, ["CoDel"], rtt_to=150) == 100
+    assert pub4.share_below(table, "Predict", 2.1, ["CoDel"], rtt_to=150) == 50
+    assert pub4.share_below(table, "Predict", 2, ["SFQ-CoDel"]) is None
 
 
 def test_pub4_completion_over_the_best_rivals_of_each_case() -> None:
