@@ -99,6 +99,12 @@ def most(table: pl.DataFrame, queue: str, column: str, buffer_from: int = 0) -> 
     return scalar(_of(table, queue, buffer_from)[column].max())
 
 
+def least_cut(table: pl.DataFrame, queue: str, column: str) -> float | None:
+    """The smallest value of a column over the buffers and numbers of flows at which the average
+    rose above the maximum threshold."""
+    return scalar(_of(table, queue, 0).filter(pl.col("cut") > 0)[column].min())
+
+
 def share_in_a_row(table: pl.DataFrame, queue: str, buffer_from: int = 0) -> float | None:
     """Of all packets lost, the share right after another."""
     chosen = _of(table, queue, buffer_from)
@@ -114,7 +120,7 @@ def total_ratio(
     return one / other if other else None
 
 
-METRICS = (most, share_in_a_row, total_ratio)
+METRICS = (most, least_cut, share_in_a_row, total_ratio)
 
 
 def _of(table: pl.DataFrame, queue: str, buffer_from: int) -> pl.DataFrame:

@@ -213,6 +213,16 @@ def test_pub2_metrics() -> None:
     assert pub2.most(LOSSES, "RED", "overflow") is None
 
 
+def test_pub2_least_where_the_cutter_dropped() -> None:
+    table = pl.DataFrame(
+        [("RED", 83, 1, 0.0, 0.0), ("RED", 83, 4, 7.0, 1.0), ("RED", 165, 4, 90.0, 3.0)],
+        schema=["queue", "buffer", "flows", "cut", "rtos"],
+        orient="row",
+    )
+    assert pub2.least_cut(table, "RED", "rtos") == 1
+    assert pub2.least_cut(table.head(1), "RED", "rtos") is None
+
+
 DELAYS = pl.DataFrame(
     [
         ("HRED", 10.0, 1, 30.0, 10.0, 5.0),
