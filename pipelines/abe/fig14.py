@@ -4,16 +4,16 @@ import polars as pl
 from plotnine import ggplot
 
 from pipelines.abe.friendliness import (
+    distance_below,
     drawn,
     largest_mean,
     mean,
-    mean_below,
     sawteeth,
     table,
     trend,
 )
 
-METRICS = (largest_mean, mean, mean_below, sawteeth, trend)
+METRICS = (largest_mean, mean, distance_below, sawteeth, trend)
 
 __all__ = ["METRICS", "plot", "table"]
 

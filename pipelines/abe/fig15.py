@@ -5,15 +5,15 @@ from plotnine import ggplot
 
 from pipelines.abe.friendliness import (
     difference,
+    distance_below,
     drawn,
     largest_mean,
     mean,
-    mean_below,
     table,
     trend,
 )
 
-METRICS = (difference, largest_mean, mean, mean_below, trend)
+METRICS = (difference, largest_mean, mean, distance_below, trend)
 
 __all__ = ["METRICS", "plot", "table"]
 

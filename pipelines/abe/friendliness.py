@@ -114,13 +114,14 @@ def mean(table: pl.DataFrame, queue: str, beta: float) -> float | None:
     return scalar(_of(table, queue, beta)["ratio"].mean())
 
 
-def mean_below(table: pl.DataFrame, queue: str, beta: float) -> float | None:
-    """The largest mean ratio of all smaller beta_ecn, over that of `beta`."""
+def distance_below(table: pl.DataFrame, queue: str, beta: float) -> float | None:
+    """The largest distance of the mean ratios of all smaller beta_ecn from 1, over that of `beta`;
+    of logarithms, so that 1/2 is as far as 2."""
     own = table.filter(pl.col("queue") == queue)
-    means = own.group_by("beta_ecn").agg(pl.col("ratio").mean())
-    smaller = means.filter(pl.col("beta_ecn") < beta - 1e-9)["ratio"].max()
-    at = mean(table, queue, beta)
-    return None if smaller is None or at is None else scalar(smaller / at)  # type: ignore[operator]
+    means = own.group_by("beta_ecn").agg(distance=pl.col("ratio").mean().log().abs())
+    smaller = scalar(means.filter(pl.col("beta_ecn") < beta - 1e-9)["distance"].max())
+    at = scalar(means.filter((pl.col("beta_ecn") - beta).abs() < 1e-9)["distance"].max())
+    return smaller / at if smaller is not None and at else None
 
 
 def trend(table: pl.DataFrame, queue: str) -> float | None:

@@ -1,5 +1,7 @@
 """Figs. 12 to 19 of ABE: their reduction of runs and their metrics, worked out by hand."""
 
+from math import log
+
 import polars as pl
 import pytest
 
@@ -112,7 +114,12 @@ def test_friendliness_metrics() -> None:
     table = pl.DataFrame(rows, schema=["queue", "rtt_ms", "beta_ecn", "ratio"], orient="row")
     assert friendliness.largest_mean(table, "CoDel", 0.9) == pytest.approx(2.2)
     assert friendliness.mean(table, "CoDel", 0.85) == pytest.approx(2.0)
-    assert friendliness.mean_below(table, "CoDel", 0.85) == pytest.approx(1.1 / 2.0)
+    assert friendliness.distance_below(table, "CoDel", 0.85) == pytest.approx(log(1.1) / log(2))
+    small = table.with_columns(
+        ratio=pl.when(pl.col("beta_ecn") == 0.7).then(0.25).otherwise("ratio")
+    )
+    assert friendliness.distance_below(small, "CoDel", 0.85) == pytest.approx(2)
+    assert friendliness.distance_below(table, "CoDel", 0.7) is None
     assert friendliness.trend(table, "CoDel") == pytest.approx(0.5)  # 80 ms: ranks 1, 3, 2
     assert friendliness.difference(table) == pytest.approx(0.1 / 1.05)
 
