@@ -127,10 +127,12 @@ def most_gain_of(
     return scalar(chosen["gain_percent"].max())
 
 
-def order(table: pl.DataFrame, control: str, queue: str, rtt_ms: float) -> float | None:
-    """Spearman's correlation of departed bytes with beta in the long run, from the own beta on."""
+def order(
+    table: pl.DataFrame, control: str, queue: str, rtt_ms: float, betas: Sequence[float]
+) -> float | None:
+    """Spearman's correlation of departed bytes with some betas in the long run."""
     chosen = _late(table, control, queue).filter(
-        (pl.col("rtt_ms") == rtt_ms) & (pl.col("beta") >= _own())
+        (pl.col("rtt_ms") == rtt_ms) & pl.col("beta").is_in(betas)
     )
     return scalar(chosen.select(pl.corr("beta", "departed_mb", method="spearman")).item())
 

@@ -184,8 +184,9 @@ def test_departures_metrics() -> None:
     assert departures.least_gain(GAINS, *reno, 400) == 5
     assert departures.least_gain(GAINS, *cubic, 400) == -1
     assert departures.most_gain_of(GAINS, *reno, 400, 0.6, 0.8) == 13
-    assert departures.order(GAINS, *reno, 400) == pytest.approx(0.5)
-    assert departures.order(GAINS, *cubic, 400) == pytest.approx(-1)
+    assert departures.order(GAINS, *reno, 400, [0.5, 0.7, 0.95]) == pytest.approx(0.5)
+    assert departures.order(GAINS, *reno, 400, [0.5, 0.95]) == pytest.approx(1)
+    assert departures.order(GAINS, *cubic, 400, [0.7, 0.95]) == pytest.approx(-1)
     assert departures.early_gain(GAINS, *reno) == pytest.approx((10 + 12 + 30 + 60) / 4)
     assert departures.early_excess(GAINS, *reno) == pytest.approx((5 + 4 + 17 + 51) / 4)
     assert departures.early_gain_over(GAINS, "CUBIC", "NewReno", "CoDel", 400, 0.95) == -40
