@@ -21,6 +21,8 @@ from sandglass.results import series, style
 
 KEYS = ["case", "marking", "sender"]
 STATISTICS = ("min", "max", "mean", "sd", "p95", "p99")
+SINGLE = ("min", "max", "p95", "p99")
+"""Those that are one packet's wait, and so a multiple of the recorder's resolution."""
 THESIS = Path(__file__).with_name("thesis-delays.csv")
 """Stated: the slides' table, us; what is lost there is not in it."""
 
@@ -96,12 +98,14 @@ def departure(
 
 def agreeing(table: pl.DataFrame, marking: str, statistic: str, within: float) -> float | None:
     """The share of the thesis's values of a statistic from which ours are `within` or less away,
-    relative to them, like for like."""
+    relative to them, like for like: of single waits in ticks of the thesis's recorder, since the
+    slides cut their fractions off."""
     rows = table.filter((pl.col("statistic") == statistic) & (pl.col("thesis_us") > 0))
-    ratios = steady.matching(rows, marking, None, None).select(
-        pl.col("like_us") / pl.col("thesis_us")
-    )
-    return scalar(((ratios["like_us"] - 1).abs() <= within).mean())
+    ours, theirs = pl.col("like_us"), pl.col("thesis_us")
+    if statistic in SINGLE:
+        ours, theirs = ((value / steady.TICK_US).round() for value in (ours, theirs))
+    ratios = steady.matching(rows, marking, None, None).select(ratio=ours / theirs)["ratio"]
+    return scalar(((ratios - 1).abs() <= within).mean())
 
 
 def over_other_marking(table: pl.DataFrame, sender: str, marking: str, other: str) -> float | None:

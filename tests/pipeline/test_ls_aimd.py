@@ -133,6 +133,14 @@ def test_values_agree_by_themselves() -> None:
     assert delays.agreeing(table, "RED step", "p95", 0.2) is None
 
 
+def test_single_waits_agree_by_the_recorders_ticks() -> None:
+    """12 ticks over 10 are a fifth; the slides have 327 us for 327.68."""
+    row = {"case": "4A", "marking": "RED step", "sender": "AIMD", "like_us": 12 * 32.768}
+    table = pl.DataFrame([{**row, "statistic": name, "thesis_us": 327.0} for name in ("p95", "sd")])
+    assert delays.agreeing(table, "RED step", "p95", 0.2) == 1
+    assert delays.agreeing(table, "RED step", "sd", 0.2) == 0
+
+
 def test_one_marking_over_another() -> None:
     step = compared((SLOW, 100.0, None), (FULL, 200.0, None))
     ramp = step.with_columns(pl.col("ours_us") * 2, marking=pl.lit("RED ramp"))
