@@ -38,7 +38,7 @@ def test_the_page_says_how() -> None:
 def test_plain_snakemake(checkout: Path, command: str) -> None:
     done = shell(checkout, f"{command} --dry-run")
     assert done.returncode == 0, done.stdout + done.stderr
-    assert re.search(r"^run +\d+$", done.stdout + done.stderr, re.M)
+    assert re.search(r"^run_abe_\d+ +1$", done.stdout + done.stderr, re.M)
 
 
 @pytest.mark.lab
