@@ -12,7 +12,7 @@ def digests(paper: str, figure: str, profile: str, home: Path) -> dict[str, str]
     found = {}
     for point in grid.points(paper, figure, profile):
         path = shelf.experiment_file(shelf.folder(paper), point.experiment)
-        done = runs.run(reading.load(path, point.arguments()[1::2]), path, home / point.name)
+        done = runs.run(reading.load(path, point.settings), path, home / point.name)
         found[point.directory(paper).name] = done.content["digest"]
     assert len(found) > 1
     return found

@@ -39,7 +39,7 @@ def test_the_largest_lab_finds_room(paper: str) -> None:
     for experiment, points in ends.items():
         for point in points:
             path = shelf.experiment_file(home, experiment)
-            wanted = reading.load(path, point.arguments()[1::2])
+            wanted = reading.load(path, point.settings)
             needed = 2 * plan.resolve(wanted, wanted.facts)["memory_mb"] + 500
             assert needed <= shelf.figures(paper).memory_mb, point.name
 

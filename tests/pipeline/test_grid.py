@@ -105,7 +105,7 @@ def test_an_axis_may_stand_for_a_key(pipelines: Path) -> None:
 
 def test_the_command_line_of_a_point() -> None:
     point = grid.Point("one", {}, {"flows.0.ecn": True, "seed": 2})
-    assert point.arguments() == ["--set", "flows.0.ecn=true", "--set", "seed=2"]
+    assert point.settings == ["flows.0.ecn=true", "seed=2"]
     assert point.directory("p") == Path("results/runs/p/one/flows.0.ecn=true+seed=2")
 
 

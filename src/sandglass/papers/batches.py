@@ -59,7 +59,7 @@ class Batch:
     def words(self) -> list[str]:
         """The runs as the job's command is told of them: directory and settings, as JSON."""
         return [
-            json.dumps([directory, point.arguments()[1::2]])
+            json.dumps([directory, point.settings])
             for directory, point in zip(self.directories, self.points, strict=True)
         ]
 

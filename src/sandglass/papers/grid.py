@@ -57,19 +57,16 @@ class Point:
     @property
     def name(self) -> str:
         """Names the overrides and nothing else, so figures and profiles share their runs."""
-        return ",".join(f"{k}={text(v)}" for k, v in self.overrides.items()) or UNCHANGED
+        return ",".join(self.settings) or UNCHANGED
 
     def directory(self, paper: str) -> Path:
         """Where the run lies, named without what a shell or Snakemake reads as its own."""
         return Path("results/runs") / paper / self.experiment / plain(self.name.replace(",", "+"))
 
-    def arguments(self) -> list[str]:
-        """The command line's `--set KEY=VALUE`, one after the other."""
-        return [
-            word
-            for key, value in self.overrides.items()
-            for word in ("--set", f"{key}={text(value)}")
-        ]
+    @property
+    def settings(self) -> list[str]:
+        """What it sets, as the command line's `--set` has it: KEY=VALUE."""
+        return [f"{key}={text(value)}" for key, value in self.overrides.items()]
 
     def files(self, home: Path) -> list[Path]:
         """The experiment file in the paper's folder, then the files that it names by path.
@@ -77,7 +74,7 @@ class Point:
         These are topologies and workloads that are not of the checkout, traces and histograms.
         """
         file = shelf.experiment_file(home, self.experiment)
-        text = " ".join([text_of(file), *self.arguments()])
+        text = " ".join([text_of(file), *self.settings])
         words = [*PYTHON_FILE.findall(text), *TIMES_FILE.findall(text)]
         named = {(home / "experiments" / name).resolve() for name in words}
         return [file, *sorted(path for path in named if path.is_file())]
