@@ -13,6 +13,7 @@ from sandglass.cli import papers
 from sandglass.errors import SandglassError, UsageError
 from sandglass.install import builds, memory, setup_lab
 from sandglass.papers import reproduce, shelf, verdicts
+from sandglass.workflow.snakemake import Work
 from tests.pipeline.test_workflow import snakemake
 
 AUTHORS = builds.ROOT / "examples" / "module-repository"
@@ -97,6 +98,26 @@ def test_a_paper_of_another_directory(
     listed = pl.read_csv(tmp_path / "results" / "sharing" / "runs.csv")
     assert listed["modules"].str.contains("tcp_gaimd:").all()
     assert "How gaimd shares" in (tmp_path / "results" / "sharing" / "report.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("wanted", "papers"),
+    [([None], set(shelf.papers())), (["abe/fig05", "ls_aimd"], {"abe", "ls_aimd"})],
+)
+def test_the_runs_of_all_papers_that_are_wanted_are_counted(
+    wanted: list[str | None], papers: set[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[Work] = []
+
+    def take(work: Work) -> int:
+        told.append(work)
+        return 0
+
+    monkeypatch.setattr(reproduce, "run", take)
+    words = [word for each in wanted for word in reproduce.targets(each)]
+    assert reproduce.snakemake(words, "smoke", None, 1000) == 0
+    counted = {rule.removeprefix("run_").rpartition("_")[0] for rule in told[0].parts}
+    assert counted == papers
 
 
 def test_strict_makes_a_failed_claim_a_failure(
