@@ -6,7 +6,6 @@ import polars as pl
 from plotnine import aes, geom_hline, geom_step, ggplot, labs
 
 from pipelines.flow_startup import transients
-from sandglass.experiment import units
 from sandglass.papers.verdicts import scalar
 from sandglass.results import series
 
@@ -15,21 +14,7 @@ def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     """One row per change of the queue: `time_ms` since the first packet, its `packets`, the `round`
     trip, the `window`, packets that came in this round, and the path's `bdp` in packets."""
     (run,) = runs
-    data = transients.rounds(run)
-    windows = data.group_by("round").agg(window=pl.len())
-    start_ns = int(data["enqueue_ns"][0])
-    rtt_ms = units.parse_time(run.field("experiment.rtt")) / 1e6
-    bdp = transients.rate_mbit(run) * 1e3 * rtt_ms / 8 / transients.PACKET_BYTES
-    changes = series.backlog(series.forward(run)).filter(pl.col("time_ns") >= start_ns)
-    return (
-        changes.select(
-            time_ms=(pl.col("time_ns") - start_ns) / 1e6,
-            packets="packets",
-        )
-        .with_columns(round=(pl.col("time_ms") // rtt_ms).cast(pl.Int64), bdp=pl.lit(bdp))
-        .join(windows, on="round", how="left")
-        .sort("time_ms")
-    )
+    return transients.queue_changes(run)
 
 
 def plot(table: pl.DataFrame) -> ggplot:
@@ -44,17 +29,8 @@ def plot(table: pl.DataFrame) -> ggplot:
 
 
 def _rounds(table: pl.DataFrame) -> pl.DataFrame:
-    """Per round trip before the link is full: its window, and the longest and shortest queue."""
-    return (
-        table.filter(pl.col("window") < pl.col("bdp"))
-        .group_by("round")
-        .agg(
-            pl.col("window").first(),
-            peak=pl.col("packets").max(),
-            least=pl.col("packets").min(),
-        )
-        .sort("round")
-    )
+    """Round trips before the link is full (transients.queue_rounds)."""
+    return transients.queue_rounds(table.filter(pl.col("window") < pl.col("bdp")))
 
 
 def least_growth(table: pl.DataFrame, round_from: int) -> float | None:
@@ -77,8 +53,7 @@ def peak_share(table: pl.DataFrame, window_from: int) -> float | None:
 def standing_growth(table: pl.DataFrame) -> float | None:
     """Of rounds that bring more than the bandwidth-delay product: the least ratio of a round's
     shortest queue to that of the round before."""
-    full = table.filter(pl.col("window") > pl.col("bdp")).group_by("round")
-    least = full.agg(pl.col("packets").min()).sort("round")["packets"]
+    least = transients.queue_rounds(table.filter(pl.col("window") > pl.col("bdp")))["least"]
     return scalar((least / least.shift(1)).drop_nulls().min())
 
 

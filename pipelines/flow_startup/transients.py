@@ -53,6 +53,46 @@ def rounds(run: series.Run) -> pl.DataFrame:
     )
 
 
+def bdp_packets(run: series.Run) -> float:
+    """The path's bandwidth-delay product."""
+    rtt_ms = units.parse_time(run.field("experiment.rtt")) / 1e6
+    return rate_mbit(run) * 1e3 * rtt_ms / 8 / PACKET_BYTES
+
+
+def queue_changes(run: series.Run) -> pl.DataFrame:
+    """One row per change of the queue in a run with one flow.
+
+    `time_ms` since the first packet, the queue's `packets`, the `round` trip, its `window` (data
+    packets that came in it), and the path's `bdp` in packets.
+    """
+    data = rounds(run)
+    windows = data.group_by("round").agg(window=pl.len())
+    start_ns = int(data["enqueue_ns"][0])
+    rtt_ms = units.parse_time(run.field("experiment.rtt")) / 1e6
+    changes = series.backlog(series.forward(run)).filter(pl.col("time_ns") >= start_ns)
+    return (
+        changes.select(time_ms=(pl.col("time_ns") - start_ns) / 1e6, packets="packets")
+        .with_columns(
+            round=(pl.col("time_ms") // rtt_ms).cast(pl.Int64), bdp=pl.lit(bdp_packets(run))
+        )
+        .join(windows, on="round", how="left")
+        .sort("time_ms")
+    )
+
+
+def queue_rounds(changes: pl.DataFrame) -> pl.DataFrame:
+    """Per round trip: its `window`, longest queue `peak` and shortest `least`, and `bdp`."""
+    return (
+        changes.group_by("round")
+        .agg(
+            pl.col("window", "bdp").first(),
+            peak=pl.col("packets").max(),
+            least=pl.col("packets").min(),
+        )
+        .sort("round")
+    )
+
+
 def slow_start_ends(run: series.Run) -> pl.DataFrame:
     """When each sender left slow start: `sport`, `dport`, `left_ns`, of those that did.
 
