@@ -244,9 +244,10 @@ rule index:
     log:
         "results/logs/index.log",
     params:
+        profile=PROFILE,
         papers=list(PAPERS),
     message:
         "The page over all papers: {output}"
     shell:
         'exec >{log:q} 2>&1; cd "$(dirname {output:q})"/.. && '
-        "{PYTHON} -m sandglass.papers.steps index {params.papers}"
+        "{PYTHON} -m sandglass.papers.steps index {params.profile} {params.papers}"

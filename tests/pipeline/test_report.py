@@ -107,7 +107,8 @@ def test_the_page_of_a_figure_has_it_alone() -> None:
 
 
 def test_all_papers() -> None:
-    page = report.index({"tr1": (PAPER, VERDICTS)})
+    page = report.index({"tr1": (PAPER, VERDICTS)}, "quick")
+    assert "made in the profile quick" in text(page)
     assert "TR-1 5 2 1 1 1 1 of 3 1 of 1 1 of 1 0 of 1" in text(page)
     failing = re.findall(r'href="(tr1/report.html#[^"]+)"', page)
     assert failing == ["tr1/report.html#fig03-short", "tr1/report.html#fig03-far"]

@@ -61,8 +61,8 @@ def page(home: str, paper: Figures, sections: list[Section], runs: pl.DataFrame 
     )
 
 
-def index(papers: Mapping[str, tuple[Figures, Sequence[Verdict]]]) -> str:
-    """The page over all papers: what holds of each, and what does not."""
+def index(papers: Mapping[str, tuple[Figures, Sequence[Verdict]]], profile: str) -> str:
+    """The page over all papers, made in a profile: what holds of each, and what does not."""
     heads = [Head("paper", number=False), Head("claims")]
     heads += [Head(word) for word in WORDS]
     heads += [Head(f"{kind}: hold") for kind in get_args(Kind)]
@@ -88,6 +88,7 @@ def index(papers: Mapping[str, tuple[Figures, Sequence[Verdict]]]) -> str:
         environment(PIPELINES)
         .get_template(INDEX)
         .render(
+            profile=profile,
             papers=Table(heads, rows),
             failing=Table([Head("paper", number=False), *CLAIM_HEADS], failing),
         )

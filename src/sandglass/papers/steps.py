@@ -6,7 +6,7 @@
     steps collect abe               verdicts -> verdicts.csv
     steps runs abe quick            runs     -> runs.csv
     steps report abe [FIGURE]       all      -> report.html or FIGURE.html
-    steps index abe ls_aimd         verdicts -> index.html
+    steps index quick abe ls_aimd   verdicts -> index.html
     steps again abe                 results/reference/abe's tables -> its verdicts.csv
 
 All read and write below results/ in the working directory.
@@ -191,12 +191,14 @@ def write_report(
 
 
 @app.command()
-def index(papers: Annotated[list[str], typer.Argument(help="Papers' folders.")]) -> None:
+def index(
+    profile: str, papers: Annotated[list[str], typer.Argument(help="Papers' folders.")]
+) -> None:
     """Write the page over papers."""
     found = {
         name: (shelf.figures(name), verdicts.read(output(name, "verdicts.csv"))) for name in papers
     }
-    Path("results/index.html").write_text(report.index(found))
+    Path("results/index.html").write_text(report.index(found, profile))
 
 
 def main(run: Callable[[], object] = app) -> None:
