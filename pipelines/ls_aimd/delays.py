@@ -23,6 +23,8 @@ KEYS = ["case", "marking", "sender"]
 STATISTICS = ("min", "max", "mean", "sd", "p95", "p99")
 SINGLE = ("min", "max", "p95", "p99")
 """Those that are one packet's wait, and so a multiple of the recorder's resolution."""
+PINNED = ("4E", "4F", "4G", "4H")
+"""Where AIMD's smallest window, two segments, is more than the fair one with every marking."""
 THESIS = Path(__file__).with_name("thesis-delays.csv")
 """Stated: the slides' table, us; what is lost there is not in it."""
 
@@ -96,16 +98,43 @@ def departure(
     return scalar((rows["like_us"] / rows["thesis_us"] - 1).abs().max())
 
 
-def agreeing(table: pl.DataFrame, marking: str, statistic: str, within: float) -> float | None:
-    """The share of the thesis's values of a statistic from which ours are `within` or less away,
-    relative to them, like for like: of single waits in ticks of the thesis's recorder, since the
-    slides cut their fractions off."""
-    rows = table.filter((pl.col("statistic") == statistic) & (pl.col("thesis_us") > 0))
-    ours, theirs = pl.col("like_us"), pl.col("thesis_us")
-    if statistic in SINGLE:
-        ours, theirs = ((value / steady.TICK_US).round() for value in (ours, theirs))
-    ratios = steady.matching(rows, marking, None, None).select(ratio=ours / theirs)["ratio"]
-    return scalar(((ratios - 1).abs() <= within).mean())
+def agreeing(
+    table: pl.DataFrame,
+    within: float,
+    marking: str | None = None,
+    statistic: str | None = None,
+    sender: str | None = None,
+) -> float | None:
+    """The share of the thesis's values from which ours are `within` or less away, relative to them,
+    like for like: of single waits in ticks of the thesis's recorder, since the slides cut their
+    fractions off. Of a wait that the thesis has at 0, ours is to be 0 too."""
+    single = pl.col("statistic").is_in(SINGLE)
+    ours, theirs = (
+        pl.when(single).then((value / steady.TICK_US).round()).otherwise(value)
+        for value in (pl.col("like_us"), pl.col("thesis_us"))
+    )
+    rows = steady.matching(table, marking, sender, None).drop_nulls("thesis_us")
+    if statistic is not None:
+        rows = rows.filter(pl.col("statistic") == statistic)
+    return scalar(rows.select(agrees=(ours - theirs).abs() <= within * theirs)["agrees"].mean())
+
+
+def hosts_us(table: pl.DataFrame) -> float | None:
+    """What the thesis's hosts add to the base RTT: how much less its packets wait in the mean where
+    AIMD holds two segments, so that a longer RTT is a shorter queue and nothing else."""
+    return scalar(_missing(table)["us"].mean())
+
+
+def hosts_apart_us(table: pl.DataFrame) -> float | None:
+    """The largest distance of one of these differences from the mean of the others."""
+    us = _missing(table)["us"]
+    return scalar(((us - us.mean()) * us.len() / (us.len() - 1)).abs().max())
+
+
+def _missing(table: pl.DataFrame) -> pl.DataFrame:
+    """The differences, by half a tick less, which rounding down takes from a mean."""
+    rows = steady.matching(_means(table), None, "AIMD", PINNED)
+    return rows.select(us=pl.col("ours_us") - pl.col("thesis_us") - steady.TICK_US / 2)
 
 
 def over_other_marking(table: pl.DataFrame, sender: str, marking: str, other: str) -> float | None:
@@ -128,4 +157,4 @@ def swapped(table: pl.DataFrame, marking: str, apart: float) -> float | None:
     return float((pairs["like_us"] <= pairs["like_us_other"]).sum()) if pairs.height else None
 
 
-METRICS = (departure, agreeing, over_other_marking, swapped)
+METRICS = (departure, agreeing, over_other_marking, swapped, hosts_us, hosts_apart_us)

@@ -127,18 +127,34 @@ def test_departures_and_order() -> None:
 
 
 def test_values_agree_by_themselves() -> None:
-    table = compared(("AIMD", 300.0, 270.0), (SLOW, 250.0, 200.0), (FULL, 240.0, 0.0))
-    assert delays.agreeing(table, "RED step", "mean", 0.2) == 0.5
-    assert delays.agreeing(table, "RED step", "mean", 0.1) == 0
-    assert delays.agreeing(table, "RED step", "p95", 0.2) is None
+    table = compared(("AIMD", 300.0, 270.0), (SLOW, 250.0, 200.0), (FULL, 240.0, None))
+    assert delays.agreeing(table, 0.2, "RED step", "mean") == 0.5
+    assert delays.agreeing(table, 0.2, sender="AIMD") == 1
+    assert delays.agreeing(table, 0.1) == 0
+    assert delays.agreeing(table, 0.2, "RED step", "p95") is None
+
+
+def test_a_wait_of_nothing_agrees_with_itself_alone() -> None:
+    table = compared(("AIMD", 0.0, 0.0), (SLOW, 32.768, 0.0)).with_columns(statistic=pl.lit("min"))
+    assert delays.agreeing(table, 0.2) == 0.5
 
 
 def test_single_waits_agree_by_the_recorders_ticks() -> None:
     """12 ticks over 10 are a fifth; the slides have 327 us for 327.68."""
     row = {"case": "4A", "marking": "RED step", "sender": "AIMD", "like_us": 12 * 32.768}
     table = pl.DataFrame([{**row, "statistic": name, "thesis_us": 327.0} for name in ("p95", "sd")])
-    assert delays.agreeing(table, "RED step", "p95", 0.2) == 1
-    assert delays.agreeing(table, "RED step", "sd", 0.2) == 0
+    assert delays.agreeing(table, 0.2, "RED step", "p95") == 1
+    assert delays.agreeing(table, 0.2, "RED step", "sd") == 0
+
+
+def test_what_hosts_add_is_what_pinned_queues_lack() -> None:
+    half = steady.TICK_US / 2
+    table = pl.concat(
+        compared(("AIMD", 100.0, thesis - half), (SLOW, 100.0, 1.0)).with_columns(case=pl.lit(case))
+        for case, thesis in (("4E", 40.0), ("4F", 20.0), ("4A", 1.0))
+    )
+    assert delays.hosts_us(table) == pytest.approx(70)
+    assert delays.hosts_apart_us(table) == pytest.approx(20)
 
 
 def test_one_marking_over_another() -> None:
@@ -155,7 +171,7 @@ def test_one_marking_over_another() -> None:
 
 def test_a_lost_value_is_not_compared() -> None:
     table = compared(("AIMD", 300.0, None), (SLOW, 200.0, 200.0))
-    assert delays.agreeing(table, "RED step", "mean", 0.2) == 1
+    assert delays.agreeing(table, 0.2, "RED step", "mean") == 1
     assert delays.departure(table, "AIMD", ["4A"]) is None
 
 
