@@ -1,0 +1,69 @@
+"""Instantaneous marking's delays against max_p, which the slides do not state."""
+
+from collections.abc import Sequence
+
+import polars as pl
+from plotnine import (
+    aes,
+    facet_grid,
+    geom_hline,
+    geom_line,
+    geom_point,
+    ggplot,
+    labs,
+    scale_color_manual,
+    scale_shape_manual,
+    scale_x_log10,
+    scale_y_log10,
+)
+
+from pipelines.ls_aimd import delays, steady
+from sandglass.papers.verdicts import scalar
+from sandglass.results import series, style
+
+SHOWN = ("mean", "sd", "p95", "p99")
+
+
+def table(runs: Sequence[series.Run]) -> pl.DataFrame:
+    """The table of delays for each `max_p`."""
+    values = dict.fromkeys(str(run.axes["max_p"]) for run in runs)
+    return pl.concat(
+        delays.table([run for run in runs if str(run.axes["max_p"]) == value]).with_columns(
+            max_p=pl.lit(float(value))
+        )
+        for value in values
+    )
+
+
+def plot(table: pl.DataFrame) -> ggplot:
+    """Ours over the thesis's, by experiment and statistic."""
+    shown = (
+        steady.labelled(table)
+        .filter(pl.col("statistic").is_in(SHOWN), pl.col("like_us") > 0)
+        .with_columns(
+            ratio=pl.col("like_us") / pl.col("thesis_us"),
+            statistic=pl.col("statistic").cast(pl.Enum(SHOWN)),
+        )
+    )
+    drawn: ggplot = (
+        ggplot(shown, aes("max_p", "ratio", color="sender", shape="sender"))
+        + geom_hline(yintercept=1, linetype="dotted")
+        + facet_grid("case", "statistic")
+        + geom_line()
+        + geom_point(size=2)
+        + scale_x_log10()
+        + scale_y_log10()
+        + scale_color_manual(style.PALETTE)
+        + scale_shape_manual(style.SHAPES)
+        + labs(x="max_p", y="Delay over the thesis's", color="", shape="")
+    )
+    return drawn
+
+
+def nearest(table: pl.DataFrame, case: str, sender: str, statistic: str) -> float | None:
+    """The least relative distance of a value from the thesis's, over max_p."""
+    rows = steady.matching(table, None, sender, [case]).filter(pl.col("statistic") == statistic)
+    return scalar((rows["like_us"] / rows["thesis_us"] - 1).abs().min())
+
+
+METRICS = (nearest,)
