@@ -11,10 +11,12 @@ from plotnine import (
     ggplot,
     labs,
     scale_color_manual,
+    scale_fill_manual,
     scale_shape_manual,
 )
 
 from pipelines.abe import settings
+from sandglass.papers import ensemble
 from sandglass.papers.verdicts import scalar
 from sandglass.results import series, style
 
@@ -41,19 +43,22 @@ def _row(run: series.Run) -> dict[str, float | None]:
 
 
 def plot(table: pl.DataFrame) -> ggplot:
-    shown = (
+    long = (
         table.with_columns(factor=pl.col("beta").cast(pl.String))
         .unpivot(list(PANELS), index=["factor", "rtt_ms"])
         .with_columns(panel=pl.col("variable").replace_strict(PANELS))
     )
+    shown = ensemble.means(long, ["factor", "rtt_ms", "panel"], "value")
     drawn: ggplot = (
         ggplot(shown, aes("rtt_ms", "value", color="factor", shape="factor"))
         + facet_wrap("panel", scales="free_y")
+        + ensemble.band(shown, "factor")
         + geom_line()
         + geom_point(size=2)
         + scale_color_manual(style.PALETTE)
+        + scale_fill_manual(style.PALETTE)
         + scale_shape_manual(style.SHAPES)
-        + labs(x="Base RTT (ms)", y="", color="beta_ecn", shape="beta_ecn")
+        + labs(x="Base RTT (ms)", y="", color="beta_ecn", shape="beta_ecn", fill="beta_ecn")
     )
     return drawn
 

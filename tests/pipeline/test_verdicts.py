@@ -137,6 +137,32 @@ def test_a_replica_without_rows_is_not_passed_over() -> None:
     assert [table.equals(TABLE) for table in ensemble.replicas(both)] == [True, True]
 
 
+def test_the_band_of_replicas_is_the_interval_of_their_mean() -> None:
+    table = pl.DataFrame(
+        {
+            "rtt_ms": [80, 20] * 3,
+            "share": [0.9, 0.5, 0.8, None, 0.7, 0.5],
+            "replica": [1, 1, 2, 2, 3, 3],
+        }
+    )
+    means = ensemble.means(table, ["rtt_ms"], "share")
+    assert means["rtt_ms"].to_list() == [80, 20]
+    first, second = means.rows(named=True)
+    # Student's t of two degrees of freedom: 4.3027 times 0.1 / sqrt(3).
+    assert first["share"] == pytest.approx(0.8)
+    assert first["low"] == pytest.approx(0.8 - 0.24841, abs=1e-5)
+    assert first["high"] == pytest.approx(0.8 + 0.24841, abs=1e-5)
+    assert (second["share"], second["low"], second["high"]) == (0.5, 0.5, 0.5)
+    assert len(ensemble.band(means, "rtt_ms")) == 1
+
+
+def test_one_run_has_no_band() -> None:
+    means = ensemble.means(TABLE, TABLE.columns[:1], "share")
+    assert means["share"].to_list() == TABLE["share"].to_list()
+    assert means["low"].null_count() == means.height
+    assert ensemble.band(means, "fill") == []
+
+
 def test_what_a_bound_was_is_told() -> None:
     before = {"date": "2026-05-01", "was": "at most 5", "outcome": "fails", "reason": "Sec. II"}
     (verdict,) = judge(claim(amended=[before]))

@@ -7,8 +7,10 @@ point of a grid.
 from collections.abc import Sequence
 
 import polars as pl
+from plotnine import aes, geom_ribbon
 
 from sandglass.errors import SandglassError
+from sandglass.studies import statistics
 
 REPLICA = "replica"
 
@@ -37,3 +39,33 @@ def replicas(table: pl.DataFrame) -> list[pl.DataFrame]:
     if REPLICA not in table.columns:
         return [table]
     return [own.drop(REPLICA) for _, own in table.group_by(REPLICA, maintain_order=True)]
+
+
+def means(table: pl.DataFrame, point: Sequence[str], value: str) -> pl.DataFrame:
+    """Per point, in order: a value's mean over replicas, and the ends of its 95 % interval.
+
+    Point are the columns that tell the points of a figure apart. `low` and `high` are null where
+    there is one replica.
+    """
+    ends = pl.Struct({"mean": pl.Float64, "low": pl.Float64, "high": pl.Float64})
+    return (
+        table.group_by(point, maintain_order=True)
+        .agg(pl.col(value).drop_nulls())
+        .filter(pl.col(value).list.len() > 0)
+        .with_columns(
+            pl.col(value).map_elements(
+                lambda own: statistics.interval(own)._asdict(), return_dtype=ends
+            )
+        )
+        .with_columns(pl.col(value).struct.unnest())
+        .drop(value)
+        .rename({"mean": value})
+    )
+
+
+def band(means: pl.DataFrame, fill: str) -> list[geom_ribbon]:
+    """The 95 % intervals of `means` around a figure's lines; nothing where there are none."""
+    whole = means.drop_nulls(["low", "high"])
+    if whole.is_empty():
+        return []
+    return [geom_ribbon(aes(ymin="low", ymax="high", fill=fill), whole, alpha=0.2, color="none")]
