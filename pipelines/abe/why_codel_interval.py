@@ -1,0 +1,113 @@
+"""Why Figs. 7 and 9 differ through CoDel: its interval below and above the RTT."""
+
+from collections.abc import Sequence
+
+import polars as pl
+from plotnine import (
+    aes,
+    facet_grid,
+    geom_line,
+    geom_point,
+    ggplot,
+    labs,
+    scale_color_manual,
+    scale_linetype_manual,
+    scale_shape_manual,
+)
+
+from pipelines.abe import departures, settings
+from pipelines.abe.fig06 import ROW_GAP_RTTS
+from sandglass.experiment import units
+from sandglass.papers.verdicts import scalar
+from sandglass.results import series, style
+
+KEYS = ["interval_ms", "control", "queue", "rtt_ms", "beta"]
+
+
+def table(runs: Sequence[series.Run]) -> pl.DataFrame:
+    """One row per interval, congestion control, RTT and beta, at the end of the runs.
+
+    The columns of Fig. 7's table; `back_offs` after slow start, and how many of them came
+    `soon` after another.
+    """
+    at = {
+        interval: [run for run in runs if _interval_ms(run) == interval]
+        for interval in sorted({_interval_ms(run) for run in runs})
+    }
+    gains = pl.concat(
+        departures.table(own).with_columns(interval_ms=pl.lit(interval))
+        for interval, own in at.items()
+    ).filter(pl.col("time_s") == pl.col("time_s").max())
+    return gains.join(pl.concat(_back_offs(run) for run in runs), on=KEYS).sort(KEYS)
+
+
+def _interval_ms(run: series.Run) -> float:
+    return units.parse_time(run.field("experiment.bottleneck.queue.interval")) / 1e6
+
+
+def _back_offs(run: series.Run) -> pl.DataFrame:
+    """A row's back-offs without those in a row that end slow start."""
+    gap_ns = ROW_GAP_RTTS * settings.rtt_ns(run)
+    cuts = series.back_offs(run.records("acks"))
+    later = cuts.tail(-series.first_in_a_row(cuts, gap_ns).height)
+    known = settings.conditions(run) | {
+        "interval_ms": _interval_ms(run),
+        "back_offs": later.height,
+        "soon": (later["time_ns"].diff() < gap_ns).sum(),
+    }
+    return pl.DataFrame([known])
+
+
+def plot(table: pl.DataFrame) -> ggplot:
+    """A panel per congestion control and RTT, a line per interval."""
+    shown = table.with_columns(
+        interval=pl.format("{} ms", pl.col("interval_ms").cast(pl.Int64)),
+        path=pl.format("RTT {} ms", pl.col("rtt_ms").cast(pl.Int64)),
+    )
+    named = dict.fromkeys(("color", "shape", "linetype"), "CoDel's interval")
+    drawn: ggplot = (
+        ggplot(
+            shown,
+            aes("beta", "gain_percent", color="interval", shape="interval", linetype="interval"),
+        )
+        + facet_grid("control", "path", scales="free_y")
+        + geom_line()
+        + geom_point(size=2)
+        + scale_color_manual(style.PALETTE)
+        + scale_shape_manual(style.SHAPES)
+        + scale_linetype_manual(style.LINES)
+        + labs(x="beta_ecn", y="More bytes departed (%)", **named)
+    )
+    return drawn
+
+
+def gain(
+    table: pl.DataFrame, interval_ms: float, control: str, rtt_ms: float, beta: float
+) -> float | None:
+    """What a beta adds in the long run, percent."""
+    return departures.gain(_at(table, interval_ms), control, "CoDel", rtt_ms, beta)
+
+
+def rtt_excess(table: pl.DataFrame, interval_ms: float) -> float | None:
+    """NewReno's gain at the largest RTT less that at the smallest, percentage points."""
+    return departures.rtt_excess(_at(table, interval_ms), "NewReno", "CoDel")
+
+
+def order(table: pl.DataFrame, interval_ms: float, control: str, rtt_ms: float) -> float | None:
+    """Spearman's correlation of departed bytes with beta."""
+    betas = table["beta"].unique().to_list()
+    return departures.order(_at(table, interval_ms), control, "CoDel", rtt_ms, betas)
+
+
+def soon(table: pl.DataFrame, interval_ms: float, rtt_ms: float) -> float | None:
+    """How many of the back-offs at an RTT came soon after another, percent."""
+    chosen = _at(table, interval_ms).filter(pl.col("rtt_ms") == rtt_ms)
+    share = pl.col("soon").sum() / pl.col("back_offs").sum()
+    return scalar(chosen.select(100 * share).item())
+
+
+METRICS = (gain, rtt_excess, order, soon)
+
+
+def _at(table: pl.DataFrame, interval_ms: float) -> pl.DataFrame:
+    return table.filter(pl.col("interval_ms") == interval_ms)

@@ -1,0 +1,78 @@
+"""Why Fig. 3 differs below 60 ms: CoDel's target as the buffer of eq. (5)."""
+
+from collections.abc import Sequence
+
+import polars as pl
+from plotnine import (
+    aes,
+    facet_wrap,
+    geom_line,
+    geom_point,
+    ggplot,
+    labs,
+    scale_color_manual,
+    scale_shape_manual,
+)
+
+from pipelines.abe import fig03
+from sandglass.experiment import units
+from sandglass.papers import formulas
+from sandglass.papers.verdicts import scalar
+from sandglass.results import series, style
+
+CUBIC_BETA = 0.7
+
+
+def table(runs: Sequence[series.Run]) -> pl.DataFrame:
+    """Fig. 3's table; `share` of what the link carries, and `model`, eq. (5) with the target."""
+    return (
+        fig03.table(runs)
+        .with_columns(
+            share=pl.col("throughput_mbit") / pl.col("capacity_mbit"),
+            target_ms=pl.col("target").map_elements(units.parse_time, pl.Int64) / 1e6,
+        )
+        .with_columns(
+            model=pl.struct("target_ms", "rtt_ms").map_elements(
+                lambda row: formulas.utilisation(CUBIC_BETA, row["target_ms"], row["rtt_ms"]),
+                pl.Float64,
+            )
+        )
+        .sort("target_ms", "ecn", "rtt_ms")
+    )
+
+
+def plot(table: pl.DataFrame) -> ggplot:
+    """A panel per ECN, a colour per target; points are measured, lines are the model."""
+    shown = table.with_columns(
+        factor=pl.format("{} ms", pl.col("target_ms").cast(pl.Int64)),
+        panel=pl.format("{} ECN", pl.col("ecn")),
+    )
+    drawn: ggplot = (
+        ggplot(shown, aes("rtt_ms", color="factor", shape="factor"))
+        + facet_wrap("panel")
+        + geom_line(aes(y="model"))
+        + geom_point(aes(y="share"), size=2)
+        + scale_color_manual(style.PALETTE)
+        + scale_shape_manual(style.SHAPES)
+        + labs(
+            x="Base RTT (ms)",
+            y="Share of the link's capacity",
+            color="CoDel's target",
+            shape="CoDel's target",
+        )
+    )
+    return drawn
+
+
+def least_share(table: pl.DataFrame, target_ms: float) -> float | None:
+    """The smallest throughput, as a share of what the link carries."""
+    return scalar(table.filter(pl.col("target_ms") == target_ms)["share"].min())
+
+
+def model_error(table: pl.DataFrame, target_ms: float) -> float | None:
+    """The largest distance between measured and model, either way."""
+    chosen = table.filter(pl.col("target_ms") == target_ms)
+    return scalar((chosen["share"] - chosen["model"]).abs().max())
+
+
+METRICS = (least_share, model_error)

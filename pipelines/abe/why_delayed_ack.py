@@ -1,0 +1,51 @@
+"""Why Fig. 7 differs through PIE: a receiver that delays its acknowledgements, or answers each."""
+
+from collections.abc import Sequence
+
+import polars as pl
+from plotnine import aes, facet_wrap, geom_line, ggplot, labs, scale_color_manual, scale_x_log10
+
+from pipelines.abe import departures
+from sandglass.results import series, style
+
+
+def table(runs: Sequence[series.Run]) -> pl.DataFrame:
+    """Fig. 7's table for each receiver."""
+    receivers = sorted({str(run.axes["receiver"]) for run in runs})
+    return pl.concat(
+        departures.table([run for run in runs if run.axes["receiver"] == receiver]).with_columns(
+            receiver=pl.lit(receiver)
+        )
+        for receiver in receivers
+    )
+
+
+def plot(table: pl.DataFrame) -> ggplot:
+    """A panel per receiver, a line per beta_ecn but 0.5."""
+    shown = table.filter(pl.col("gain_percent").is_not_null(), pl.col("beta") != 0.5).with_columns(
+        factor=pl.col("beta").cast(pl.String)
+    )
+    drawn: ggplot = (
+        ggplot(shown, aes("time_s", "gain_percent", color="factor"))
+        + facet_wrap("receiver")
+        + geom_line()
+        + scale_x_log10()
+        + scale_color_manual(style.PALETTE)
+        + labs(x="Time (s)", y="More bytes departed (%)", color="beta_ecn")
+    )
+    return drawn
+
+
+def gain(table: pl.DataFrame, receiver: str, beta: float) -> float | None:
+    """What a beta adds in the long run at 400 ms, percent."""
+    own = table.filter(pl.col("receiver") == receiver)
+    return departures.gain(own, "NewReno", "PIE", 400, beta)
+
+
+def lowered(table: pl.DataFrame, by: str, over: str, beta: float) -> float | None:
+    """How much less a beta adds with one receiver than with another, percentage points."""
+    one, other = gain(table, by, beta), gain(table, over, beta)
+    return None if one is None or other is None else other - one
+
+
+METRICS = (gain, lowered)

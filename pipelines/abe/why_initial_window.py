@@ -1,0 +1,89 @@
+"""Why Fig. 6 differs: where slow start ends depends on the window that it begins with."""
+
+from collections.abc import Sequence
+
+import polars as pl
+from plotnine import (
+    aes,
+    facet_wrap,
+    geom_line,
+    geom_point,
+    ggplot,
+    labs,
+    scale_color_manual,
+    scale_linetype_manual,
+    scale_shape_manual,
+)
+
+from pipelines.abe import fig06, settings
+from sandglass.papers.verdicts import scalar
+from sandglass.results import series, style
+
+
+def table(runs: Sequence[series.Run]) -> pl.DataFrame:
+    """One row per run.
+
+    `back_offs`: how many in a row end slow start; `left_bdp`: the window that they leave, over the
+    bandwidth-delay product.
+    """
+    return pl.DataFrame([_row(run) for run in runs]).sort("rtt_ms", "beta", "initial_window")
+
+
+def _row(run: series.Run) -> dict[str, float | None]:
+    rtt_ms, beta = settings.rtt_ns(run) / 1e6, settings.beta_ecn(run)
+    own = fig06.table([run])
+    return {
+        "rtt_ms": rtt_ms,
+        "beta": beta,
+        "initial_window": run.field("experiment.hosts.s1.initcwnd"),
+        "back_offs": fig06.back_offs_in_a_row(own, beta),
+        "left_bdp": fig06.window_after(own, rtt_ms, beta),
+    }
+
+
+def plot(table: pl.DataFrame) -> ggplot:
+    """Two panels: the back-offs with 0.9, and the window left with 0.5."""
+    names = {
+        "back_offs": "beta_ecn 0.9: back-offs in a row",
+        "left_bdp": "beta_ecn 0.5: window left (BDP)",
+    }
+    shown = pl.concat(
+        table.filter(pl.col("beta") == beta).select(
+            "initial_window",
+            value=pl.col(column),
+            panel=pl.lit(names[column]),
+            path=pl.format("{} ms", pl.col("rtt_ms").cast(pl.Int64)),
+        )
+        for column, beta in (("back_offs", 0.9), ("left_bdp", 0.5))
+    )
+    named = dict.fromkeys(("color", "shape", "linetype"), "RTT")
+    drawn: ggplot = (
+        ggplot(shown, aes("initial_window", "value", color="path", shape="path", linetype="path"))
+        + facet_wrap("panel", scales="free_y")
+        + geom_line()
+        + geom_point(size=2)
+        + scale_color_manual(style.PALETTE)
+        + scale_shape_manual(style.SHAPES)
+        + scale_linetype_manual(style.LINES)
+        + labs(x="Initial window (packets)", y="", **named)
+    )
+    return drawn
+
+
+def back_offs(table: pl.DataFrame, initial_window: int, beta: float) -> float | None:
+    """How many back-offs in a row end slow start, the larger of both RTTs."""
+    return scalar(_of(table, initial_window, beta)["back_offs"].max())
+
+
+def luckier_by(table: pl.DataFrame, initial_window: int, beta: float) -> float | None:
+    """What slow start leaves at 160 ms less what it leaves at 240 ms, in BDP."""
+    chosen = _of(table, initial_window, beta)
+    one, other = (chosen.filter(pl.col("rtt_ms") == rtt)["left_bdp"] for rtt in (160, 240))
+    return scalar((one - other).max()) if len(one) == len(other) == 1 else None
+
+
+METRICS = (back_offs, luckier_by)
+
+
+def _of(table: pl.DataFrame, initial_window: int, beta: float) -> pl.DataFrame:
+    return table.filter((pl.col("initial_window") == initial_window) & (pl.col("beta") == beta))

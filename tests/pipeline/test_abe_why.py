@@ -1,0 +1,77 @@
+"""ABE's figures of why others differ: their metrics, on tables worked out by hand."""
+
+import polars as pl
+import pytest
+
+from pipelines.abe import (
+    why_codel_interval,
+    why_codel_target,
+    why_delayed_ack,
+    why_initial_window,
+)
+
+
+def test_why_codel_interval_metrics() -> None:
+    table = pl.DataFrame(
+        [
+            (100.0, 100.0, 0.5, 0.0, 9.0, 10, 0),
+            (100.0, 100.0, 0.7, 8.0, 9.7, 10, 0),
+            (100.0, 400.0, 0.5, 0.0, 9.0, 6, 2),
+            (100.0, 400.0, 0.7, 3.0, 8.0, 14, 3),
+            (500.0, 400.0, 0.7, 16.0, 9.9, 8, 0),
+        ],
+        schema=[
+            "interval_ms",
+            "rtt_ms",
+            "beta",
+            "gain_percent",
+            "departed_mb",
+            "back_offs",
+            "soon",
+        ],
+        orient="row",
+    ).with_columns(control=pl.lit("NewReno"), queue=pl.lit("CoDel"), time_s=pl.lit(300.0))
+    assert why_codel_interval.gain(table, 100, "NewReno", 400, 0.7) == 3
+    assert why_codel_interval.gain(table, 500, "NewReno", 400, 0.7) == 16
+    assert why_codel_interval.rtt_excess(table, 100) == pytest.approx(-5)
+    assert why_codel_interval.order(table, 100, "NewReno", 400) == pytest.approx(-1)
+    assert why_codel_interval.soon(table, 100, 400) == pytest.approx(25)
+    assert why_codel_interval.soon(table, 500, 400) == 0
+
+
+def test_why_delayed_ack_metrics() -> None:
+    table = pl.DataFrame(
+        {"receiver": ["delays its ACKs", "answers each packet"], "gain_percent": [9.0, 16.0]}
+    ).with_columns(
+        control=pl.lit("NewReno"),
+        queue=pl.lit("PIE"),
+        rtt_ms=pl.lit(400.0),
+        beta=pl.lit(0.7),
+        time_s=pl.lit(300.0),
+    )
+    assert why_delayed_ack.gain(table, "delays its ACKs", 0.7) == 9
+    assert why_delayed_ack.lowered(table, "delays its ACKs", "answers each packet", 0.7) == 7
+    assert why_delayed_ack.lowered(table, "delays its ACKs", "answers each packet", 0.8) is None
+
+
+def test_why_initial_window_metrics() -> None:
+    table = pl.DataFrame(
+        {
+            "rtt_ms": [160.0, 240.0],
+            "beta": 0.5,
+            "initial_window": 8,
+            "back_offs": [3, 2],
+            "left_bdp": [0.5, 0.3],
+        }
+    )
+    assert why_initial_window.back_offs(table, 8, 0.5) == 3
+    assert why_initial_window.luckier_by(table, 8, 0.5) == pytest.approx(0.2)
+    assert why_initial_window.luckier_by(table.head(1), 8, 0.5) is None
+
+
+def test_why_codel_target_metrics() -> None:
+    table = pl.DataFrame(
+        {"target_ms": [5.0, 5.0, 26.0], "share": [0.97, 0.92, 0.99], "model": [0.98, 0.9, 1.0]}
+    )
+    assert why_codel_target.least_share(table, 5) == pytest.approx(0.92)
+    assert why_codel_target.model_error(table, 5) == pytest.approx(0.02)
