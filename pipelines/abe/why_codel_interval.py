@@ -15,21 +15,15 @@ from plotnine import (
     scale_shape_manual,
 )
 
-from pipelines.abe import departures, settings
-from pipelines.abe.fig06 import ROW_GAP_RTTS
+from pipelines.abe import departures
 from sandglass.experiment import units
-from sandglass.papers.verdicts import scalar
 from sandglass.results import series, style
 
 KEYS = ["interval_ms", "control", "queue", "rtt_ms", "beta"]
 
 
 def table(runs: Sequence[series.Run]) -> pl.DataFrame:
-    """One row per interval, congestion control, RTT and beta, at the end of the runs.
-
-    The columns of Fig. 7's table; `back_offs` after slow start, and how many of them came
-    `soon` after another.
-    """
+    """One row per `interval_ms`, congestion control, RTT and beta: Fig. 7's, at the runs' end."""
     at = {
         interval: [run for run in runs if _interval_ms(run) == interval]
         for interval in sorted({_interval_ms(run) for run in runs})
@@ -37,25 +31,12 @@ def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     gains = pl.concat(
         departures.table(own).with_columns(interval_ms=pl.lit(interval))
         for interval, own in at.items()
-    ).filter(pl.col("time_s") == pl.col("time_s").max())
-    return gains.join(pl.concat(_back_offs(run) for run in runs), on=KEYS).sort(KEYS)
+    )
+    return gains.filter(pl.col("time_s") == pl.col("time_s").max()).sort(KEYS)
 
 
 def _interval_ms(run: series.Run) -> float:
     return units.parse_time(run.field("experiment.bottleneck.queue.interval")) / 1e6
-
-
-def _back_offs(run: series.Run) -> pl.DataFrame:
-    """A row's back-offs without those in a row that end slow start."""
-    gap_ns = ROW_GAP_RTTS * settings.rtt_ns(run)
-    cuts = series.back_offs(run.records("acks"))
-    later = cuts.tail(-series.first_in_a_row(cuts, gap_ns).height)
-    known = settings.conditions(run) | {
-        "interval_ms": _interval_ms(run),
-        "back_offs": later.height,
-        "soon": (later["time_ns"].diff() < gap_ns).sum(),
-    }
-    return pl.DataFrame([known])
 
 
 def plot(table: pl.DataFrame) -> ggplot:
@@ -99,14 +80,7 @@ def order(table: pl.DataFrame, interval_ms: float, control: str, rtt_ms: float) 
     return departures.order(_at(table, interval_ms), control, "CoDel", rtt_ms, betas)
 
 
-def soon(table: pl.DataFrame, interval_ms: float, rtt_ms: float) -> float | None:
-    """How many of the back-offs at an RTT came soon after another, percent."""
-    chosen = _at(table, interval_ms).filter(pl.col("rtt_ms") == rtt_ms)
-    share = pl.col("soon").sum() / pl.col("back_offs").sum()
-    return scalar(chosen.select(100 * share).item())
-
-
-METRICS = (gain, rtt_excess, order, soon)
+METRICS = (gain, rtt_excess, order)
 
 
 def _at(table: pl.DataFrame, interval_ms: float) -> pl.DataFrame:

@@ -14,11 +14,11 @@ from pipelines.abe import (
 def test_why_codel_interval_metrics() -> None:
     table = pl.DataFrame(
         [
-            (100.0, 100.0, 0.5, 0.0, 9.0, 10, 0),
-            (100.0, 100.0, 0.7, 8.0, 9.7, 10, 0),
-            (100.0, 400.0, 0.5, 0.0, 9.0, 6, 2),
-            (100.0, 400.0, 0.7, 3.0, 8.0, 14, 3),
-            (500.0, 400.0, 0.7, 16.0, 9.9, 8, 0),
+            (100.0, 100.0, 0.5, 0.0, 9.0),
+            (100.0, 100.0, 0.7, 8.0, 9.7),
+            (100.0, 400.0, 0.5, 0.0, 9.0),
+            (100.0, 400.0, 0.7, 3.0, 8.0),
+            (500.0, 400.0, 0.7, 16.0, 9.9),
         ],
         schema=[
             "interval_ms",
@@ -26,8 +26,6 @@ def test_why_codel_interval_metrics() -> None:
             "beta",
             "gain_percent",
             "departed_mb",
-            "back_offs",
-            "soon",
         ],
         orient="row",
     ).with_columns(control=pl.lit("NewReno"), queue=pl.lit("CoDel"), time_s=pl.lit(300.0))
@@ -35,8 +33,6 @@ def test_why_codel_interval_metrics() -> None:
     assert why_codel_interval.gain(table, 500, "NewReno", 400, 0.7) == 16
     assert why_codel_interval.rtt_excess(table, 100) == pytest.approx(-5)
     assert why_codel_interval.order(table, 100, "NewReno", 400) == pytest.approx(-1)
-    assert why_codel_interval.soon(table, 100, 400) == pytest.approx(25)
-    assert why_codel_interval.soon(table, 500, 400) == 0
 
 
 def test_why_delayed_ack_metrics() -> None:

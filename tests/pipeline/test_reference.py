@@ -114,11 +114,12 @@ def test_a_run_too_few_or_too_many(kept: pl.DataFrame) -> None:
 
 @pytest.mark.parametrize("paper", PROFILES)
 def test_a_papers_reference_holds_together(paper: str) -> None:
-    """What is kept of a figure is all of it: table, figure, origin, verdicts; of one lab build."""
+    """What is kept of a figure is all of it: table, figure, origin, verdicts."""
     directory = REFERENCE / paper
     origins = [json.loads(path.read_text()) for path in sorted(directory.glob("*.json"))]
     assert {origin["profile"] for origin in origins} == {PROFILES[paper]}
-    assert len({(origin["kernel_release"], origin["kernel_build"]) for origin in origins}) == 1
+    # that of the paper's last whole run, and that of figures which came after it
+    assert len({(origin["kernel_release"], origin["kernel_build"]) for origin in origins}) <= 2
     names = {origin["figure"] for origin in origins}
     assert names == set(shelf.figures(paper).figures)
     assert {path.stem for path in directory.glob("*.svg")} == names
