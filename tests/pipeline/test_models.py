@@ -1,5 +1,7 @@
 """The model of CAIA-TR-150710A: its stated values, and what must hold everywhere."""
 
+import math
+
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
@@ -47,6 +49,42 @@ def test_utilisation_is_a_share(beta: float, b: float, d: float) -> None:
 @given(betas, buffers, products, st.floats(1, 1e3))
 def test_utilisation_grows_with_the_buffer(beta: float, b: float, d: float, more: float) -> None:
     assert formulas.utilisation(beta, b + more, d) >= formulas.utilisation(beta, b, d) - 1e-9
+
+
+@given(betas, buffers, products)
+def test_the_mean_queue_lies_between_trough_and_buffer(beta: float, b: float, d: float) -> None:
+    mean = formulas.mean_queue(beta, b, d)
+    assert mean <= b + 1e-6 * d
+    if b >= formulas.full_buffer(beta, d):
+        assert mean >= formulas.trough(beta, b, d) - 1e-6 * (b + d)
+
+
+@given(products)
+def test_the_mean_queue_of_a_halving_through_one_bdp(d: float) -> None:
+    """Windows from d to 2d, each by its packets: 7/9 of 2d, and d of it on the path."""
+    assert formulas.mean_queue(0.5, d, d) == pytest.approx((14 / 9 - 1) * d)
+
+
+@given(st.floats(10, 1e4))
+def test_cubic_begins_after_the_back_off_and_is_flat_at_its_largest(largest: float) -> None:
+    after = 0.7 * largest
+    back = math.cbrt((largest - after) / 0.4)
+    assert formulas.cubic_window(0, largest, after) == pytest.approx(after)
+    assert formulas.cubic_window(back, largest, after) == pytest.approx(largest)
+    assert formulas.cubic_window(2 * back, largest, after) == pytest.approx(2 * largest - after)
+
+
+@given(st.floats(0, 0.99), st.floats(1e-6, 1e3))
+def test_exponential_service_waits_twice_as_long(load: float, service: float) -> None:
+    constant = formulas.waiting(load, service, service**2)
+    assert formulas.waiting(load, service, 2 * service**2) == pytest.approx(2 * constant)
+    assert constant == pytest.approx(load / (1 - load) * service / 2)
+
+
+@pytest.mark.parametrize("load", [-0.1, 1.0, float("nan")])
+def test_a_queue_without_a_mean(load: float) -> None:
+    with pytest.raises(ValueError, match="load is"):
+        formulas.waiting(load, 1, 1)
 
 
 @given(betas, betas, buffers, products)

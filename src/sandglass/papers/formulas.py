@@ -46,6 +46,39 @@ def trough(beta: float, b: float, d: float) -> float:
     return max(0.0, beta * (b + d) - d)
 
 
+def mean_queue(beta: float, b: float, d: float) -> float:
+    """The mean queue that packets meet over a saw-tooth of eq. 5's model, in the unit of `b`.
+
+    Derived: a round trip at window w carries w packets, which meet a queue of max(0, w - d), while
+    w grows from beta * (b + d) to b + d.
+    """
+    _check(beta, b, d)
+    peak = b + d
+    low = max(d, beta * peak)
+    waited = (peak**3 - low**3) / 3 - d * (peak**2 - low**2) / 2
+    return 2 * waited / (peak**2 * (1 - beta**2))
+
+
+def cubic_window(time_s: float, largest: float, after: float) -> float:
+    """CUBIC's window so long after a back-off to `after` (RFC 9438, eq. 1 and 2), in packets.
+
+    `largest` is W_max, which fast convergence may have lowered.
+    """
+    scale = 0.4  # C of RFC 9438, section 5.1
+    return scale * (time_s - math.cbrt((largest - after) / scale)) ** 3 + largest
+
+
+def waiting(load: float, service: float, square: float) -> float:
+    """Pollaczek and Khinchine's mean wait of Poisson arrivals, in the unit of `service`.
+
+    `service` is the mean time of a transmission, `square` the mean of its square: service**2 of
+    M/D/1, 2 * service**2 of M/M/1.
+    """
+    if not 0 <= load < 1:
+        raise ValueError(f"load is {load}: a queue with a mean has 0 or more, and less than 1")
+    return load * square / (2 * service * (1 - load))
+
+
 def path_packets(rate_bps: float, rtt_s: float, packet_bytes: float, ack_bytes: float) -> float:
     """The window that just fills a path whose queue is empty, in full packets.
 
