@@ -24,7 +24,7 @@ GUIDES = [
     *("kmods", "pipeline", "ci", "container", "cluster", "bundle", "host", "lab"),
 ]
 """In the order in which they are of use; what is not named here comes after them."""
-ELSEWHERE = ("limits", "data-format")
+ELSEWHERE = ("limits", "agreement", "data-format")
 """Pages of docs/ that are no guides."""
 INSTEAD = {
     "examples": gallery.PAGE,
@@ -127,5 +127,6 @@ def _nav(pages: Collection[str]) -> Nav:
             ]
         },
         {"Limits": "docs/limits.md"},
+        {"Agreement": "docs/agreement.md"},
         {"Gallery": [gallery.PAGE, *shown, *figures]},
     ]
