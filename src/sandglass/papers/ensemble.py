@@ -63,9 +63,9 @@ def means(table: pl.DataFrame, point: Sequence[str], value: str) -> pl.DataFrame
     )
 
 
-def band(means: pl.DataFrame, fill: str) -> list[geom_ribbon]:
+def band(means: pl.DataFrame, fill: str) -> geom_ribbon | None:
     """The 95 % intervals of `means` around a figure's lines; nothing where there are none."""
     whole = means.drop_nulls(["low", "high"])
     if whole.is_empty():
-        return []
-    return [geom_ribbon(aes(ymin="low", ymax="high", fill=fill), whole, alpha=0.2, color="none")]
+        return None
+    return geom_ribbon(aes(ymin="low", ymax="high", fill=fill), whole, alpha=0.2, color="none")
