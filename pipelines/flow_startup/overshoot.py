@@ -86,9 +86,7 @@ def plot(table: pl.DataFrame) -> ggplot:
         measure=pl.col("measure").replace_strict(
             MEASURES, return_dtype=pl.Enum(list(MEASURES.values()))
         ),
-        rtt=pl.format("RTT {} ms", pl.col("rtt_ms").cast(pl.Int64)).cast(
-            pl.Enum([f"RTT {rtt:g} ms" for rtt in fifo["rtt_ms"].unique().sort()])
-        ),
+        rtt=transients.rtt_label(fifo),
     )
     drawn: ggplot = (
         ggplot(shown, aes("buffer", "value", color="rtt", shape="rtt", linetype="rtt"))

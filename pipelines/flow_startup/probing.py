@@ -71,9 +71,7 @@ def plot(table: pl.DataFrame) -> ggplot:
     shown = endless.with_columns(
         load=pl.col("window") / pl.col("bdp"),
         queue=pl.col("peak") / pl.col("bdp"),
-        panel=pl.format("RTT {} ms", pl.col("rtt_ms").cast(pl.Int64)).cast(
-            pl.Enum([f"RTT {rtt:g} ms" for rtt in table["rtt_ms"].unique().sort()])
-        ),
+        panel=transients.rtt_label(table),
     ).filter(pl.col("round") <= _full_round())
     drawn: ggplot = (
         ggplot(shown, aes("load", "queue", color="sender", shape="sender", linetype="sender"))

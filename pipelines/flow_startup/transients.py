@@ -167,6 +167,12 @@ def flow_label(table: pl.DataFrame, column: str) -> pl.Expr:
     return pl.col(column).replace_strict(names, return_dtype=pl.Enum(list(names.values())))
 
 
+def rtt_label(table: pl.DataFrame) -> pl.Expr:
+    """The column `rtt_ms` as a panel or legend names it, in the order of the RTTs."""
+    names = {rtt: f"RTT {rtt:g} ms" for rtt in table["rtt_ms"].unique().sort()}
+    return pl.col("rtt_ms").replace_strict(names, return_dtype=pl.Enum(list(names.values())))
+
+
 def against_rtt(shown: pl.DataFrame) -> ggplot:
     """The column `value` against `rtt_ms`, both by their logarithms, a line per `queue`."""
     drawn: ggplot = (
