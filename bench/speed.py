@@ -38,7 +38,7 @@ EXPERIMENTS: dict[str, dict[str, Any]] = {
 }
 """What differs from examples/codel.yaml; its flow lasts as long as the experiment."""
 REPEATS = 5
-NS3 = builds.ROOT / "bench" / "ns3" / "codel.cc"
+NS3 = builds.ROOT / "bench" / "ns3" / "flow.cc"
 NS3_MODULES = ("core", "network", "internet", "point-to-point", "applications", "traffic-control")
 SEGMENT = 1448  # bytes
 
@@ -99,7 +99,7 @@ def simulator(folder: Path) -> Path | None:
     """The example as a program of ns-3, or None where that is not installed."""
     if not (Path("/usr/include/ns3").is_dir() and shutil.which("g++")):
         return None
-    program = folder / "codel"
+    program = folder / "flow"
     libraries = [f"-lns3-{module}" for module in NS3_MODULES]
     flags = ["-std=c++17", "-O2", "-Wl,--allow-shlib-undefined"]
     subprocess.run(["g++", *flags, str(NS3), "-o", str(program), *libraries], check=True)

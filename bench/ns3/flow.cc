@@ -89,14 +89,18 @@ main(int argc, char* argv[])
     bulk.SetAttribute("SendSize", UintegerValue(1448));
     bulk.Install(nodes.Get(0)).Start(Seconds(0));
 
-    std::ofstream trace(cwnds);
-    Simulator::Schedule(MilliSeconds(1), [&trace] {
-        Config::ConnectWithoutContext(
-            "/NodeList/0/$ns3::TcpL4Protocol/SocketList/0/CongestionWindow",
-            Callback<void, uint32_t, uint32_t>([&trace](uint32_t, uint32_t bytes) {
-                trace << Simulator::Now().GetNanoSeconds() << "," << bytes / 1448.0 << "\n";
-            }));
-    });
+    std::ofstream trace;
+    if (!cwnds.empty())
+    {
+        trace.open(cwnds);
+        Simulator::Schedule(MilliSeconds(1), [&trace] {
+            Config::ConnectWithoutContext(
+                "/NodeList/0/$ns3::TcpL4Protocol/SocketList/0/CongestionWindow",
+                Callback<void, uint32_t, uint32_t>([&trace](uint32_t, uint32_t bytes) {
+                    trace << Simulator::Now().GetNanoSeconds() << "," << bytes / 1448.0 << "\n";
+                }));
+        });
+    }
 
     Simulator::Stop(Seconds(seconds));
     Simulator::Run();
