@@ -38,7 +38,10 @@ def ordered(rows: Iterable[dict[str, object]]) -> pl.DataFrame:
 def labelled(table: pl.DataFrame) -> pl.DataFrame:
     """The table as it is drawn: those names that occur, in the thesis's order, and short."""
     names = {"case": CASES, "marking": tuple(MARKINGS), "sender": SENDERS}
-    table = table.with_columns(pl.col("marking").str.strip_prefix("RED "))
+    # Read from a file, cases 1 and 2 alone are numbers.
+    table = table.with_columns(
+        pl.col("case").cast(pl.String), pl.col("marking").str.strip_prefix("RED ")
+    )
     present = {
         name: [value for value in values if value in set(table[name])]
         for name, values in names.items()

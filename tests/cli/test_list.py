@@ -79,7 +79,7 @@ def test_one_kind(sandglass: Cli) -> None:
         (["examples", "codel"], "new my.yaml --from codel"),
         (["traces", "wifi"], "IEEE 802.11n"),
         (["benches", "speed"], "./sandglass bench speed"),
-        (["papers", "abe"], r"  smoke +59"),
+        (["papers", "abe"], r"  smoke +\d+\n  quick +\d+\n  paper +\d+\n"),
         (["papers", "abe/fig03"], "droptail-full"),
     ],
 )

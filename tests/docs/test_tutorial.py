@@ -96,6 +96,13 @@ def test_a_lesson_is_as_shown(lesson: Path, clone: Path) -> None:
     assert (clone / "results" / "tutorial" / f"{lesson.stem}.svg").is_file()
 
 
+def test_each_text_has_results_of_its_own() -> None:
+    """Lessons and pages are gone through side by side in one checkout."""
+    texts = [path.read_text() for path in (*LESSONS, ROOT / "docs" / "view.md", ROOT / "README.md")]
+    written = [name for text in texts for name in {*re.findall(r"--out (results/\S+)", text)}]
+    assert sorted(written) == sorted({*written})
+
+
 @pytest.mark.parametrize("lesson", LESSONS, ids=[path.stem for path in LESSONS])
 def test_a_lesson_shows_its_picture_and_its_files(lesson: Path) -> None:
     text = lesson.read_text()

@@ -20,6 +20,6 @@ COMMANDS = [
 def test_its_commands_make_pages(clone: Path) -> None:
     for command in COMMANDS:
         subprocess.run(command, shell=True, cwd=clone, check=True, stdout=subprocess.DEVNULL)
-    for page in ("results/runs/codel/view.html", "results/two-queues.html"):
+    for page in ("results/runs/one-flow/view.html", "results/two-queues.html"):
         assert (clone / page).read_text().startswith("<!DOCTYPE html>")
         assert page in TEXT
