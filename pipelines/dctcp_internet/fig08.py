@@ -9,6 +9,8 @@ from plotnine import (
     geom_text,
     geom_tile,
     ggplot,
+    guide_colorbar,
+    guides,
     labs,
     scale_fill_gradient,
     scale_x_continuous,
@@ -38,6 +40,8 @@ def plot(table: pl.DataFrame) -> ggplot:
         + geom_line(data=line, color="#D55E00", size=1.2)
         + geom_text(aes(label="text"), size=6)
         + scale_fill_gradient(low="#FFFFFF", high="#56B4E9")
+        # as a gradient, the legend is two megabytes of SVG
+        + guides(fill=guide_colorbar(display="rectangles", nbin=40))
         + scale_x_continuous(**_marks(probabilities))
         + scale_y_continuous(**_marks(minima))
         + labs(

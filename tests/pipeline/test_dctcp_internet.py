@@ -22,6 +22,7 @@ from pipelines.dctcp_internet import (
     sharing,
     slopes,
     table1,
+    why_max_thresh,
 )
 from sandglass.errors import SandglassError
 from sandglass.results.series import Run
@@ -308,6 +309,20 @@ def test_table1_compares_at_equal_sharing(tmp_path: Path) -> None:
     assert table1.gain(table, "1/3") is None
     assert table1.quotient(table, ("1/2", "U_2R"), ("1", "U_DR")) == pytest.approx(10 / 9)
     assert table1.quotient(table, ("1/2", "U_2R"), ("1/3", "U_DR")) is None
+
+
+def test_the_row_of_table1_that_is_furthest_off() -> None:
+    table = pl.DataFrame(
+        {
+            "row": ["1/8", "1", "1/8", "1"],
+            "quantity": ["K/M", "K/M", "U_2R", "U_2R"],
+            "paper": [2.0, 1.0, 0.9, 1.0],
+            "ours": [1.8, 1.2, 0.92, None],
+        }
+    )
+    assert why_max_thresh.worst_relative_error(table, "K/M") == pytest.approx(20)
+    assert why_max_thresh.worst_difference(table.head(3), "U_2R") == pytest.approx(2)
+    assert why_max_thresh.worst_difference(table, "U_2R") is None
 
 
 def test_table1_reduces_the_queue_only_where_the_link_is_used() -> None:
