@@ -109,6 +109,15 @@ def test_the_command_line_of_a_point() -> None:
     assert point.directory("p") == Path("results/runs/p/one/flows.0.ecn=true+seed=2")
 
 
+def test_a_run_that_sets_much_has_a_name_that_a_file_system_takes() -> None:
+    settings = {f"hosts.s{n}.sysctls.net.ipv4.tcp_congestion_control": "reno" for n in range(6)}
+    names = {
+        grid.Point("one", {}, settings | {"seed": seed}).directory("p").name for seed in (1, 2)
+    }
+    assert len(names) == 2
+    assert all(len(f"{name}.log".encode()) <= 255 for name in names)
+
+
 def test_equal_overrides_are_one_run(pipelines: Path) -> None:
     """Figures that need the same run share it: its directory names only what it sets."""
     profile(pipelines, {"experiment": ["one"], "ecn": ["with"]})

@@ -7,6 +7,7 @@ point is run: the seeds are the experiment's and those after it, the same at eve
 """
 
 import functools
+import hashlib
 import re
 from collections import Counter
 from collections.abc import Mapping
@@ -31,6 +32,9 @@ EXPERIMENT = "experiment"
 PYTHON_FILE = re.compile(r"[^\s'\"=:,\[\]{}]+\.py\b")
 TIMES_FILE = re.compile(r"\b(?:trace|host)['\"]?\s*[:=]\s*['\"]?([^\s'\",\[\]{}]+)")
 """What follows the keys of an experiment that may name a file of times."""
+
+LONGEST = 240
+"""Bytes of a run's name: with a hash and a log's ending it is a file's, of 255."""
 
 REPLICAS = "replicas"
 """How many times each point of a grid is run."""
@@ -60,8 +64,15 @@ class Point:
         return ",".join(self.settings) or UNCHANGED
 
     def directory(self, paper: str) -> Path:
-        """Where the run lies, named without what a shell or Snakemake reads as its own."""
-        return Path("results/runs") / paper / self.experiment / plain(self.name.replace(",", "+"))
+        """Where the run lies, named without what a shell or Snakemake reads as its own.
+
+        A name that is too long for a file system ends in a hash of what it sets.
+        """
+        name = plain(self.name.replace(",", "+"))
+        if len(name.encode()) > LONGEST:
+            cut = name.encode()[:LONGEST].decode(errors="ignore")
+            name = f"{cut}-{hashlib.sha256(self.name.encode()).hexdigest()[:8]}"
+        return Path("results/runs") / paper / self.experiment / name
 
     @property
     def settings(self) -> list[str]:
