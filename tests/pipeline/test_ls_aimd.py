@@ -10,6 +10,7 @@ from pipelines.ls_aimd import (
     delays,
     increase,
     marking,
+    noise,
     occupancy,
     overview,
     srtt,
@@ -155,6 +156,18 @@ def test_what_hosts_add_is_what_pinned_queues_lack() -> None:
     )
     assert delays.hosts_us(table) == pytest.approx(70)
     assert delays.hosts_apart_us(table) == pytest.approx(20)
+
+
+def test_agreement_by_noise() -> None:
+    row = {"case": "4E", "marking": "RED step", "sender": "AIMD", "statistic": "sd"}
+    table = pl.DataFrame(
+        [
+            {**row, "ours_us": 0.0, "like_us": 0.0, "thesis_us": 15.0, "noise": "none"},
+            {**row, "ours_us": 14.0, "like_us": 14.0, "thesis_us": 15.0, "noise": "cards"},
+        ]
+    )
+    assert noise.agreeing(table, "none", "sd", 0.2) == 0
+    assert noise.agreeing(table, "cards", "sd", 0.2) == 1
 
 
 def test_one_marking_over_another() -> None:

@@ -33,8 +33,8 @@ PYTHON_FILE = re.compile(r"[^\s'\"=:,\[\]{}]+\.py\b")
 TIMES_FILE = re.compile(r"\b(?:trace|host)['\"]?\s*[:=]\s*['\"]?([^\s'\",\[\]{}]+)")
 """What follows the keys of an experiment that may name a file of times."""
 
-LONGEST = 240
-"""Bytes of a run's name: with a hash and a log's ending it is a file's, of 255."""
+LONGEST = 200
+"""Bytes of a run's name. A file's has 255, of which a hash takes some, and what is half written."""
 
 REPLICAS = "replicas"
 """How many times each point of a grid is run."""
