@@ -4,4 +4,4 @@ from pipelines.abe import fig03
 
 table = fig03.table
 plot = fig03.plot
-METRICS = fig03.METRICS
+METRICS = (fig03.trend, fig03.ecn_gain)
