@@ -26,13 +26,7 @@ SHOWN = ("mean", "sd", "p95", "p99")
 
 def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     """The table of delays for each `max_p`."""
-    values = dict.fromkeys(str(run.axes["max_p"]) for run in runs)
-    return pl.concat(
-        delays.table([run for run in runs if str(run.axes["max_p"]) == value]).with_columns(
-            max_p=pl.lit(float(value))
-        )
-        for value in values
-    )
+    return delays.along(runs, "max_p").with_columns(pl.col("max_p").cast(pl.Float64))
 
 
 def plot(table: pl.DataFrame) -> ggplot:

@@ -22,13 +22,7 @@ SHOWN = ("sd", "p99")
 
 def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     """The table of delays for each kind of `noise`."""
-    kinds = dict.fromkeys(str(run.axes["noise"]) for run in runs)
-    return pl.concat(
-        delays.table([run for run in runs if str(run.axes["noise"]) == kind]).with_columns(
-            noise=pl.lit(kind)
-        )
-        for kind in kinds
-    )
+    return delays.along(runs, "noise")
 
 
 def plot(table: pl.DataFrame) -> ggplot:

@@ -7,7 +7,6 @@ point is run: the seeds are the experiment's and those after it, the same at eve
 """
 
 import functools
-import hashlib
 import re
 from collections import Counter
 from collections.abc import Mapping
@@ -22,7 +21,7 @@ from sandglass.experiment import document
 from sandglass.experiment.document import Value
 from sandglass.papers import shelf
 from sandglass.papers.shelf import Figure, Overrides
-from sandglass.studies.points import UNCHANGED, Setting, plain, product, text
+from sandglass.studies.points import UNCHANGED, Setting, cut, plain, product, text
 from sandglass.studies.points import Point as GridPoint
 from sandglass.studies.statistics import MOST
 
@@ -70,8 +69,7 @@ class Point:
         """
         name = plain(self.name.replace(",", "+"))
         if len(name.encode()) > LONGEST:
-            cut = name.encode()[:LONGEST].decode(errors="ignore")
-            name = f"{cut}-{hashlib.sha256(self.name.encode()).hexdigest()[:8]}"
+            name = cut(name, LONGEST, self.name)
         return Path("results/runs") / paper / self.experiment / name
 
     @property

@@ -103,9 +103,13 @@ def plain(name: str) -> str:
 
 
 def _numbered(point: Point, name: str) -> str:
-    labels = json.dumps(list(point.labels.items()))
-    cut = name.encode()[:LONGEST].decode(errors="ignore")
-    return f"{cut}-{hashlib.sha256(labels.encode()).hexdigest()[:8]}"
+    return cut(name, LONGEST, json.dumps(list(point.labels.items())))
+
+
+def cut(name: str, longest: int, whole: str) -> str:
+    """The first `longest` bytes of a name, and a hash of the whole that it is for."""
+    kept = name.encode()[:longest].decode(errors="ignore")
+    return f"{kept}-{hashlib.sha256(whole.encode()).hexdigest()[:8]}"
 
 
 def text(value: Value) -> str:
