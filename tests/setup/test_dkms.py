@@ -8,7 +8,10 @@ import pytest
 
 from sandglass.install import builds, dkms
 
-MODULES = sorted(path.parent.name for path in (builds.ROOT / "kmods").glob("*/Kbuild"))
+FOR_THE_LAB = {folder.name for folder in builds.modules_for_the_lab()}
+MODULES = sorted(
+    {path.parent.name for path in (builds.ROOT / "kmods").glob("*/Kbuild")} - FOR_THE_LAB
+)
 EXAMPLE = builds.ROOT / "examples" / "module-repository" / "kmods"
 ARRAYS = ("BUILT_MODULE_NAME", "BUILT_MODULE_LOCATION", "DEST_MODULE_LOCATION")
 
@@ -42,6 +45,7 @@ def test_it_has_every_module_where_dkms_looks_for_it(own: Path, tmp_path: Path) 
     assert all((package / name / "Kbuild").exists() for name in names)
     assert (package / "Kbuild").exists()
     assert (package / "qdisc.h").exists()
+    assert not any((package / name).exists() for name in FOR_THE_LAB)
 
 
 def test_a_changed_module_is_another_version(own: Path) -> None:

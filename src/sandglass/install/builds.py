@@ -236,8 +236,18 @@ def described() -> list[Module]:
 
     Raises SandglassError when a module.toml is wrong.
     """
-    folders = [kbuild.parent for place in module_directories() for kbuild in place.glob("*/Kbuild")]
-    return [*linux(), *(read(folder / FILE) for folder in sorted(folders))]
+    return [*linux(), *(read(folder / FILE) for folder in _folders())]
+
+
+def _folders() -> list[Path]:
+    places = module_directories()
+    return sorted(kbuild.parent for place in places for kbuild in place.glob("*/Kbuild"))
+
+
+def modules_for_the_lab() -> dict[Path, Module]:
+    """The folders of modules that only a kernel of the lab's takes, one that they name."""
+    found = {folder: read(folder / FILE) for folder in _folders()}
+    return {folder: module for folder, module in found.items() if module.kernel}
 
 
 def aliases(sources: Iterable[Path]) -> set[str]:

@@ -45,7 +45,8 @@ def install() -> None:
     except BaseException:
         remove()
         raise
-    print(f"installed: {' '.join(builds.modules())}")
+    for_the_lab = {folder.name for folder in builds.modules_for_the_lab()}
+    print(f"installed: {' '.join(name for name in builds.modules() if name not in for_the_lab)}")
 
 
 def remove() -> None:
@@ -83,7 +84,10 @@ def is_installed(wanted: str, release: str) -> bool:
 
 def write_package(wanted: str, target: Path) -> None:
     """Lay out the sources as DKMS wants them, in the directory `target`."""
+    for_the_lab = builds.modules_for_the_lab()
     for source in builds.module_sources():
+        if source.parent in for_the_lab:
+            continue
         place = target / builds.placed(source).relative_to("kmods")
         place.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(source, place)

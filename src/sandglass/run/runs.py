@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sandglass import __version__
+from sandglass.agent.modules import congestion_controls
 from sandglass.agent.plan import Plan
 from sandglass.errors import SandglassError, UsageError
 from sandglass.experiment import topology
@@ -91,6 +92,7 @@ def run(
         complain(f"warning: {message}")
 
     plan = resolve(experiment, experiment.facts)
+    _check_kernel(plan, backend)
     out = (out or default_directory(experiment, source, plan)).absolute()
     _check_replaceable(out)
     try:
@@ -181,6 +183,25 @@ def _prepare(experiment: Experiment, source: Path | None, plan: Plan, directory:
         (directory / name).write_text(text)
     if source:
         shutil.copyfile(source, directory / "experiment.yaml")
+
+
+def _check_kernel(plan: Plan, backend: str) -> None:
+    """Refuse what a module brings that is not built for the kernel in use."""
+    needed = {
+        cc: module.kernel
+        for module in builds.modules_for_the_lab().values()
+        for cc in module.congestion_controls
+    }
+    kernel = builds.chosen_kernel()
+    for where, cc in congestion_controls(plan):
+        if cc not in needed or (backend == "lab" and builds.series(kernel) == needed[cc]):
+            continue
+        there = f"this lab has Linux {kernel}" if backend == "lab" else "this is no lab"
+        raise SandglassError(
+            f"{where}: {cc} needs the lab's Linux {needed[cc]}, and {there}",
+            f"Build that once, `./sandglass setup --kernel {needed[cc]}`, "
+            f"and run with SANDGLASS_KERNEL={needed[cc]}.",
+        )
 
 
 def _check_replaceable(out: Path) -> None:
