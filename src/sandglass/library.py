@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from sandglass.errors import SandglassError, UsageError
-from sandglass.experiment import document, reading
+from sandglass.experiment import document, kernel, reading
 from sandglass.experiment.experiment import Experiment
 from sandglass.install import setup_lab
 from sandglass.results import series
@@ -47,7 +47,7 @@ def run(
         SandglassError: the experiment is none that can be run, or the run failed.
     """
     wanted, source = _experiment(experiment, settings or {}, seed)
-    _lab()
+    _lab(kernel.wanted(wanted))
     with progress(wanted.title) as advance:
         done = running.run(wanted, source, _path(out), cached=cached, progress=advance)
     return load(done.path)
@@ -185,8 +185,8 @@ def _path(place: Place | None) -> Path | None:
     return None if place is None else Path(place)
 
 
-def _lab() -> None:
+def _lab(wanted: str | None = None) -> None:
     try:
-        setup_lab.lab()
+        setup_lab.lab(wanted)
     except SystemExit:  # what failed has said so
         raise UsageError("the lab could not be built", "Try: ./sandglass setup") from None

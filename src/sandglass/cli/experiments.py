@@ -12,7 +12,7 @@ import typer
 
 from sandglass.cli.arguments import ExperimentFile, Seed, Settings, WhichLab
 from sandglass.errors import UsageError
-from sandglass.terminal import progress
+from sandglass.terminal import note, progress
 
 if TYPE_CHECKING:
     from sandglass.run.preview import Preview
@@ -50,7 +50,7 @@ def run(
 
     Example: ./sandglass run experiment.yaml --seed 2 --set bottleneck.rate=10mbit
     """
-    from sandglass.experiment import reading
+    from sandglass.experiment import kernel, reading
     from sandglass.install import setup_lab
     from sandglass.run import runs
 
@@ -61,7 +61,9 @@ def run(
         os.environ["SANDGLASS_LAB"] = which
     wanted = reading.load(experiment, changes, seed)
     if backend is Backend.LAB:
-        setup_lab.lab()
+        if series := kernel.wanted(wanted):
+            note(f"in the lab of Linux {series}")
+        setup_lab.lab(series)
     elif cached:
         raise UsageError("--cached is for the lab", "Runs on a host are not equal.")
     with progress(experiment.stem) as advance:
@@ -139,12 +141,12 @@ def debug(
 
     Example: ./sandglass debug experiment.yaml -- -ex "break pi2_qdisc_enqueue" -ex run
     """
-    from sandglass.experiment import reading
+    from sandglass.experiment import kernel, reading
     from sandglass.install import setup_lab
     from sandglass.run import runs
 
     wanted = reading.load(experiment, settings or [], seed)
-    setup_lab.lab()
+    setup_lab.lab(kernel.wanted(wanted))
     setup_lab.debugger()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # gdb's
     result = runs.run(wanted, experiment, out, gdb=context.args)
@@ -165,12 +167,12 @@ def verify(
 
     Example: ./sandglass verify experiment.yaml --times 10
     """
-    from sandglass.experiment import reading
+    from sandglass.experiment import kernel, reading
     from sandglass.install import setup_lab
     from sandglass.run import verify as verification
 
     wanted = reading.load(experiment, settings or [], seed)
-    setup_lab.lab()
+    setup_lab.lab(kernel.wanted(wanted))
     with progress(experiment.stem) as advance:
         digest = verification.verify(wanted, experiment, times, advance)
     print(f"{times} runs, one digest: {digest}")

@@ -23,6 +23,7 @@ from sandglass.experiment.trace import Trace, TracedRate
 from sandglass.experiment.values import (
     DEFAULT_RECORDS,
     Duration,
+    Kernel,
     Memory,
     Record,
     Spread,
@@ -135,6 +136,12 @@ class Experiment(Part):
         description="What the lab may take. Default: what its hosts, flows and records need; "
         "programs that flows start may want more.",
         examples=["2GB"],
+    )
+    lab: Kernel | None = Field(
+        default=None,
+        description="The series of Linux whose lab it runs in. Default: the oldest that has all "
+        "that it names, as DualPI2 and Prague need 7.2.",
+        examples=["7.2"],
     )
 
     _facts: TopologyFacts = PrivateAttr()

@@ -5,7 +5,7 @@ QDISCS = {
     "cake": "CAKE: shaper, fair queueing by host and flow, and CoDel's successor COBALT, in one",
     "choke": "CHOKe: RED that drops also a random packet of the queue when it is of the same flow",
     "codel": "CoDel (RFC 8289): drops or marks when packets have waited too long for an interval",
-    "dualpi2": "DualPI2 (RFC 9332): two coupled queues for L4S; needs Linux 7.2",
+    "dualpi2": "DualPI2 (RFC 9332): two coupled queues for L4S; runs in the lab of Linux 7.2",
     "fq": "Fair queueing with pacing, as hosts use it",
     "fq_codel": "FQ-CoDel (RFC 8290): a queue with CoDel for each flow, served in turn",
     "fq_pie": "FQ-PIE: a queue with PIE for each flow, served in turn",
@@ -47,6 +47,12 @@ DEFAULTS: dict[str, dict[str, str]] = {
     },
     "choke": {"limit": "needed", "min": "83p", "max": "250p", "bandwidth": "needed"},
     "codel": {"limit": "1000p", "target": "5ms", "interval": "100ms", "ecn": "no"},
+    "dualpi2": {
+        **{"limit": "10000p", "memlimit": "2 * mtu * limit", "target": "15ms", "tupdate": "16ms"},
+        **{"alpha": "0.16", "beta": "3.2", "step_thresh": "1ms", "min_qlen_step": "0p"},
+        **{"coupling_factor": "2", "classic_protection": "10%", "drop_on_overload": "yes"},
+        **{"drop_dequeue": "yes", "l4s_ect": "yes", "split_gso": "yes"},
+    },
     "fq": {
         **{"limit": "10000p", "flow_limit": "100p", "buckets": "1024", "orphan_mask": "1023"},
         **{"quantum": "3028", "initial_quantum": "15140", "low_rate_threshold": "550kbit"},
@@ -87,4 +93,7 @@ DEFAULTS: dict[str, dict[str, str]] = {
     },
     "skbprio": {"limit": "64p"},
 }
-"""By kinds and options, as tc 6.1 shows them on Linux 6.12; `needed` where there is none."""
+"""By kinds and options, as tc 6.1 shows them on Linux 6.12; `needed` where there is none.
+
+Those of dualpi2 are as its source of Linux 7.2 has them.
+"""

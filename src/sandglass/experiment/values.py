@@ -102,6 +102,17 @@ def _family(value: object) -> int:
     return value
 
 
+def _kernel(value: object) -> str:
+    # Without quotes a series is a number to YAML.
+    found = str(value) if isinstance(value, str | float) else ""
+    if builds.series(found) not in builds.kernels():
+        raise ValueError(
+            f"{units.shown(value)} is no kernel: write {' or '.join(builds.kernels())}, "
+            f"or one of them with {builds.DEBUG} behind it"
+        )
+    return found
+
+
 def _title(text: object) -> str:
     if not isinstance(text, str):
         raise ValueError(f"{units.shown(text)} is not text: put it in quotes")
@@ -214,6 +225,8 @@ Title = Annotated[
     BeforeValidator(_title),
     WithJsonSchema({"type": "string", "maxLength": LONGEST_TITLE}),
 ]
+Kernel = Annotated[str, BeforeValidator(_kernel), WithJsonSchema({"type": ["string", "number"]})]
+"""A series of Linux that there are labs of, such as 7.2 or 6.12-debug."""
 Family = Annotated[int, BeforeValidator(_family), WithJsonSchema({"enum": [4, 6]})]
 """Of IP addresses."""
 Rate = Annotated[int, *_quantity(units.parse_rate, units.format_rate, units.RATES)]

@@ -46,7 +46,8 @@ DEBUG_ROOT = "/sandglass"
 """Where a debugger is told that sources lie, on whatever machine they are compiled."""
 
 Found = TypeVar("Found")
-_settled: dict[Callable[[], object], object] | None = None
+_settled: dict[tuple[Callable[[], object], str | None], object] | None = None
+_wanted: str | None = None
 
 
 @contextlib.contextmanager
@@ -70,11 +71,26 @@ def _once(look_up: Callable[[], Found]) -> Callable[[], Found]:
     def known() -> Found:
         if _settled is None:
             return look_up()
-        if look_up not in _settled:
-            _settled[look_up] = look_up()
-        return cast(Found, _settled[look_up])
+        if (look_up, _wanted) not in _settled:
+            _settled[look_up, _wanted] = look_up()
+        return cast(Found, _settled[look_up, _wanted])
 
     return known
+
+
+@contextlib.contextmanager
+def on(kernel: str | None) -> Iterator[None]:
+    """Within it the lab is of this kernel, unless the environment chooses one; of None, no other.
+
+    It is for one thing at a time: all threads of a process share it.
+    """
+    global _wanted  # noqa: PLW0603
+    before = _wanted
+    _wanted = kernel or before
+    try:
+        yield
+    finally:
+        _wanted = before
 
 
 @dataclass(frozen=True)
@@ -116,11 +132,22 @@ def directory() -> Path:
 def chosen_kernel() -> str:
     """The name of the kernel in use, such as 7.2 or 6.12-debug.
 
-    That of the lab that $SANDGLASS_LAB names, else $SANDGLASS_KERNEL, else 6.12.
+    That of the lab that $SANDGLASS_LAB names, else $SANDGLASS_KERNEL, else what `on` says, else
+    6.12.
     """
     if chosen := os.environ.get("SANDGLASS_LAB"):
         return lab_called(chosen).name
-    return os.environ.get("SANDGLASS_KERNEL") or DEFAULT_KERNEL
+    return os.environ.get("SANDGLASS_KERNEL") or _wanted or DEFAULT_KERNEL
+
+
+def kernels() -> list[str]:
+    """The series of Linux that a lab may be of, the oldest first."""
+    return sorted((path.name for path in (ROOT / "kernel" / "patches").iterdir()), key=age)
+
+
+def age(kernel: str) -> list[int]:
+    """What orders kernels: the numbers of its series."""
+    return [int(number) for number in series(kernel).split(".")]
 
 
 def series(kernel: str) -> str:
@@ -204,6 +231,16 @@ def modules() -> dict[str, list[Path]]:
         own = [path for name, path in sources.items() if name.is_relative_to(kbuild.parent)]
         found[kbuild.parent.name] = own + shared_sources(own, sources)
     return found
+
+
+def plugins_alone() -> dict[Path, list[Path]]:
+    """The plugins of tc for qdiscs of mainline, each with all that it is built from."""
+    sources = {placed(path): path for path in module_sources()}
+    return {
+        path: [path, *shared_sources([path], sources)]
+        for name, path in sources.items()
+        if name.match("q_*.c") and name.parent / "Kbuild" not in sources
+    }
 
 
 def shared_sources(own: Iterable[Path], sources: Mapping[Path, Path]) -> list[Path]:
@@ -369,6 +406,7 @@ def todays_lab(name: str, kernel_directory: Path, root_directory: Path) -> Lab:
     """What the lab of today's sources is called, built or not, for a kernel and a root."""
     build, modules = kernel_build(kernel_directory), module_builds()
     parts = [build, root_directory.name, *(f"{key} {modules[key]}" for key in sorted(modules))]
+    parts += map(fingerprint, plugins_alone().values())
     return Lab(
         id=fingerprint([], *parts),
         name=name,
@@ -432,15 +470,16 @@ def lab() -> Lab:
     if chosen := os.environ.get("SANDGLASS_LAB"):
         return lab_called(chosen)
     kernel = chosen_kernel()
+    hint = SETUP_HINT if kernel == DEFAULT_KERNEL else f"run `./sandglass setup --kernel {kernel}`"
     home = built_kernel(kernel)
     if home is None:
-        raise SandglassError(f"the lab kernel (Linux {kernel}) is not built yet", SETUP_HINT)
+        raise SandglassError(f"the lab kernel (Linux {kernel}) is not built yet", hint)
     root = built_root()
     if root is None:
-        raise SandglassError("the lab's programs are not there yet", SETUP_HINT)
+        raise SandglassError("the lab's programs are not there yet", hint)
     found = todays_lab(kernel, home, root)
     if not found.places[1].is_dir():
-        raise SandglassError("the lab kernel's modules and init are not built yet", SETUP_HINT)
+        raise SandglassError("the lab kernel's modules and init are not built yet", hint)
     return found
 
 
@@ -474,7 +513,7 @@ def lab_build() -> str:
     the kernel changes nothing. Raises UsageError when $SANDGLASS_LAB names none.
     """
     code = [path for folder in DECIDE_RUNS for path in sorted((ROOT / folder).rglob("*.py"))]
-    layouts = (module.layout for module in linux())
+    texts = [module.layout for module in linux()] + [*map(fingerprint, plugins_alone().values())]
     if os.environ.get("SANDGLASS_LAB"):
         found = lab()
         parts = [found.build, found.root, found.module_builds["recorder"]]
@@ -482,4 +521,4 @@ def lab_build() -> str:
         kernel, root = built_kernel(chosen_kernel()), built_root()
         parts = [kernel_build(kernel) if kernel else "not built", root.name if root else ""]
         parts.append(module_builds()["recorder"])
-    return fingerprint(code, *parts, *layouts)
+    return fingerprint(code, *parts, *texts)

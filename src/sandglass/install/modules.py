@@ -9,7 +9,7 @@ The keys of the file:
     info                 members of the structure that they hand out by getsockopt(TCP_CC_INFO)
     both_ends            those of them that both ends need, and that always use ECN
     sysctl               settings that a network namespace has of its own
-    kernel               the lab's kernel that it needs, such as 7.2, where not any will do
+    kernel               the oldest series of Linux that has what it needs, such as 7.2
 
 A member has a `name`, which becomes a column, and a `type` from u8 to u64 or s8 to s64;
 `fraction_bits` of a fixed-point number; and, for people, `unit` and `meaning`. A sysctl has a

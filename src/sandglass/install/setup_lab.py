@@ -15,14 +15,19 @@ def packages(listed: str = "packages-build.txt") -> None:
     run(builds.ROOT / "setup" / "packages", listed)
 
 
-def lab() -> None:
-    """Make sure that an experiment can run; does nothing, quickly, when all is there."""
-    try:
-        builds.lab()
-    except UsageError:  # another one is asked for, which is not there
-        raise
-    except SandglassError:
-        kernel(builds.chosen_kernel())
+def lab(wanted: str | None = None) -> None:
+    """Make sure that an experiment can run; does nothing, quickly, when all is there.
+
+    Args:
+        wanted: the kernel that it asks for, if it does.
+    """
+    with builds.on(wanted):
+        try:
+            builds.lab()
+        except UsageError:  # another one is asked for, which is not there
+            raise
+        except SandglassError:
+            kernel(builds.chosen_kernel())
 
 
 def kernel(name: str) -> None:

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from sandglass.experiment import reading
+from sandglass.experiment import kernel, reading
 from sandglass.experiment.experiment import Experiment
 from sandglass.install import builds, setup_lab
 from sandglass.run import runs
@@ -26,7 +26,6 @@ def batch(rule: str, file: Path, words: Sequence[str]) -> None:
         experiment = reading.load(file, settings)
         do = functools.partial(_done, experiment, file, Path(directory))
         jobs.append(Job(directory, log(Path(directory)), do))
-    setup_lab.lab()
     with builds.settled():
         workflow.run(jobs, rule)
 
@@ -37,6 +36,7 @@ def log(directory: Path) -> Path:
 
 
 def _done(experiment: Experiment, file: Path, directory: Path) -> str:
+    setup_lab.lab(kernel.wanted(experiment))
     return runs.run(experiment, file, directory, cached=True).told
 
 

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 from sandglass.agent.plan import Plan
+from sandglass.experiment import kernel
 from sandglass.experiment.experiment import Experiment
 from sandglass.install import builds
 from sandglass.run.kept import named_modules
@@ -11,6 +12,11 @@ from sandglass.run.kept import named_modules
 
 def holds(directory: Path, experiment: Experiment, plan: Plan) -> bool:
     """Whether a run of this experiment and plan, in the lab in use, is in a directory."""
+    with builds.on(kernel.wanted(experiment)):
+        return _holds(directory, experiment, plan)
+
+
+def _holds(directory: Path, experiment: Experiment, plan: Plan) -> bool:
     try:
         content = json.loads((directory / "run.json").read_text())
         planned = json.loads((directory / "plan.json").read_text())

@@ -19,7 +19,7 @@ from typing import IO
 
 from sandglass.agent.plan import Plan
 from sandglass.errors import UsageError
-from sandglass.experiment import units
+from sandglass.experiment import kernel, units
 from sandglass.experiment.experiment import Experiment
 from sandglass.install import builds
 from sandglass.terminal import complain
@@ -55,6 +55,11 @@ def key(experiment: Experiment, plan: Plan) -> str:
 
     Raises SandglassError when set-up has not built the lab kernel.
     """
+    with builds.on(kernel.wanted(experiment)):
+        return _key(experiment, plan)
+
+
+def _key(experiment: Experiment, plan: Plan) -> str:
     topology = builds.ROOT / plan["topology"]["path"]
     sums = {flow.workload: _sum(flow.kind.path.read_bytes()) for flow in experiment.flows}
     decides = {

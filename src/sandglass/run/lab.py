@@ -213,8 +213,7 @@ def _start(
 
 def _seccomp() -> list[str]:
     """Let programs stop at a seccomp filter, where the kernel can, which is faster than ptrace."""
-    series = [int(number) for number in builds.series(builds.chosen_kernel()).split(".")]
-    return ["seccomp=auto"] if series >= [6, 16] else []
+    return ["seccomp=auto"] if builds.age(builds.chosen_kernel()) >= [6, 16] else []
 
 
 def _debug() -> bool:

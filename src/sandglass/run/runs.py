@@ -24,7 +24,7 @@ from sandglass import __version__
 from sandglass.agent.modules import congestion_controls
 from sandglass.agent.plan import Plan
 from sandglass.errors import SandglassError, UsageError
-from sandglass.experiment import topology
+from sandglass.experiment import kernel, topology
 from sandglass.experiment.experiment import Experiment
 from sandglass.install import builds, checkout, programs
 from sandglass.run import kept, lab
@@ -84,6 +84,19 @@ def run(
         UsageError: `out` is something else than a run.
         SandglassError: the run failed; plan and console are kept in `out`.failed.
     """
+    with builds.on(kernel.wanted(experiment) if backend == "lab" else None):
+        return _run(experiment, source, out, backend, cached, progress, gdb)
+
+
+def _run(
+    experiment: Experiment,
+    source: Path | None,
+    out: Path | None,
+    backend: str,
+    cached: bool,
+    progress: Callable[[float, float], None] | None,
+    gdb: list[str] | None,
+) -> RunResult:
     started = time.monotonic()
     warnings: list[str] = []
 
@@ -92,7 +105,8 @@ def run(
         complain(f"warning: {message}")
 
     plan = resolve(experiment, experiment.facts)
-    _check_kernel(plan, backend)
+    if backend != "lab":
+        _check_host(plan)
     out = (out or default_directory(experiment, source, plan)).absolute()
     _check_replaceable(out)
     try:
@@ -137,7 +151,10 @@ def shell(target: str, settings: Iterable[str]) -> int:
     else:
         experiment = _example(target, settings)
     plan = resolve(experiment, experiment.facts)
-    with tempfile.TemporaryDirectory(prefix="sandglass-shell-") as directory:
+    with (
+        builds.on(kernel.wanted(experiment)),
+        tempfile.TemporaryDirectory(prefix="sandglass-shell-") as directory,
+    ):
         _prepare(experiment, None, plan, Path(directory))
         return lab.shell(plan, Path(directory))
 
@@ -185,23 +202,19 @@ def _prepare(experiment: Experiment, source: Path | None, plan: Plan, directory:
         shutil.copyfile(source, directory / "experiment.yaml")
 
 
-def _check_kernel(plan: Plan, backend: str) -> None:
-    """Refuse what a module brings that is not built for the kernel in use."""
+def _check_host(plan: Plan) -> None:
+    """Refuse what a module brings that is only built for a kernel of the lab's."""
     needed = {
         cc: module.kernel
         for module in builds.modules_for_the_lab().values()
         for cc in module.congestion_controls
     }
-    kernel = builds.chosen_kernel()
     for where, cc in congestion_controls(plan):
-        if cc not in needed or (backend == "lab" and builds.series(kernel) == needed[cc]):
-            continue
-        there = f"this lab has Linux {kernel}" if backend == "lab" else "this is no lab"
-        raise SandglassError(
-            f"{where}: {cc} needs the lab's Linux {needed[cc]}, and {there}",
-            f"Build that once, `./sandglass setup --kernel {needed[cc]}`, "
-            f"and run with SANDGLASS_KERNEL={needed[cc]}.",
-        )
+        if cc in needed:
+            raise SandglassError(
+                f"{where}: {cc} needs the lab's Linux {needed[cc]}, and this is no lab",
+                "Leave --backend host out.",
+            )
 
 
 def _check_replaceable(out: Path) -> None:
@@ -362,13 +375,13 @@ def _evaluate(experiment: Experiment, plan: Plan, directory: Path, backend: str)
         "digest": digest.hexdigest() if backend == "lab" else None,
     }
     if backend == "lab":
-        kernel = builds.lab_kernel()
-        content["lab"] = kernel.lab
+        found = builds.lab_kernel()
+        content["lab"] = found.lab
         content["lab_build"] = builds.lab_build()
-        content["tools"] |= programs.versions(kernel.root)
-        content["kernel"]["build"] = kernel.build
+        content["tools"] |= programs.versions(found.root)
+        content["kernel"]["build"] = found.build
         content["kernel"]["modules"] = {
-            name: kernel.module_builds[name] for name in observed["modules"]
+            name: found.module_builds[name] for name in observed["modules"]
         }
     return content
 

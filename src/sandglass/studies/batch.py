@@ -7,7 +7,8 @@ from pathlib import Path
 
 import yaml
 
-from sandglass.install import builds
+from sandglass.experiment import kernel
+from sandglass.install import builds, setup_lab
 from sandglass.run import runs
 from sandglass.studies import reading, targets, work
 from sandglass.studies.tables import measured
@@ -35,6 +36,7 @@ def batch(number: int) -> None:
 def _done(task: Task) -> str:
     """Do it, with the experiment as it is at this point and seed, not the file that it is of."""
     experiment = task.load()
+    setup_lab.lab(kernel.wanted(experiment))
     with tempfile.TemporaryDirectory(prefix="sandglass-") as name:
         file = Path(name) / "experiment.yaml"
         file.write_text(yaml.safe_dump(task.written(), sort_keys=False, allow_unicode=True))
