@@ -61,6 +61,7 @@ OPTIONS = {
     ),
     "off_time": Option(DURATION, "With onoff: mean length of those in which not.", None, ("1s",)),
     "ecn": Option(FLAG, "Whether the packets say that they can be marked, ECT(0).", False, (True,)),
+    "l4s": Option(FLAG, "Whether they say ECT(1) instead, for L4S (RFC 9331).", False, (True,)),
 }
 COLUMNS = {
     "datagrams_sent": Column("Int64", "packets", "sent"),
@@ -82,7 +83,7 @@ TRAFFIC_CLASS = {
     4: (socket.IPPROTO_IP, socket.IP_TOS),
     6: (socket.IPPROTO_IPV6, socket.IPV6_TCLASS),
 }
-ECT0 = 2  # RFC 3168
+ECT0, ECT1 = 2, 1  # RFC 3168
 SECOND_NS = 1_000_000_000
 GRACE_NS = 2 * SECOND_NS  # wait for what is still under way
 RECEIVE_BUFFER = 64 << 20
@@ -206,8 +207,8 @@ def stream(
     threading.Thread(target=receive, args=(receiver, arrivals, offset), daemon=True).start()
 
     sender = tcp.open_socket(flow["src"], socket.SOCK_DGRAM, family=family)
-    if flow["ecn"]:
-        sender.setsockopt(*TRAFFIC_CLASS[family], ECT0)
+    if label := ECT1 if flow["options"]["l4s"] else ECT0 if flow["ecn"] else 0:
+        sender.setsockopt(*TRAFFIC_CLASS[family], label)
     sender.connect((address, port))
     ended_ns = end_ns(flow)
     due: list[int] = []
