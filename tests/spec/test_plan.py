@@ -325,6 +325,7 @@ def test_flows_are_numbered_from_1_and_repeated() -> None:
         "on_time": None,
         "off_time": None,
         "trace": None,
+        "l4s": False,
     }
 
 
