@@ -7,13 +7,17 @@ which sees and sends the frames of a veth in namespace `peer`. scripts.json in t
 {name: script}, traces.json gets {name: [one entry for each step]}.
 
 A script: {"cc", "sysctls": {name: value}, "ecn", "timestamps", "steps": [[operation, ...], ...]}.
-Positions in the stream are counted in segments of 1000 bytes. The operations:
+"ecn" is what the peer agrees to: true, false or "accurate". Positions in the stream are counted in
+segments of 1000 bytes. The operations:
 
     wait MS                 let virtual time pass
     write N                 the application writes N segments
     next                    wait, to the millisecond, until the kernel sends something; 10 s at most
     ack N OPTIONS           a segment that acknowledges N segments, null: all sent; OPTIONS may hold
                             "ece": true, "sack": [[from, to], ...] (first a DSACK, if there is one),
+                            "ce": N, the marked packets that the peer has counted by now, which are
+                            in each later ACK too; "bytes": [ECT(1), CE, ECT(0)], those that it has
+                            counted;
                             "echo": N, the segment whose first transmission it echoes in its
                             timestamp; "window": N, the segments that its window has room for
     data N OPTIONS          N segments of data from the peer; OPTIONS may hold "ce": true
@@ -24,8 +28,10 @@ Positions in the stream are counted in segments of 1000 bytes. The operations:
 
 An entry: {"cwnd", "ssthresh", "state", "sent": [[first segment, flags, time in ms], ...]} with the
 flags "C" for CWR; "alpha" of a DCTCP, else null; "acks": [[segments, flags], ...], what the kernel
-acknowledges of the peer's data, with the flags "E" for ECN-Echo; "info", what LS-AIMD tells of
-itself, in hexadecimal; and "refused" with a sysctl's error. A segment's time is that of the end of
+acknowledges of the peer's data, with the flags "E" for ECN-Echo; "info", what LS-AIMD or Prague
+tells of itself, in hexadecimal; and "refused" with a sysctl's error. In a script for "prague" it
+has "cc" too, the congestion control that is really used, and "ecn", the ECN fields of what was
+sent since the entry before, at first since the SYN. A segment's time is that of the end of
 the step in which it was sent.
 """
 
@@ -42,7 +48,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "src"))
 
-from sandglass.agent import interfaces, kernel, tcp
+from sandglass.agent import interfaces, kernel, modules, tcp
 from sandglass.agent.netlink import Rtnetlink
 
 SENDER, PEER = "10.0.0.1", "10.0.0.2"
@@ -53,6 +59,11 @@ ROUNDING_NS, HALF_TICK_NS = 4_096_000_000, 500_000  # of the kernel's timer whee
 ETHERTYPE_IP = 0x0800
 OUTGOING = 4  # PACKET_OUTGOING of <linux/if_packet.h>
 SYN, ACK, ECE, CWR = 0x02, 0x10, 0x40, 0x80
+AE = 0x01  # in the byte before: with CWR and ECE the field ACE of Accurate ECN, RFC 9768
+FIRST_COUNT = 5  # of ACE
+ACCURATE_ECN = 174  # the option with counts of bytes, ECT(1) first
+# ACE of a SYN-ACK by the ECN field of the SYN, RFC 9768 table 2
+SYN_ECHO = {0: 2, 1: 3, 2: 4, 3: 6}
 FIRST = 1_000_000  # the peer's initial sequence number
 WINDOW_SCALE = 7
 LARGEST_WINDOW = 0xFFFF  # as the header has it, in units of 1 << WINDOW_SCALE bytes
@@ -60,7 +71,9 @@ ECT, CE = 2, 3  # of the IP header
 TIMESTAMP_BYTES = 12
 TCP_CC_INFO = 26  # <linux/tcp.h>
 DCTCP_INFO = "=HHIII"  # struct tcp_dctcp_info: enabled, ce_state, alpha, ab_ecn, ab_tot
-MODULES = ("tcp_abe", "tcp_dctcp_inet", "tcp_lsaimd")
+MODULES = ("tcp_abe", "tcp_dctcp_inet", "tcp_lsaimd", "tcp_prague")
+TELLS = ("lsaimd", "prague")
+LAB = "/run/sandglass/lab"
 TAINT_WARN = 1 << 9  # of <linux/panic.h>
 STATES = ("Open", "Disorder", "CWR", "Recovery", "Loss")
 
@@ -79,12 +92,23 @@ def sack_option(blocks: list[tuple[int, int]]) -> bytes:
     return struct.pack("!BBBB", 1, 1, 5, 2 + len(edges)) + edges
 
 
+def accurate_ecn_option(counts: list[int]) -> bytes:
+    """The option of Accurate ECN with three counts of bytes, padded; RFC 9768, section 3.2.3."""
+    first = (1, 0, 1)  # where they begin
+    numbers = [(count + start) & 0xFFFFFF for count, start in zip(counts, first, strict=True)]
+    text = b"".join(number.to_bytes(3, "big") for number in numbers)
+    return struct.pack("!BBB", 1, ACCURATE_ECN, 2 + len(text)) + text
+
+
 class Connection:
     """A socket of the kernel's, and the peer that it talks to."""
 
     def __init__(self, frames: socket.socket, script: dict[str, Any]) -> None:
         self.frames = frames
         self.timestamps = script["timestamps"]
+        self.cc = script["cc"]
+        self.marked: int | None = None  # packets counted by the peer, with Accurate ECN
+        self.ecn: list[int] = []  # of the frames that were not reported yet
         self.start = time.monotonic()
         self.echoed: dict[int, int] = {}  # first timestamp of each segment
         self.last_timestamp = 0
@@ -105,8 +129,12 @@ class Connection:
         time.sleep(2 * HALF_RTT_S)
         mss = SEGMENT + (TIMESTAMP_BYTES if self.timestamps else 0)
         options = struct.pack("!BBHBBBBBB", 2, 4, mss, 4, 2, 1, 3, 3, WINDOW_SCALE) + b"\1\1"
-        flags = SYN | ACK | (ECE if script["ecn"] else 0)
-        self.send(0, flags, options, sequence=FIRST)
+        if script["ecn"] == "accurate":
+            self.send(0, SYN | ACK, options, sequence=FIRST, ace=SYN_ECHO[self.ecn[0]])
+            self.marked = 0
+        else:
+            flags = SYN | ACK | (ECE if script["ecn"] else 0)
+            self.send(0, flags, options, sequence=FIRST)
         self.take()
         self.acks = []
 
@@ -121,6 +149,7 @@ class Connection:
             if address[2] == OUTGOING or address[1] != ETHERTYPE_IP:
                 continue
             header = frame[34:]
+            self.ecn.append(frame[15] & 3)
             sequence, acknowledged, flags = struct.unpack("!4xIIxB", header[:14])
             data = struct.unpack("!H", frame[16:18])[0] - 20 - (header[12] >> 4) * 4
             if self.zero is None:
@@ -147,6 +176,7 @@ class Connection:
         window: int = LARGEST_WINDOW,
         data: bytes = b"",
         ecn: int = 0,
+        ace: int | None = None,
     ) -> None:
         """A segment of the peer's that acknowledges `segments` segments."""
         assert self.zero is not None
@@ -159,6 +189,11 @@ class Connection:
         self.acknowledged = segments
         number = self.zero + segments * SEGMENT & 0xFFFFFFFF
         offset = (5 + len(options) // 4) << 4
+        if ace is None and self.marked is not None:
+            ace = FIRST_COUNT + self.marked & 7
+        if ace is not None:
+            offset |= AE if ace & 4 else 0
+            flags |= (CWR if ace & 2 else 0) | (ECE if ace & 1 else 0)
         text = struct.pack(
             "!HHIIBBHHH", PORT, self.own_port, sequence, number, offset, flags, window, 0, 0
         )
@@ -169,6 +204,24 @@ class Connection:
         ip = struct.pack("!BBHIBBH", 0x45, ecn, 20 + len(text), 0, 64, socket.IPPROTO_TCP, 0) + ends
         ip = ip[:10] + struct.pack("!H", checksum(ip)) + ip[12:]
         self.frames.send(MAC["sender"] + MAC["peer"] + struct.pack("!H", ETHERTYPE_IP) + ip + text)
+
+    def acknowledge(self, segments: int | None, given: dict[str, Any]) -> None:
+        """An ACK with the options of a step."""
+        segments = self.highest + 1 if segments is None else segments
+        assert self.zero is not None
+        blocks = [
+            tuple(self.zero + edge * SEGMENT & 0xFFFFFFFF for edge in block)
+            for block in given.get("sack", [])
+        ]
+        options = sack_option(blocks) if blocks else b""
+        if "bytes" in given:
+            options += accurate_ecn_option(given["bytes"])
+        self.marked = given.get("ce", self.marked)
+        flags = ACK | (ECE if given.get("ece") else 0)
+        window = LARGEST_WINDOW
+        if "window" in given:
+            window = -(-given["window"] * SEGMENT >> WINDOW_SCALE)
+        self.send(segments, flags, options, echo=given.get("echo"), window=window)
 
     def step(self, operation: str, *words: Any) -> dict[str, Any]:
         """Carry out one operation; returns its entry."""
@@ -184,19 +237,7 @@ class Connection:
         elif operation == "write":
             self.socket.sendall(bytes(words[0] * SEGMENT))
         elif operation == "ack":
-            segments, given = words
-            segments = self.highest + 1 if segments is None else segments
-            assert self.zero is not None
-            blocks = [
-                tuple(self.zero + edge * SEGMENT & 0xFFFFFFFF for edge in block)
-                for block in given.get("sack", [])
-            ]
-            options = sack_option(blocks) if blocks else b""
-            flags = ACK | (ECE if given.get("ece") else 0)
-            window = LARGEST_WINDOW
-            if "window" in given:
-                window = -(-given["window"] * SEGMENT >> WINDOW_SCALE)
-            self.send(segments, flags, options, echo=given.get("echo"), window=window)
+            self.acknowledge(*words)
         elif operation == "data":
             count, given = words
             for _ in range(count):
@@ -211,12 +252,16 @@ class Connection:
             entry["refused"] = write_sysctl(*words)
         sent += self.take()
         acks, self.acks = self.acks, []
+        fields, self.ecn = self.ecn, []
         info = tcp.info(self.socket)
+        name = tcp.congestion_control(self.socket)
+        if self.cc == "prague":
+            entry |= {"cc": name, "ecn": fields}
         return entry | {
             "info": self.socket.getsockopt(socket.IPPROTO_TCP, TCP_CC_INFO, 64).hex()
-            if tcp.congestion_control(self.socket).startswith("lsaimd")
+            if name.startswith(TELLS)
             else None,
-            "alpha": dctcp_alpha(self.socket),
+            "alpha": dctcp_alpha(self.socket) if name.startswith("dctcp") else None,
             "acks": acks,
             "cwnd": info["snd_cwnd"],
             "ssthresh": info["snd_ssthresh"],
@@ -292,7 +337,8 @@ def play(frames: socket.socket, script: dict[str, Any]) -> list[dict[str, Any]]:
 def main(directory: Path) -> None:
     kernel.sleep_exactly()
     scripts = json.loads((directory / "scripts.json").read_text())
-    kernel.run(["modprobe", "-C", "/dev/null", "-d", "/run/sandglass/lab", "-a", *MODULES])
+    there = [name for name in MODULES if name in modules.offered(LAB)]
+    kernel.run(["modprobe", "-C", "/dev/null", "-d", LAB, "-a", *there])
     frames = build()
     kernel.write_sysctl("net.ipv4.tcp_ecn", 1, "sender")
     kernel.write_sysctl("net.ipv4.tcp_no_metrics_save", 1, "sender")
@@ -301,7 +347,7 @@ def main(directory: Path) -> None:
     if int(Path("/proc/sys/kernel/tainted").read_text()) & TAINT_WARN:
         raise SystemExit("the kernel has warned")
     # Fails if a socket has not given its module back.
-    kernel.run(["modprobe", "-C", "/dev/null", "-d", "/run/sandglass/lab", "-r", *MODULES])
+    kernel.run(["modprobe", "-C", "/dev/null", "-d", LAB, "-r", *there])
 
 
 if __name__ == "__main__":
