@@ -327,12 +327,6 @@ static void prague_cong_control(CONG_CONTROL_PARAMETERS)
 	prague_update_pacing_rate(sk);
 }
 
-/* A burst of one packet, where Linux has two at the least. */
-static u32 prague_min_tso_segs(struct sock *sk)
-{
-	return 1;
-}
-
 /* Whole only for getsockopt(TCP_CC_INFO): netlink has no attribute for it. */
 static size_t prague_get_info(struct sock *sk, u32 ext, int *attr, union tcp_cc_info *info)
 {
@@ -359,7 +353,6 @@ static struct tcp_congestion_ops prague __read_mostly = {
 	.ssthresh	= prague_ssthresh,
 	.set_state	= prague_set_state,
 	.cwnd_event	= prague_cwnd_event,
-	.min_tso_segs	= prague_min_tso_segs,
 	.undo_cwnd	= prague_undo_cwnd,
 	.get_info	= prague_get_info,
 	.flags		= TCP_CONG_NEEDS_ECN | TCP_CONG_NEEDS_ACCECN | TCP_CONG_ECT_1_NEGOTIATION,
