@@ -1,0 +1,82 @@
+"""One Prague and one CUBIC flow at the same round trip, over rates and round trips."""
+
+from collections.abc import Sequence
+
+import polars as pl
+from plotnine import (
+    aes,
+    facet_wrap,
+    geom_hline,
+    geom_line,
+    geom_point,
+    ggplot,
+    labs,
+    scale_color_manual,
+    scale_x_log10,
+    scale_y_log10,
+)
+
+from pipelines.dualq import capture
+from sandglass.experiment import units
+from sandglass.papers.verdicts import scalar
+from sandglass.results import series, style
+
+LEAD_IN_S = 60
+SHOWN = {
+    "rate_ratio_l_c": "rate, L over C",
+    "qdelay_l_p50_ms": "L: median delay (ms)",
+    "qdelay_l_p99_ms": "L: delay, p99 (ms)",
+    "qdelay_c_mean_ms": "C: mean delay (ms)",
+}
+
+
+def table(runs: Sequence[series.Run]) -> pl.DataFrame:
+    """One row per run: `rate_mbit`, `rtt_ms`, and what capture.statistics finds."""
+    rows = []
+    for run in runs:
+        found = capture.statistics(run, LEAD_IN_S)
+        low, classic = found["tput_l_mbit"], found["tput_c_mbit"]
+        rows.append(
+            {
+                "rate_mbit": units.parse_rate(str(run.axes["rate"])) / 1e6,
+                "rtt_ms": units.parse_time(str(run.axes["rtt"])) / 1e6,
+                "rate_ratio_l_c": low / classic if low and classic else None,
+                **{name: value for name, value in found.items() if "_udp_" not in name},
+            }
+        )
+    return pl.DataFrame(rows, infer_schema_length=None).sort("rate_mbit", "rtt_ms")
+
+
+def plot(table: pl.DataFrame) -> ggplot:
+    """Balance and delays against the rate, a line per round trip."""
+    shown = table.unpivot([*SHOWN], index=["rate_mbit", "rtt_ms"]).with_columns(
+        what=pl.col("variable").replace_strict(SHOWN, return_dtype=pl.Enum([*SHOWN.values()])),
+        rtt=pl.format("{} ms", pl.col("rtt_ms").cast(pl.Int64)).cast(
+            pl.Enum([f"{ms:.0f} ms" for ms in sorted(set(table["rtt_ms"]))])
+        ),
+    )
+    drawn: ggplot = (
+        ggplot(shown.drop_nulls("value"), aes("rate_mbit", "value", color="rtt"))
+        + facet_wrap("what", scales="free_y")
+        + geom_hline(yintercept=1, linetype="dotted")
+        + geom_line()
+        + geom_point()
+        + scale_x_log10(breaks=[4, 12, 40, 120, 200])
+        + scale_y_log10()
+        + scale_color_manual(style.PALETTE)
+        + labs(x="Link (Mb/s)", y="", color="Round trip")
+    )
+    return drawn
+
+
+def least(table: pl.DataFrame, quantity: str, rate_from: float = 0) -> float | None:
+    """The least value over round trips and rates from `rate_from` Mb/s."""
+    return scalar(table.filter(pl.col("rate_mbit") >= rate_from)[quantity].min())
+
+
+def most(table: pl.DataFrame, quantity: str, rate_from: float = 0) -> float | None:
+    """The largest value over round trips and rates from `rate_from` Mb/s."""
+    return scalar(table.filter(pl.col("rate_mbit") >= rate_from)[quantity].max())
+
+
+METRICS = (least, most)
