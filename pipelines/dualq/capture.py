@@ -50,7 +50,9 @@ def statistics(run: series.Run, begin: int) -> dict[str, float | None]:
         .select(
             "kind",
             "second",
-            bits=pl.when(pl.col("dequeue_ns").is_not_null()).then(pl.col("size_bytes") * 8),
+            bits=pl.when(pl.col("dequeue_ns").is_not_null()).then(
+                pl.col("size_bytes").cast(pl.Int64) * 8
+            ),
             delay_ms=coded(pl.col("sojourn_ns") / 1e6),
             marked=pl.when(pl.col("dequeue_ns").is_not_null()).then(pl.col("ecn_out") == 3),
             dropped=pl.col("drop_ns").is_not_null(),
