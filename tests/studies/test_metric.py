@@ -101,6 +101,7 @@ def test_an_aggregate_gives_its_number(run: Run) -> None:
     assert Aggregate("packets", "AVG(sojourn_ns) / 2", "flow = 1").value(run) == 1
     assert Aggregate("packets", "QUANTILE_CONT(sojourn_ns, 0.5)").value(run) == 6.5
     assert Aggregate("packets", "COUNT(*)", "flow = 2").value(run) == 2
+    assert Aggregate("packets", "1.0 * COUNT(*)", "flow = 2").value(run) == 2
 
 
 @pytest.mark.parametrize(

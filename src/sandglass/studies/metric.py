@@ -9,6 +9,7 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any, Protocol
 
 import numpy as np
@@ -275,6 +276,8 @@ class Aggregate:
         if found.height != 1:
             raise ValueError(f"{self.of} is no aggregate: write avg(…), max(…) or such")
         value = found.item()
+        if isinstance(value, Decimal):  # Polars' SQL reads 1.0 as one
+            value = float(value)
         if not isinstance(value, int | float):
             rows_in = f" where {self.where}" if self.where else ""
             raise ValueError(f"{self.of} of {self.table}{rows_in} is {value!r}: no number")
