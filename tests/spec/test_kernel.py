@@ -1,5 +1,6 @@
 """In which lab an experiment runs: by its file, by what it names, by the environment."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,10 @@ import pytest
 from sandglass.errors import UsageError
 from sandglass.experiment import kernel, reading
 from sandglass.install import builds
+from sandglass.run import runs
+from sandglass.run.plan import resolve
+from sandglass.studies import reading as studies
+from sandglass.studies import work
 from tests.lab.experiments import bulk, dumbbell
 
 
@@ -66,3 +71,31 @@ def test_each_kernel_has_a_lab_of_its_own_while_all_is_settled() -> None:
         with builds.on("7.2"):
             other = builds.lab_build()
         assert builds.lab_build() == first != other
+
+
+def test_runs_of_two_labs_lie_apart() -> None:
+    """Their plans are equal."""
+
+    def directory(lab: str | None) -> Path:
+        text = dumbbell(bulk(), queue={"kind": "pfifo"}, duration="5s")
+        experiment = reading.parse(text | ({"lab": lab} if lab else {}), Path("e.yaml"))
+        return runs.default_directory(experiment, None, resolve(experiment, experiment.facts))
+
+    assert len({directory(lab) for lab in (None, "6.12", "7.2")}) == 3
+
+
+def test_all_points_of_a_study_run_in_one_lab(tmp_path: Path) -> None:
+    """In that which its most demanding point needs, so that they compare."""
+    queues = {kind: {"bottleneck.queue": {"kind": kind}} for kind in ("codel", "dualpi2")}
+    study = {
+        "experiment": dumbbell(bulk(), queue={"kind": "pfifo"}, duration="5s"),
+        "vary": {"queue": {"values": queues}},
+        "metrics": {"goodput": "flows.0.goodput_mbit"},
+    }
+    (tmp_path / "study.yaml").write_text(json.dumps(study))
+    read = studies.load(tmp_path / "study.yaml")
+    assert [kernel.wanted(work.task(read, run).load()) for run in read.runs()] == ["7.2", "7.2"]
+    del queues["dualpi2"]
+    (tmp_path / "study.yaml").write_text(json.dumps(study))
+    read = studies.load(tmp_path / "study.yaml")
+    assert [kernel.wanted(work.task(read, run).load()) for run in read.runs()] == [None]

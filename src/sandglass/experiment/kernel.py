@@ -1,5 +1,7 @@
 """The kernel whose lab an experiment runs in."""
 
+from collections.abc import Iterator, Mapping
+
 from sandglass.errors import UsageError
 from sandglass.experiment.experiment import Experiment
 from sandglass.install import builds
@@ -11,7 +13,7 @@ def wanted(experiment: Experiment) -> str | None:
 
     Raises UsageError when something in it needs a newer one than the file or the environment says.
     """
-    needed = _needed(experiment)
+    needed = _needed({**experiment.filled(), "title": None})
     with builds.on(experiment.lab or (needed[1] if needed else None)):
         chosen = builds.chosen_kernel()
     if needed and builds.age(chosen) < builds.age(needed[1]):
@@ -23,9 +25,15 @@ def wanted(experiment: Experiment) -> str | None:
     return experiment.lab or (needed[1] if needed else None)
 
 
-def _needed(experiment: Experiment) -> tuple[str, str] | None:
-    """What in an experiment needs the newest kernel, and that kernel; None when any will do."""
-    named = _names(experiment)
+def least(*parts: object) -> str | None:
+    """The oldest series that has all that is named in parts of experiment files; None: any."""
+    needed = _needed(parts)
+    return needed[1] if needed else None
+
+
+def _needed(data: object) -> tuple[str, str] | None:
+    """What in some data needs the newest kernel, and that kernel; None when any will do."""
+    named = set(_names(data))
     found = [
         (name, module.kernel)
         for module in builds.described()
@@ -40,17 +48,15 @@ def _brought(module: Module) -> list[str]:
     return [*module.qdiscs, *module.congestion_controls, *(each.name for each in module.sysctl)]
 
 
-def _names(experiment: Experiment) -> set[str]:
-    """All keys and values of an experiment that may be names, but for its title."""
-    found: set[str] = set()
-    left: list[object] = [{**experiment.filled(), "title": None}]
-    while left:
-        match left.pop():
-            case dict() as table:
-                found |= table.keys()
-                left += table.values()
-            case list() as items:
-                left += items
-            case str() as text:
-                found.add(text)
-    return found
+def _names(data: object) -> Iterator[str]:
+    """All texts in some data, keys and values, and key paths as they are written."""
+    match data:
+        case Mapping():
+            for key, value in data.items():
+                yield str(key)
+                yield from _names(value)
+        case list() | tuple():
+            for each in data:
+                yield from _names(each)
+        case str():
+            yield data

@@ -138,7 +138,8 @@ def _run(
 def default_directory(experiment: Experiment, source: Path | None, plan: Plan) -> Path:
     """Below results/runs, named after the experiment's file and what it asks for."""
     stem = source.stem if source else re.sub(r"\W+", "-", experiment.title.lower())
-    asked = hashlib.sha256(json.dumps(plan, sort_keys=True).encode()).hexdigest()
+    wanted = plan if experiment.lab is None else {**plan, "lab": experiment.lab}
+    asked = hashlib.sha256(json.dumps(wanted, sort_keys=True).encode()).hexdigest()
     return RUNS / f"{stem}-{asked[:8]}"
 
 

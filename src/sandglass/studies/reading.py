@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from sandglass.errors import UsageError, nearest
-from sandglass.experiment import document, reading, units
+from sandglass.experiment import document, kernel, reading, units
 from sandglass.experiment.document import Document, Override, Value
 from sandglass.experiment.part import Part
 from sandglass.experiment.problems import EMPTY, KeyPath, Problem, explain, where
@@ -56,6 +56,15 @@ def resolved(path: Path) -> Study:
     return _Reader(path, found.data, found, own=True).study((), (), None, points=False)
 
 
+def _in_one_lab(base: dict[str, Any], factors: Sequence[Sequence[Setting]]) -> dict[str, Any]:
+    """The experiment in the lab that its most demanding point needs, so that points compare."""
+    set_by = [setting.overrides for factor in factors for setting in factor]
+    if "lab" in base or any("lab" in overrides for overrides in set_by):
+        return base
+    needed = kernel.least({**base, "title": None}, *set_by)
+    return {**base, "lab": needed} if needed else base
+
+
 class _Reader:
     """Reads one file; gathers what is wrong with it."""
 
@@ -92,6 +101,7 @@ class _Reader:
         factors = vary.factors(data.get("vary", {}), self._wrong)
         if source.parent != self.path.parent:
             factors = [[_beside(each, self.path.parent) for each in factor] for factor in factors]
+        base = _in_one_lab(base, factors)
         axes = [axis for factor in factors for axis in factor[0].labels]
         if not self.own:
             self.data |= (more := self._default(base, factors))
