@@ -12,8 +12,7 @@ from typing import Any
 
 import pytest
 
-from sandglass.errors import SandglassError
-from sandglass.install import builds
+from sandglass.install import builds, setup_lab
 from tests.conftest import one_at_a_time
 from tests.lab.experiments import Lab, Run, run
 
@@ -42,12 +41,9 @@ def lab(shared: Path) -> Lab:
 
 @pytest.fixture
 def newer_kernel(monkeypatch: pytest.MonkeyPatch) -> str:
-    """Labs have this kernel here; skips where it is not built."""
+    """Labs have this kernel here; it is built first where it is not."""
     monkeypatch.setenv("SANDGLASS_KERNEL", NEWER)
-    try:
-        builds.lab_kernel()
-    except SandglassError:
-        pytest.skip(f"./sandglass setup --kernel {NEWER} builds it")
+    setup_lab.lab()
     return NEWER
 
 
