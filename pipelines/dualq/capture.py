@@ -14,7 +14,8 @@ from sandglass.results import series
 
 TICK_MS = 0.032768
 """Unit of the delay that the evaluation's qdiscs write into the IP identification."""
-MANTISSA_BITS = 7
+MANTISSA_BITS = 8
+"""7 bits of the code and the leading one, which it leaves out: all published quantiles are such."""
 UDP = 17
 SECOND_NS = 10**9
 QUANTILES = {"p25": 0.25, "p50": 0.5, "p99": 0.99}
@@ -23,7 +24,7 @@ CLASSES = {"l": "s1", "c": "s2"}
 
 def coded(delay_ms: pl.Expr) -> pl.Expr:
     """A delay as it is read back from the code of the evaluation, in ms: rounded down to a number
-    of ticks with a mantissa of 7 bits."""
+    of ticks with a mantissa of 8 bits."""
     ticks = (delay_ms / TICK_MS).floor()
     shift = (ticks + 1).log(2).ceil().sub(MANTISSA_BITS).clip(lower_bound=0)
     step = pl.lit(2.0).pow(shift)
