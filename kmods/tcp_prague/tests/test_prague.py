@@ -16,6 +16,7 @@ from tests.lab.experiments import Lab, Mapped, Run, bulk, dumbbell
 pytestmark = pytest.mark.usefixtures("newer_kernel")
 
 SETTING = "net.ipv4.tcp_prague."
+MTU = 1500
 # Else Linux may hold a packet back to send two at once, and take the window to be filled: whether
 # it did is not recorded.
 SINGLE_PACKETS = {"net.ipv4.tcp_min_tso_segs": "1"}
@@ -65,6 +66,11 @@ class Flow:
         number = int(np.searchsorted(self.times, time_ns))
         return int(self.sent[number - 1]) if number else 1
 
+    def in_flight(self, time_ns: int, after: Row) -> int:
+        """Packets in flight after the ACK at that time; `after` is what the next one finds."""
+        sent = np.searchsorted(self.times, [time_ns, after["time_ns"]])
+        return int(after["inflight_packets"]) - int(sent[1] - sent[0])
+
     def bursts(self, begin_ns: int, end_ns: int) -> Iterator[tuple[int, int, bool, int]]:
         """What was sent from one time on until another: when, packets, whether new, up to where."""
         first, last = np.searchsorted(self.times, [begin_ns, end_ns])
@@ -78,7 +84,7 @@ class Flow:
 def watch(filled: Filled, flow: Flow, begin_ns: int, after: Row, cwnd: int) -> None:
     """What was sent between two ACKs, the later one of which finds `after`."""
     bursts = list(flow.bursts(begin_ns, after["time_ns"]))
-    in_flight = after["inflight_packets"] - sum(count for _, count, _, _ in bursts)
+    in_flight = flow.in_flight(begin_ns, after)
     acknowledged = after["bytes_acked"]
     sent = flow.sent_before(begin_ns)
     if not bursts or bursts[0][0] > begin_ns:
@@ -145,6 +151,11 @@ def follow(run: Run, settings: dict[str, int]) -> Sender:
             sender = waited
         assert found == sender.shown, (row, after, ack)
         watch(filled, flow, row["time_ns"], after, sender.cwnd)
+        if not (timed_out or sender is waited):  # which leave the pacing rate as it was
+            packets = max(sender.cwnd, flow.in_flight(row["time_ns"], after))
+            doubled = sender.cwnd < sender.ssthresh // 2
+            rate = packets * MTU * 10**6 * (1 + doubled) // ack.srtt_us
+            assert after["pacing_rate_bytes_s"] == rate, (row, after, ack)
     return sender
 
 
