@@ -223,11 +223,18 @@ static bool prague_has_new_marks(const struct sock *sk)
 static void prague_set_state(struct sock *sk, u8 state)
 {
 	struct prague *ca = inet_csk_ca(sk);
+	struct tcp_sock *tp = tcp_sk(sk);
 
+	/*
+	 * In CWR Linux takes the window to be reduced already, and has Recovery
+	 * end where CWR would: in the midst of repairs, and begin again.
+	 */
+	if (state == TCP_CA_Recovery && inet_csk(sk)->icsk_ca_state == TCP_CA_CWR)
+		tp->high_seq = tp->snd_nxt;
 	if (state == TCP_CA_CWR && prague_has_new_marks(sk)) {
 		prague_reduce_for_mark(sk);
 		/* Should the ACK begin CWR twice, the other time is for a loss. */
-		ca->answered = tcp_sk(sk)->delivered_ce;
+		ca->answered = tp->delivered_ce;
 	} else if (state == TCP_CA_CWR || state == TCP_CA_Recovery) {
 		prague_reduce_for_loss(sk);
 	}

@@ -38,6 +38,8 @@ class Ack:
     state: str
     limited: bool = True
     """Whether the window was filled."""
+    undone: bool = False
+    """Whether it has shown that the last loss was none."""
 
 
 @dataclass
@@ -62,7 +64,12 @@ class Sender:
         self.saw_mark = False
         self.cut_us, self.cut_alpha = -(1 << 62), 0
         self.high = 0  # what CWR or Recovery lasts beyond
-        self.before_loss = 0
+        self.before_loss = self.ssthresh_before_loss = 0
+
+    @property
+    def shown(self) -> tuple[int, int, int, int, int]:
+        """What can be seen of it."""
+        return self.cwnd, self.ssthresh, self.window, self.alpha, self.rounds
 
     # --- what happens ---
 
@@ -80,22 +87,39 @@ class Sender:
             self._follow()
         self._end_round(ack)
 
-    def timeout(self, us: int, cwnd: int) -> None:
-        """Linux leaves a packet more than is in flight, and says so unless it did in this round."""
+    def reordering_timeout(self, us: int, sent: int) -> None:
+        """RACK has waited long enough for a packet, and Recovery begins without an ACK."""
         self.us = us
         self._lose()
-        self.cwnd, self.state = cwnd, "Loss"
+        self.high, self.state = sent, "Recovery"
 
-    def undo(self) -> None:
-        """A loss was none."""
-        self.window = max(self.window, self.before_loss)
-        self.cwnd = max(self.cwnd, packets(self.window))
+    def timeout(self, us: int, acknowledged: int, cwnd: int) -> None:
+        """Linux leaves a packet more than is in flight, and tells of it once in a round."""
+        self.us = us
+        if self.state in ("Open", "Disorder") or acknowledged >= self.high:
+            self._lose()
+        self.cwnd, self.state = cwnd, "Loss"
 
     # --- reductions ---
 
+    def stays(self, acknowledged: int) -> str:
+        """The state after an ACK that reports nothing."""
+        over = acknowledged > self.high - (self.state == "Recovery")
+        return "Open" if self.state in ("CWR", "Recovery") and over else self.state
+
+    def begins_recovery(self, ack: Ack) -> bool:
+        """Whether it does, be it anew, when all of the last one has come."""
+        anew = self.state != "Recovery" or ack.acknowledged >= self.high
+        return ack.state == "Recovery" and anew
+
     def _enter(self, ack: Ack) -> None:
+        if ack.undone:
+            self.window = max(self.window, self.before_loss)
+            self.cwnd = max(self.cwnd, packets(self.window))
+            self.ssthresh = self.ssthresh_before_loss
+        begins = self.begins_recovery(ack)
         before, self.state = self.state, ack.state
-        if ack.state == "Recovery" and before != "Recovery":
+        if begins:
             self._lose()
             self.high = ack.sent
         elif ack.state == "CWR" and (before != "CWR" or ack.acknowledged > self.high):
@@ -121,6 +145,9 @@ class Sender:
     def _lose(self) -> None:
         alpha = self.cut_alpha if self.us - self.cut_us < self._rtt() else 0
         self.before_loss = self.window
+        # Linux's own, tcp_current_ssthresh()
+        used = (self.cwnd >> 1) + (self.cwnd >> 2) if self.state in ("Open", "Disorder") else 0
+        self.ssthresh_before_loss = max(self.ssthresh, used)
         left = -(-self.window * self.settings["loss_percent"] // 100)
         if self.settings["loss_credit"] == 1:
             left = left * 2 * ONE // (2 * ONE - alpha)

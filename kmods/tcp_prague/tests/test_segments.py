@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from kmods.tcp_dctcp_inet.tests.test_dctcp_inet import random_steps
 from tests.kmods.segments import (
     EMPTY,
     FULL,
@@ -217,6 +218,8 @@ REFUSED: dict[str, list[object]] = {
     "loss_percent": [0, 101],
     "loss_credit": [-1, 3],
 }
+SHARED = ("cwnd", "ssthresh", "state", "sent")
+SEEDS = range(10)
 CLASSIC = [*START, ack(11, ece=True), ack(30), wait(50), ack(31)]
 
 
@@ -242,6 +245,9 @@ def all_scripts() -> dict[str, dict[str, Any]]:
     for cc in ("prague", "reno"):
         scripts[f"classic: {cc}"] = script(CLASSIC, {}, cc=cc, ecn=True)
         scripts[f"none: {cc}"] = script(CLASSIC, {}, cc=cc, ecn=False)
+        for seed in SEEDS:
+            steps = random_steps(seed, marks=True)
+            scripts[f"random {seed}: {cc}"] = script(steps, {}, cc=cc, ecn=True)
     refused = [sysctl(SETTING + name, value) for name in REFUSED for value in REFUSED[name]]
     scripts["refused"] = script(refused, {})
     return scripts
@@ -283,12 +289,21 @@ def test_without_accurate_ecn_it_is_reno_and_not_ect_1(
     traces: dict[str, Trace], peer: str, field: int
 ) -> None:
     ours, reno = traces[f"{peer}: prague"], traces[f"{peer}: reno"]
-    shared = ("cwnd", "ssthresh", "state", "sent")
-    assert [[e[key] for key in shared] for e in ours] == [[e[key] for key in shared] for e in reno]
+    assert [[e[key] for key in SHARED] for e in ours] == [[e[key] for key in SHARED] for e in reno]
     assert {entry["cc"] for entry in ours} == {"prague-reno"}
     syn, handshake, *data = [field for entry in ours for field in entry["ecn"]]
     assert (syn, handshake) == (1, 0)  # the SYN cannot know
     assert set(data) == {field}
+
+
+def test_with_classic_ecn_it_is_reno_whatever_happens(traces: dict[str, Trace]) -> None:
+    """The same at each step of scripts that come through every state."""
+    states = set()
+    for seed in SEEDS:
+        ours, reno = traces[f"random {seed}: prague"], traces[f"random {seed}: reno"]
+        assert [[e[k] for k in SHARED] for e in ours] == [[e[k] for k in SHARED] for e in reno]
+        states |= {entry["state"] for entry in ours}
+    assert states >= {"Open", "CWR", "Recovery", "Loss"}
 
 
 def test_settings_out_of_range_are_refused(traces: dict[str, Trace]) -> None:
