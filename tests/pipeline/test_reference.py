@@ -14,6 +14,7 @@ PROFILES = {
     "abe": "paper",
     "flow_startup": "quick",
     "dctcp_internet": "paper",
+    "dualq": "paper",
     "ls_aimd": "paper",
 }
 """The profile that a paper's reference is of."""
