@@ -37,17 +37,22 @@ def load(
     settings: Iterable[Override] = (),
     varied: Iterable[str] = (),
     replicas: int | None = None,
+    axes: Mapping[str, Any] | None = None,
 ) -> Study:
     """Read a study file, or an experiment file as a study of what `varied` says.
 
-    Every point's experiment is read too. Raises UsageError, which lists everything that is wrong,
+    `axes` takes the place of axes of its `vary`, by their names, each as a file writes it. Every
+    point's experiment is read too. Raises UsageError, which lists everything that is wrong,
     a line each.
     """
     found = document.read(path, "a study", "studies/queues.yaml")
     if "experiment" not in found.data and "topology" in found.data:
         data = {"experiment": path.name, "vary": {}}
         return _Reader(path, data, found, own=False).study(settings, varied, replicas)
-    return _Reader(path, found.data, found, own=True).study(settings, varied, replicas)
+    whole = dict(found.data)
+    if axes:
+        whole["vary"] = {**whole["vary"], **axes}
+    return _Reader(path, whole, found, own=True).study(settings, varied, replicas)
 
 
 def resolved(path: Path) -> Study:
