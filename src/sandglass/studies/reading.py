@@ -17,6 +17,7 @@ from sandglass.experiment.part import Part
 from sandglass.experiment.problems import EMPTY, KeyPath, Problem, explain, where
 from sandglass.studies import agreement, defaults, extension, metric, vary
 from sandglass.studies.claims import Expect, unknown
+from sandglass.studies.measure import Measure
 from sandglass.studies.metric import Metric
 from sandglass.studies.plot import Plot
 from sandglass.studies.points import Point, Setting, product, rooted, text
@@ -258,13 +259,19 @@ class _Reader:
                 ("metrics",), "is missing: give one, such as {goodput: flows.0.goodput_mbit}"
             )
             return {}
-        found = {}
+        found: dict[str, Metric] = {}
         for name, spec in value.items():
             at = ("metrics", name)
             if not NAME.fullmatch(name):
                 self._wrong(at, f"{name!r} is no name: write letters, digits and _")
             elif name in TAKEN or name in axes:
                 self._wrong(at, f"a metric cannot be called {name}: a column is called so")
+            elif isinstance(spec, dict) and "measure" in spec:
+                try:
+                    found[name] = Measure.model_validate(spec)
+                except ValidationError as error:
+                    wrong = explain(error, Measure)
+                    self.problems += [((*at, *inner), said) for inner, said in wrong]
             elif isinstance(spec, dict):
                 if one := self._detailed(spec, at):
                     found[name] = one

@@ -115,7 +115,11 @@ def study(
         axis: {
             "values": {
                 each.label: contenders.standing(
-                    place, whole.described.baseline.name, each, base.experiment, about.fits
+                    place,
+                    whole.described.baseline.name,
+                    each.having(scenario.options, about.fits),
+                    base.experiment,
+                    about.fits,
                 )
                 for each in lines
             }

@@ -1,7 +1,7 @@
 """Who stands on a study's axis: the baseline, the algorithm in question, and its rivals."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sandglass.experiment import document
@@ -18,6 +18,11 @@ class Contender:
     label: str
     name: str
     options: Mapping[str, Any] = field(default_factory=dict)
+
+    def having(self, options: Mapping[str, Any], fits: Fits) -> "Contender":
+        """With those of the options that it takes; its own go before them."""
+        own = {option: value for option, value in options.items() if fits(self.name, option)}
+        return replace(self, options={**own, **self.options})
 
 
 def contenders(

@@ -8,8 +8,8 @@ test: the p of a word is twice that of t beyond the end of the margin, and Holm'
 all cells of a page (statistics.holm).
 
 In a grid with fewer than 5 replicas a point's own spread says little. There the variance of the
-differences, in margins, is pooled over the points of the scenario, unless Bartlett's test finds that
-they differ.
+differences, in margins, is pooled over the points of the scenario, unless Bartlett's test finds
+that they differ.
 """
 
 import math

@@ -31,6 +31,7 @@ The engine adds a label for NAME and for each rival (contenders.py). The keys of
         redesign   what is ours where it is silent: a list
         judged     which metrics are judged, and the margin of each: {goodput: goodput}
         graph      for the summary: {delay: METRIC, goodput: METRIC, at: {rtt: 100ms}}, or nothing
+        options    that every contender is given who takes them: {ecn: true}
         tuned      true: instead of against rivals, NAME runs against itself, with each of its
                    options halved and doubled (sensitivity.py)
         quick      what is less in the profile quick: `replicas`; `only`, which labels of an axis
@@ -127,6 +128,7 @@ class Scenario(Part):
     redesign: list[str] = Field(default_factory=list)
     judged: dict[str, str]
     graph: Graph | None = None
+    options: dict[str, Any] = Field(default_factory=dict)
     tuned: bool = False
     quick: Less = Less()
 
