@@ -7,7 +7,7 @@ from typing import Any
 import yaml
 from rich.console import Console
 
-from sandglass.errors import SandglassError, UsageError
+from sandglass.errors import SandglassError, UsageError, nearest
 from sandglass.experiment.document import Override
 from sandglass.install.builds import ROOT
 from sandglass.studies import conduct, reading
@@ -127,7 +127,22 @@ def study(
     }
     for name, labels in less.only.items():
         axes[name] = {"values": _kept(path, name, factors.get(name, ()), labels)}
-    return reading.load(path, settings, (), less.replicas, axes)
+    found = reading.load(path, settings, (), less.replicas, axes)
+    _check(scenario, found)
+    return found
+
+
+def _check(scenario: Scenario, found: Study) -> None:
+    """Raise SandglassError where the suite names what its study does not have."""
+    graph = scenario.graph
+    asked = [*scenario.judged, *((graph.delay, graph.goodput) if graph else ())]
+    for name in asked:
+        if name not in found.metrics:
+            near = nearest(name, found.metrics)
+            raise SandglassError(f"{found.path} has no metric {name}{near}")
+    for axis, label in (graph.at if graph else {}).items():
+        if text(label) not in map(text, found.labels.get(axis, ())):
+            raise SandglassError(f"{found.path}: its axis {axis} has no {label} for the graph")
 
 
 def tuned(own: Contender, about: Subject) -> list[Contender]:

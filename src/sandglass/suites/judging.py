@@ -132,7 +132,7 @@ def _in_margins(new: Floats, old: Floats, margin: Margin) -> Floats:
     else:
         scale, difference = margin.width(mean), new - old
     if not scale:  # no margin: whatever differs counts
-        return np.where(difference == 0, 0.0, np.sign(difference) * sign * np.inf)
+        return np.where(difference == 0, 0.0, np.copysign(np.inf, sign * difference))
     found: Floats = sign * difference / scale
     return found
 
