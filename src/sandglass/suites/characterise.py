@@ -13,14 +13,13 @@ from sandglass.install.builds import ROOT
 from sandglass.studies import conduct, reading
 from sandglass.studies.points import Setting, text
 from sandglass.studies.study import Study
-from sandglass.suites import contenders, report, suite
+from sandglass.suites import contenders, report, sensitivity, suite
 from sandglass.suites.contenders import Contender
 from sandglass.suites.report import Asked
 from sandglass.suites.subject import Subject, subject
 from sandglass.suites.suite import FULL, Profile, Scenario, Suite
 
 RESULTS = ROOT / "results" / "suites"
-HALF, DOUBLE = "half", "double"
 
 
 def wanted(
@@ -149,9 +148,9 @@ def tuned(own: Contender, about: Subject) -> list[Contender]:
     """The algorithm with its defaults, and with each of its options halved and doubled."""
     found = [own]
     for option, (half, double) in about.tuned(own.name).items():
-        for word, value in ((HALF, half), (DOUBLE, double)):
-            number = yaml.safe_load(value)
-            found.append(Contender(f"{option} {word}", own.name, {**own.options, option: number}))
+        for word, value in ((sensitivity.HALF, half), (sensitivity.DOUBLE, double)):
+            options = {**own.options, option: yaml.safe_load(value)}
+            found.append(Contender(sensitivity.label(option, word), own.name, options))
     return found
 
 

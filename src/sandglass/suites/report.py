@@ -1,6 +1,7 @@
 """The report of a suite: index.html, and what is in it as JSON, CSV and Parquet."""
 
 import json
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -19,11 +20,12 @@ from sandglass.studies.points import text
 from sandglass.studies.quantity import titled, words
 from sandglass.studies.statistics import named
 from sandglass.studies.study import Study
-from sandglass.suites import graph, judging
+from sandglass.suites import graph, judging, sensitivity
 from sandglass.suites.contenders import Contender
 from sandglass.suites.judging import WORDS, Cell
+from sandglass.suites.sensitivity import Elasticity
 from sandglass.suites.subject import Parameter, Subject
-from sandglass.suites.suite import Profile, Scenario, Suite
+from sandglass.suites.suite import Profile, Prompt, Scenario, Suite
 
 TEMPLATE = "report.html.jinja"
 INDEX, JSON, WORDS_CSV, MEANS_CSV, RUNS = (
@@ -96,7 +98,7 @@ def write(asked: Asked) -> None:
             described=asked.suite.described,
             about=asked.subject.about(asked.own.name),
             parts=parts,
-            rows=[(part, _summary_rows(asked, part)) for part in parts],
+            rows=_rows(asked, parts),
             graph=(asked.home / f"{graph.NAME}.svg").read_bytes() if drawn else None,
             counts=_counts(asked, cells),
             details=_details,
@@ -105,6 +107,9 @@ def write(asked: Asked) -> None:
             classes=CLASSES,
             cells=len(cells),
             parameters=_parameters(asked, done),
+            contenders=_contenders(asked, done),
+            tuned=_tuned,
+            insensitive=sensitivity.INSENSITIVE,
             seconds=sum(part.source.wall_s for part in done if part.source),
             runs=sum(part.source.runs for part in done if part.source),
         )
@@ -215,6 +220,22 @@ class Said:
     classes: str
 
 
+Row = tuple[Scenario | Prompt, Part | None, list[tuple[str, list[Said]]]]
+"""Of the summary: what it is of, what was run of it, and a line for each judged metric."""
+
+
+def _rows(asked: Asked, parts: Sequence[Part]) -> list[Row]:
+    """Scenarios and what the author has to write, by the document's sections."""
+    found: list[Row] = [(part.scenario, part, _summary_rows(asked, part)) for part in parts]
+    found += [(prompt, None, []) for prompt in asked.suite.described.prompts]
+    return sorted(found, key=lambda row: _in_order(row[0].section))
+
+
+def _in_order(section: str) -> list[tuple[int, str]]:
+    """5.3a after 5.2, and 10 after 9."""
+    return [(int(number or 0), rest) for number, rest in re.findall(r"(\d*)([^.\d]*)", section)]
+
+
 def _summary_rows(asked: Asked, part: Part) -> list[tuple[str, list[Said]]]:
     """A row for each judged metric: its name, and a cell for each other contender."""
     return [
@@ -239,6 +260,13 @@ def _said(cells: Sequence[Cell]) -> Said:
     shown = ", ".join(f"{SIGNS[word]} {word} {counts[word]}" for word in WORDS if counts[word])
     clear = [word for word in ("better", "worse") if counts[word]]
     return Said(shown, CLASSES[clear[0]] if len(clear) == 1 else "open")
+
+
+def _tuned(part: Part, asked: Asked) -> list[Elasticity]:
+    """What the study of a scenario with `tuned` says of each option."""
+    assert part.runs is not None
+    axis, judged = asked.suite.described.axis, list(part.scenario.judged)
+    return list(sensitivity.elasticities(part.runs, part.study.axes, axis, judged))
 
 
 def _counts(asked: Asked, cells: Sequence[Cell]) -> list[tuple[str, list[int]]]:
@@ -289,12 +317,30 @@ def _mean(row: dict[str, Any]) -> str:
     return f"{number(row['mean'])} ± {number((row['high'] - row['low']) / 2, 2)}"
 
 
+def _first(asked: Asked, part: Part, contender: Contender) -> Run:
+    """The first run of a contender in a scenario."""
+    assert part.runs is not None
+    axis = pl.col(asked.suite.described.axis).cast(pl.String)
+    own = part.runs.filter(axis == contender.label)
+    return series.load(asked.home / part.scenario.name / own["directory"][0], {})
+
+
+def _contenders(asked: Asked, parts: Sequence[Part]) -> list[tuple[Contender, str]]:
+    """Each with its options in force, in the first scenario that all take part in as they are."""
+    for part in parts:
+        if not part.scenario.tuned and not part.scenario.options:
+            return [(each, _in_force(asked, part, each)) for each in asked.contenders]
+    return []
+
+
+def _in_force(asked: Asked, part: Part, contender: Contender) -> str:
+    """All options of a contender, as the kernel reports them."""
+    known = asked.subject.parameters(contender.name, _first(asked, part, contender))
+    return ", ".join(f"{each.name} {each.in_force}" for each in known if each.in_force)
+
+
 def _parameters(asked: Asked, parts: Sequence[Part]) -> list[Parameter]:
     """Of the algorithm in question, as they were in the first of its runs."""
     for part in parts:
-        assert part.runs is not None
-        axis = asked.suite.described.axis
-        own = part.runs.filter(pl.col(axis).cast(pl.String) == asked.own.label)
-        run: Run = series.load(asked.home / part.scenario.name / own["directory"][0], {})
-        return asked.subject.parameters(asked.own.name, run)
+        return asked.subject.parameters(asked.own.name, _first(asked, part, asked.own))
     return []
