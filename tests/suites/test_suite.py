@@ -12,7 +12,7 @@ QDISC = suite.read(suite.SUITES / "qdisc")
 SCENARIOS = QDISC.described.scenarios
 MUSTS = [
     *("4.5", "5.1.1", "5.1.2", "5.2", "5.3a", "5.3b"),
-    *("6.2", "7.2", "8.2.2", "8.2.5", "8.2.6"),
+    *("6.2", "7.2", "8.2.2", "8.2.5", "8.2.6a", "8.2.6b"),
 ]
 
 
