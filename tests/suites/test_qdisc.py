@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from sandglass.errors import UsageError
+from sandglass.install.builds import ROOT
 from sandglass.suites import qdisc
 
 
@@ -31,6 +32,11 @@ def test_a_path_is_a_module_or_a_repository_with_one(tmp_path: Path) -> None:
     for path in (folder, tmp_path):
         assert qdisc.found(str(path)) == "mine"
         assert os.environ["SANDGLASS_KMODS"] == str(tmp_path / "kmods")
+
+
+def test_a_path_to_one_of_ours_is_ours() -> None:
+    assert qdisc.found(str(ROOT / "kmods" / "sch_pi2")) == "pi2"
+    assert os.environ["SANDGLASS_KMODS"] == ""
 
 
 @pytest.mark.parametrize(

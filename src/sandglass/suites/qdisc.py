@@ -8,7 +8,7 @@ from typing import Literal
 
 from sandglass.errors import UsageError, nearest
 from sandglass.experiment import mainline, module_options, offer, qdiscs
-from sandglass.install.builds import module_directories
+from sandglass.install.builds import ROOT, module_directories
 from sandglass.results.series import Run
 from sandglass.suites.subject import Parameter
 
@@ -58,7 +58,9 @@ def _at(path: Path) -> str:
     if len(names) > 1:
         shown = ", ".join(f"{each}" for each in folders)
         raise UsageError(f"{path} has several qdiscs: {', '.join(names)}", f"Name one of {shown}.")
-    os.environ["SANDGLASS_KMODS"] = str(folders[0].parent.resolve())
+    home = folders[0].parent.resolve()
+    if home != ROOT / "kmods":
+        os.environ["SANDGLASS_KMODS"] = str(home)
     return names[0]
 
 
