@@ -110,6 +110,9 @@ def write(asked: Asked) -> None:
             contenders=_contenders(asked, done),
             tuned=_tuned,
             insensitive=sensitivity.INSENSITIVE,
+            setup=_setup,
+            tools=_tools(asked, done),
+            replicas=sorted({part.study.first for part in parts}),
             seconds=sum(part.source.wall_s for part in done if part.source),
             runs=sum(part.source.runs for part in done if part.source),
         )
@@ -301,12 +304,13 @@ def _means(part: Part, asked: Asked) -> tuple[list[str], list[tuple[str, str, li
     assert part.summary is not None
     axis = asked.suite.described.axis
     labels = [text(each) for each in part.study.labels[axis]]
+    metrics = part.summary["metric"].unique(maintain_order=True).to_list()
     found: dict[tuple[str, str], dict[str, str]] = {}
-    for row in part.summary.to_dicts():
+    for row in sorted(part.summary.to_dicts(), key=lambda row: metrics.index(row["metric"])):
         place: dict[str, Value] = {each: row[each] for each in part.study.axes if each != axis}
         key = (_titled(part, row["metric"]), named(place) if place else "")
         found.setdefault(key, {})[text(row[axis])] = _mean(row)
-    rows = [(*key, [own.get(label, "") for label in labels]) for key, own in sorted(found.items())]
+    rows = [(*key, [own.get(label, "") for label in labels]) for key, own in found.items()]
     return labels, rows
 
 
@@ -315,6 +319,27 @@ def _mean(row: dict[str, Any]) -> str:
     if row["low"] is None or row["low"] == row["high"]:
         return number(row["mean"])
     return f"{number(row['mean'])} ± {number((row['high'] - row['low']) / 2, 2)}"
+
+
+def _setup(part: Part) -> str:
+    """The path of a scenario, as its file has it; the axes may say otherwise."""
+    experiment = part.study.experiment
+    bottleneck = experiment.get("bottleneck", {})
+    queue = bottleneck.get("queue", {})
+    said = {
+        "rate": bottleneck.get("rate"),
+        "base round trip": experiment.get("rtt"),
+        "buffer": queue.get("limit") if isinstance(queue, dict) else None,
+    }
+    return ", ".join(f"{name} {value}" for name, value in said.items() if value is not None)
+
+
+def _tools(asked: Asked, parts: Sequence[Part]) -> str:
+    """Versions of what took part besides the kernel."""
+    if not parts:
+        return ""
+    known = _first(asked, parts[0], asked.own).field("tools")
+    return ", ".join(f"{name} {version}" for name, version in sorted(known.items()))
 
 
 def _first(asked: Asked, part: Part, contender: Contender) -> Run:
