@@ -31,6 +31,8 @@ TEMPLATE = "report.html.jinja"
 INDEX, JSON, WORDS_CSV, MEANS_CSV, RUNS = (
     *("index.html", "report.json", "words.csv", "means.csv", "runs.parquet"),
 )
+TOOLS = ("sandglass", "mininet", "iproute2")
+"""What set the network up."""
 SIGNS = {"better": "▲", "worse": "▼", "equal": "=", "undecided": "?"}
 CLASSES = {"better": "holds", "worse": "fails", "equal": "muted", "undecided": "open"}
 
@@ -339,7 +341,7 @@ def _tools(asked: Asked, parts: Sequence[Part]) -> str:
     if not parts:
         return ""
     known = _first(asked, parts[0], asked.own).field("tools")
-    return ", ".join(f"{name} {version}" for name, version in sorted(known.items()))
+    return ", ".join(f"{name} {known[name]}" for name in TOOLS if name in known)
 
 
 def _first(asked: Asked, part: Part, contender: Contender) -> Run:
