@@ -58,8 +58,8 @@ def test_drop_tail_drops_half_of_twice_the_rate(done: Asked) -> None:
     loads = runs(done, "unresponsive")
     twice = loads.filter(pl.col("load") == "2.0")
     assert twice["loss"].to_list() == pytest.approx([0.5] * 4, abs=0.001)
-    # 165 packets of 1514 bytes at 20 Mb/s.
-    assert twice["delay"].to_list() == pytest.approx([99.9] * 4, rel=0.01)
+    # 83 packets of 1514 bytes at 10 Mb/s.
+    assert twice["delay"].to_list() == pytest.approx([100.5] * 4, rel=0.01)
     below = loads.filter(pl.col("load") == "0.9")
     assert (below["loss"].max(), below["drops"].max()) == (0, 0)
     assert below["queue_packets"].max() <= 1  # type: ignore[operator]
@@ -73,7 +73,7 @@ def test_drops_by_place_add_up(done: Asked) -> None:
         .to_series()
         .equals(loads["drops"].cast(pl.Float64), check_names=False)
     )
-    assert loads["drops"].max() > 10_000  # type: ignore[operator]
+    assert loads["drops"].max() > 8_000  # type: ignore[operator]
 
 
 def test_goodput_is_the_mean_of_its_bins(done: Asked) -> None:
