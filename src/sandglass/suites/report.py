@@ -233,10 +233,10 @@ def _rows(asked: Asked, parts: Sequence[Part]) -> list[Row]:
     """Scenarios and what the author has to write, by the document's sections."""
     found: list[Row] = [(part.scenario, part, _summary_rows(asked, part)) for part in parts]
     found += [(prompt, None, []) for prompt in asked.suite.described.prompts]
-    return sorted(found, key=lambda row: _in_order(row[0].section))
+    return sorted(found, key=lambda row: in_order(row[0].section))
 
 
-def _in_order(section: str) -> list[tuple[int, str]]:
+def in_order(section: str) -> list[tuple[int, str]]:
     """5.3a after 5.2, and 10 after 9."""
     return [(int(number or 0), rest) for number, rest in re.findall(r"(\d*)([^.\d]*)", section)]
 
@@ -247,7 +247,7 @@ def _summary_rows(asked: Asked, part: Part) -> list[tuple[str, list[Said]]]:
         (
             words(metric),
             [
-                _said([c for c in part.cells if (c.metric, c.against) == (metric, other.label)])
+                said([c for c in part.cells if (c.metric, c.against) == (metric, other.label)])
                 for other in asked.others
             ],
         )
@@ -255,7 +255,7 @@ def _summary_rows(asked: Asked, part: Part) -> list[tuple[str, list[Said]]]:
     ]
 
 
-def _said(cells: Sequence[Cell]) -> Said:
+def said(cells: Sequence[Cell]) -> Said:
     if not cells:
         return Said("", "muted")
     counts = Counter(cell.word for cell in cells)
