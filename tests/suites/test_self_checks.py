@@ -65,6 +65,12 @@ def test_drop_tail_drops_half_of_twice_the_rate(done: Asked) -> None:
     assert below["queue_packets"].max() <= 1  # type: ignore[operator]
 
 
+def test_one_reno_fills_a_link_whose_buffer_is_a_bdp(done: Asked) -> None:
+    """1448 bytes of payload in 1514 on the wire, at 20 Mb/s."""
+    goodputs = runs(done, "friendly")["goodput"].to_list()
+    assert goodputs == pytest.approx([20 * 1448 / 1514] * 4, rel=0.002)
+
+
 def test_drops_by_place_add_up(done: Asked) -> None:
     loads = runs(done, "unresponsive")
     places = ("dropped_at_tail", "dropped_on_arrival", "dropped_from_queue")

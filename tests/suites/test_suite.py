@@ -48,6 +48,14 @@ def test_sensitivity_is_of_each_number_halved_and_doubled() -> None:
     ]
 
 
+def test_all_run_in_the_lab_that_one_of_them_needs() -> None:
+    """DualPI2 needs Linux 7.2: its rivals run there too."""
+    asked = characterise.wanted("qdisc", "dualpi2", ["codel"], {}, "quick", ["5.2", "8.3"], None)
+    assert {each.experiment["lab"] for each in asked.studies.values()} == {"7.2"}
+    asked = characterise.wanted("qdisc", "codel", ["pie"], {}, "quick", ["5.2"], None)
+    assert "lab" not in asked.studies["aggressive"].experiment
+
+
 def test_a_section_that_is_not_there_is_refused() -> None:
     with pytest.raises(UsageError, match=r"no scenario 3\.14"):
         characterise.wanted("qdisc", "codel", [], {}, "quick", ["3.14", "5.2"], None)
