@@ -8,6 +8,7 @@ from typing import Literal
 
 from sandglass.errors import UsageError, nearest
 from sandglass.experiment import mainline, module_options, offer, qdiscs
+from sandglass.experiment.module_options import Options
 from sandglass.install.builds import ROOT, module_directories
 from sandglass.results.series import Run
 from sandglass.suites.subject import Parameter
@@ -96,6 +97,8 @@ def tuned(name: str) -> dict[str, tuple[str, str]]:
         whole = HALVED.fullmatch(row.default)
         if whole and row.name not in NOT_TUNED and float(whole[1]):
             number, unit = float(whole[1]), whole[2] or ""
+            if not unit and number % 2 == 1:
+                continue  # a whole number, which has no half
             found[row.name] = (_written(number / 2, unit), _written(number * 2, unit))
     return found
 
@@ -113,13 +116,19 @@ def _rows(name: str) -> list[Parameter]:
         defaults: Mapping[str, str] = mainline.DEFAULTS.get(name, {})
         return [Parameter(option, "", defaults.get(option, "")) for option in qdiscs.KINDS[name]]
     return [
-        Parameter(option, "", row.default, row.meaning)
+        Parameter(option, "", default, row.meaning)
         for place in module_directories()
         for folder in sorted(place.glob(f"{PREFIX}*/"))
         if name in qdiscs.called(folder, PREFIX)
         for row in module_options.options(folder)
-        for option in row.names
+        for option, default in zip(row.names, _defaults(row), strict=True)
     ]
+
+
+def _defaults(row: Options) -> list[str]:
+    """Of each option of a row; one default is that of all."""
+    each = row.default.split(", ")
+    return each if len(each) == len(row.names) else [row.default] * len(row.names)
 
 
 def _reported(name: str, run: Run) -> dict[str, object]:
