@@ -14,7 +14,7 @@ that they differ.
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -113,7 +113,7 @@ def judge(
 def holm(cells: Sequence[Cell]) -> list[Cell]:
     """The cells of a page, each with its p among all of them."""
     adjusted = statistics.holm([cell.p for cell in cells])
-    return [Cell(**{**vars(cell), "p_holm": p}) for cell, p in zip(cells, adjusted, strict=True)]
+    return [replace(cell, p_holm=p) for cell, p in zip(cells, adjusted, strict=True)]
 
 
 def _pair(
