@@ -85,4 +85,5 @@ def test_an_elasticity_is_the_slope_of_logarithms() -> None:
     assert delay.mean == pytest.approx(1)
     assert goodput.mean == 0
     assert loss is None
+    assert [each.word for each in found] == ["sensitive", "insensitive", "a value is 0"]
     assert math.isfinite(delay.half_width)

@@ -30,6 +30,17 @@ class Elasticity:
     value: Interval | None
     """None where the metric is not above 0."""
 
+    @property
+    def word(self) -> str:
+        """By the whole interval."""
+        if self.value is None:
+            return "a value is 0"
+        ends = [self.value.mean if end is None else end for end in self.value[1:]]
+        if max(map(abs, ends)) < INSENSITIVE:
+            return "insensitive"
+        apart = min(ends) > INSENSITIVE or max(ends) < -INSENSITIVE
+        return "sensitive" if apart else "undecided"
+
 
 def label(option: str, word: str) -> str:
     """What an option halved or doubled is called on the axis."""
