@@ -19,7 +19,7 @@ from sandglass.install.builds import ROOT
 Nav = list[dict[str, Any]]
 
 GUIDES = [
-    *("experiment", "studies", "statistics", "view", "python", "export"),
+    *("experiment", "studies", "statistics", "characterise", "view", "python", "export"),
     *("mininet", "workloads", "flent"),
     *("kmods", "pipeline", "ci", "container", "cluster", "bundle", "host", "lab"),
 ]

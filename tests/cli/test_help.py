@@ -12,12 +12,12 @@ COMMANDS = [
     *("setup", "env", "doctor", "list", "new"),
     *("run", "check", "debug", "verify", "show", "plot", "compare", "view", "export"),
     *("study", "reproduce", "bundle", "shell", "exec", "mn", "python", "notebook", "trace"),
-    *("cache", "bench", "test", "docs", "completion", "lab"),
+    *("cache", "bench", "test", "docs", "completion", "lab", "characterise"),
 ]
 OF_LABS = [f"lab {name}" for name in ("build", "list", "export", "import", "remove")]
 
 
-@pytest.mark.parametrize("command", [*COMMANDS[:-1], *OF_LABS])
+@pytest.mark.parametrize("command", [*COMMANDS[:-2], *OF_LABS, "characterise qdisc"])
 def test_help_has_an_example_and_sets_nothing_up(
     sandglass: Cli, empty_cache: Path, command: str
 ) -> None:

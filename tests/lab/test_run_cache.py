@@ -222,6 +222,8 @@ def test_the_modules_of_a_run_are_those_that_it_names(tmp_path: Path) -> None:
     sysctls = {"net.ipv4.tcp_abe.beta_ecn": 85}
     assert named(SHORT | {"hosts": {"s1": {"sysctls": sysctls}}}) == abe
     assert named(dumbbell(bulk(), queue={"kind": "pi2"})) == {"sch_pi2": built["sch_pi2"]}
+    udp = {"workload": "udp", "from": "s1", "to": "d1", "rate": "1mbit"}
+    assert named(SHORT | {"flows": [udp]}) == {}  # although it has an option called trace
 
 
 @pytest.mark.lab

@@ -243,6 +243,15 @@ def test_a_reverse_rate_of_its_own_stays() -> None:
     assert rates == [(5_000_000, 1_000_000), (5_000_000, 2_000_000), (6_000_000, 2_000_000)]
 
 
+def test_a_change_that_is_repeated_is_each_of_them_in_order() -> None:
+    text = (
+        "schedule: [{at: 1s, every: 2s, times: 3, rate: 5mbit},"
+        " {at: 2s, every: 2s, times: 2, rate: 6mbit}]"
+    )
+    found = [(step["at_ns"] // 10**9, step["forward_rate_bps"] // 10**6) for step in schedule(text)]
+    assert found == [(1, 5), (2, 6), (3, 5), (4, 6), (5, 5)]
+
+
 def test_a_schedule_of_round_trips_spares_hosts_with_their_own() -> None:
     found = schedule("schedule: [{at: 60s, rtt: 31ns, rate: 1mbit}]", hosts="{d2: {rtt: 10ms}}")
     assert found == [

@@ -14,6 +14,7 @@ from sandglass.cli import (
     scripting,
     setting_up,
     studies,
+    suites,
     traces,
     upkeep,
 )
@@ -35,6 +36,7 @@ COMMANDS = (
 for part in COMMANDS:
     app.add_typer(part.app)
 app.add_typer(lab.app, name="lab")
+app.add_typer(suites.app, name="characterise")
 
 
 def main() -> None:

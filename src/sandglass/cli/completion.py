@@ -52,7 +52,7 @@ def answer_shells() -> None:
 
 @app.command()
 def completion() -> None:
-    """Print what makes bash or zsh complete words by the tabulator.
+    """Print what makes bash or zsh complete words at a tab.
 
     Commands, options, papers and figures, examples, runs and all that list tells of; of --set and
     --vary the values that have names.

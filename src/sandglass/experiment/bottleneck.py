@@ -2,9 +2,9 @@
 
 import itertools
 from collections.abc import Sequence
-from typing import Self
+from typing import Annotated, Self
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from sandglass.experiment import units
 from sandglass.experiment.part import Part
@@ -12,6 +12,9 @@ from sandglass.experiment.problems import PartError
 from sandglass.experiment.queue import Queue
 from sandglass.experiment.trace import AnyRate
 from sandglass.experiment.values import LinkRate, Time
+
+MOST_TIMES = 100_000
+"""A change may be repeated."""
 
 
 class Reverse(Part):
@@ -63,12 +66,40 @@ class Change(Timed):
         "reverse.rate.",
         examples=[{"rate": "1mbit"}],
     )
+    every: Time | None = Field(
+        default=None,
+        description="Repeats the change so often: `times` in all, the first one at `at`.",
+        examples=["200ms"],
+    )
+    times: int | None = Field(
+        default=None, ge=2, le=MOST_TIMES, description="With `every`: how many.", examples=[600]
+    )
 
     @model_validator(mode="after")
     def _changes_something(self) -> Self:
         if self.rate is None and self.rtt is None and self.reverse is None:
             raise ValueError("changes nothing: give rate, rtt or reverse")
+        if (self.every is None) != (self.times is None):
+            raise ValueError("is repeated by every and times together: give both or neither")
+        if self.every == 0:
+            raise ValueError("is repeated every 0 s: write more")
         return self
+
+
+def _repeated(schedule: list[Change]) -> list[Change]:
+    """Each change by itself, in order of time where some are repeated."""
+    if not any(change.every for change in schedule):
+        return schedule
+    alone = {"every": None, "times": None}
+    found = [
+        change.model_copy(update={**alone, "at": change.at + number * (change.every or 0)})
+        for change in schedule
+        for number in range(change.times or 1)
+    ]
+    return sorted(found, key=lambda change: change.at)
+
+
+Schedule = Annotated[list[Change], AfterValidator(_repeated)]
 
 
 def check_schedule(schedule: Sequence[Timed]) -> None:
@@ -91,7 +122,7 @@ class BottleneckOverride(Part):
     reverse: Reverse | None = Field(
         default=None, description="The reverse direction.", examples=[{"rate": "1mbit"}]
     )
-    schedule: list[Change] | None = Field(
+    schedule: Schedule | None = Field(
         default=None,
         description="Changes of the rate over time, in order; replaces the schedule for all.",
         examples=[[{"at": "30s", "rate": "5mbit"}]],
@@ -119,7 +150,7 @@ class Bottleneck(Part):
         description="The reverse direction. Default: as forward.",
         examples=[{"rate": "1mbit"}],
     )
-    schedule: list[Change] = Field(
+    schedule: Schedule = Field(
         default_factory=list,
         description="Changes of rate or round trip over time, in order.",
         examples=[[{"at": "30s", "rate": "5mbit"}, {"at": "60s", "rtt": "200ms"}]],

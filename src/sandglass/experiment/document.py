@@ -1,6 +1,7 @@
 """A YAML file as a plain mapping, with its lines, and with keys set from the command line."""
 
 import copy
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -183,3 +184,14 @@ def put(data: dict[str, Any], name: str, value: Any, here: str) -> KeyPath:
         inner[place] = value if depth == len(keys) - 1 else copy.copy(inner[place])
         inner = inner[place]
     return tuple(path)
+
+
+def at(data: Mapping[str, Any], name: str) -> Any:
+    """The value of the key with the path `name`. Raises UsageError where there is none."""
+    found: Any = data
+    for key in name.split("."):
+        try:
+            found = found[int(key) if isinstance(found, list) else key]
+        except (KeyError, IndexError, ValueError, TypeError):
+            raise UsageError(f"the experiment has no {name}") from None
+    return found

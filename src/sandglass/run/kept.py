@@ -77,8 +77,12 @@ def _key(experiment: Experiment, plan: Plan) -> str:
 
 
 def named_modules(plan: Plan) -> dict[str, str]:
-    """The out-of-tree modules that a plan names, each with its build."""
-    text = json.dumps(plan)
+    """The out-of-tree modules that a plan names, each with its build.
+
+    What options of flows are called names none: `trace` of a udp flow is no sch_trace.
+    """
+    flows = [{**flow, "options": list(flow["options"].values())} for flow in plan["flows"]]
+    text = json.dumps({**plan, "flows": flows})
     built = builds.lab().module_builds
     return {
         name: built[name]

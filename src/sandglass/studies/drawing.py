@@ -248,7 +248,7 @@ def _(entry: entries.Cdf, results: Results) -> ggplot:
     own = labelled(results.runs, layout, results)
     all_runs, curves = [], []
     for group in own.partition_by(KEYS, maintain_order=True):
-        found = [recorded.distributed(run, entry.cdf) for run in _runs(group, results)]
+        found = [recorded.distributed(run, entry.cdf, entry.start) for run in _runs(group, results)]
         all_runs += found
         curve = recorded.distribution(found)
         curves.append(curve.join(group.select(KEYS).head(1), how="cross"))
@@ -269,6 +269,7 @@ def _(entry: entries.Cdf, results: Results) -> ggplot:
         made += scale_x_log10()
     count = captions.counted(results.summary["n"])
     text = f"Line: mean of the distributions of {count}; {captions.band(results)}."
+    text += f" From {entry.start / 1e9:g} s on." if entry.start else ""
     text += captions.uncounted(all_runs)
     return _finished(made, entry, results, layout, f"Distribution: {what}", text)
 

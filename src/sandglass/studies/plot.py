@@ -11,13 +11,14 @@ from sandglass.experiment import units
 from sandglass.experiment.document import Value
 from sandglass.experiment.part import Part, read
 from sandglass.experiment.problems import PartError, Problem
+from sandglass.experiment.values import Time
 from sandglass.studies.claims import unknown
 from sandglass.studies.statistics import written
 
 FLOW = "flow"
 """What `colour` may be in a series besides an axis: a colour for each flow."""
 Series = Literal["queue_delay", "rate", "cwnd"]
-Distribution = Literal["queue_delay", "fct"]
+Distribution = Literal["queue_delay", "goodput", "fct"]
 
 
 class Entry(Part):
@@ -221,6 +222,14 @@ class Cdf(Entry):
     cdf: Annotated[Distribution | Rows, BeforeValidator(_distribution)]
     log: Literal["x"] | None = None
     """Whether what is distributed has a logarithmic axis."""
+    start: Time = Field(default=0, alias="from")
+    """What arrived, was acknowledged, or began before it does not count."""
+
+    @model_validator(mode="after")
+    def _has_a_time(self) -> "Cdf":
+        if self.start and isinstance(self.cdf, Rows):
+            raise PartError([(("from",), "is not of a table: write a `where`")])
+        return self
 
 
 class TimeSeries(Entry):

@@ -17,6 +17,7 @@ from sandglass.experiment.part import Part
 from sandglass.experiment.problems import EMPTY, KeyPath, Problem, explain, where
 from sandglass.studies import agreement, defaults, extension, metric, vary
 from sandglass.studies.claims import Expect, unknown
+from sandglass.studies.measure import Measure
 from sandglass.studies.metric import Metric
 from sandglass.studies.plot import Plot
 from sandglass.studies.points import Point, Setting, product, rooted, text
@@ -37,17 +38,22 @@ def load(
     settings: Iterable[Override] = (),
     varied: Iterable[str] = (),
     replicas: int | None = None,
+    axes: Mapping[str, Any] | None = None,
 ) -> Study:
     """Read a study file, or an experiment file as a study of what `varied` says.
 
-    Every point's experiment is read too. Raises UsageError, which lists everything that is wrong,
+    `axes` takes the place of axes of its `vary`, by their names, each as a file writes it. Every
+    point's experiment is read too. Raises UsageError, which lists everything that is wrong,
     a line each.
     """
     found = document.read(path, "a study", "studies/queues.yaml")
     if "experiment" not in found.data and "topology" in found.data:
         data = {"experiment": path.name, "vary": {}}
         return _Reader(path, data, found, own=False).study(settings, varied, replicas)
-    return _Reader(path, found.data, found, own=True).study(settings, varied, replicas)
+    whole = dict(found.data)
+    if axes:
+        whole["vary"] = {**whole["vary"], **axes}
+    return _Reader(path, whole, found, own=True).study(settings, varied, replicas)
 
 
 def resolved(path: Path) -> Study:
@@ -263,13 +269,19 @@ class _Reader:
                 ("metrics",), "is missing: give one, such as {goodput: flows.0.goodput_mbit}"
             )
             return {}
-        found = {}
+        found: dict[str, Metric] = {}
         for name, spec in value.items():
             at = ("metrics", name)
             if not NAME.fullmatch(name):
                 self._wrong(at, f"{name!r} is no name: write letters, digits and _")
             elif name in TAKEN or name in axes:
                 self._wrong(at, f"a metric cannot be called {name}: a column is called so")
+            elif isinstance(spec, dict) and "measure" in spec:
+                try:
+                    found[name] = Measure.model_validate(spec)
+                except ValidationError as error:
+                    wrong = explain(error, Measure)
+                    self.problems += [((*at, *inner), said) for inner, said in wrong]
             elif isinstance(spec, dict):
                 if one := self._detailed(spec, at):
                     found[name] = one

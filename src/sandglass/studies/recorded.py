@@ -8,6 +8,7 @@ import numpy.typing as npt
 import polars as pl
 
 from sandglass.errors import SandglassError
+from sandglass.experiment import units
 from sandglass.results import plot as drawn
 from sandglass.results import series
 from sandglass.results.series import Run
@@ -16,6 +17,8 @@ from sandglass.studies.plot import Distribution, Rows, Series
 
 STEPS = 100
 """Of a run's duration; each is drawn at its middle."""
+BIN_RTTS = 10
+"""K, the RFC's suggestion."""
 POINTS = 500
 """At which a distribution is looked at."""
 FEW = 8
@@ -97,13 +100,23 @@ class Values(NamedTuple):
     """Rows without a value, which do not."""
 
 
-def distributed(run: Run, what: Distribution | Rows) -> Values:
-    """What is distributed in a run. Raises SandglassError where there is nothing of it."""
+def distributed(run: Run, what: Distribution | Rows, start_ns: int = 0) -> Values:
+    """What is distributed in a run, from a time on.
+
+    Raises SandglassError where there is nothing of it.
+    """
     match what:
         case "queue_delay":
-            title, values = "Queueing delay (ms)", _data(run).select(pl.col("sojourn_ns") / 1e6)
+            own = _data(run)
+            own = own.filter(pl.col("enqueue_ns") >= start_ns) if start_ns else own
+            title, values = "Queueing delay (ms)", own.select(pl.col("sojourn_ns") / 1e6)
+        case "goodput":
+            title = f"Goodput in bins of {BIN_RTTS} round trips (Mb/s)"
+            values = _bins(run, start_ns)
         case "fct":
-            title, values = "Flow completion time (s)", _ending(run).select("fct_s")
+            flows = _ending(run)
+            flows = flows.filter(pl.col("start_s") >= start_ns / 1e9) if start_ns else flows
+            title, values = "Flow completion time (s)", flows.select("fct_s")
         case Rows():
             title = f"{what.of} of {what.table}"
             rows = run.records(what.table)
@@ -119,6 +132,32 @@ def distributed(run: Run, what: Distribution | Rows) -> Values:
         raise SandglassError(f"{run.directory} has no value of {title}")
     missing = empty if isinstance(what, Rows) else 0
     return Values(title, known, unfinished, missing)
+
+
+def bin_ns(run: Run) -> int:
+    """The length of a bin of goodput: K times the largest base round trip (RFC 7928, 2.5)."""
+    experiment = run.document["experiment"]
+    hosts = (experiment.get("hosts") or {}).values()
+    rtts = [experiment["rtt"], *(host["rtt"] for host in hosts if host.get("rtt"))]
+    return BIN_RTTS * max(map(units.parse_time, rtts))
+
+
+def _bins(run: Run, start_ns: int) -> pl.LazyFrame:
+    """What is acknowledged to all flows together in each whole bin, Mb/s."""
+    step_ns = bin_ns(run)
+    count = (round(run.document["virtual_s"] * 1e9) - start_ns) // step_ns
+    more = pl.col("bytes").cast(pl.Int64) - pl.col("bytes").cast(pl.Int64).shift(fill_value=0)
+    found = (
+        run.records("goodput")
+        .sort("flow", "time_ns")
+        .select("time_ns", more=more.over("flow"))
+        # A row is of the 10 ms that end then.
+        .filter(pl.col("time_ns") > start_ns)
+        .group_by(bin=(pl.col("time_ns") - start_ns - 1) // step_ns)
+        .agg(mbit=pl.col("more").sum() * (8e3 / step_ns))
+    )
+    every = pl.LazyFrame({"bin": pl.int_range(count, eager=True)})
+    return every.join(found, on="bin", how="left").select(pl.col("mbit").fill_null(0))
 
 
 def _ending(run: Run) -> pl.LazyFrame:

@@ -1,0 +1,36 @@
+"""The commands of docs/characterise.md work, and its table has all scenarios."""
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from sandglass.install.builds import ROOT
+from sandglass.suites import suite
+
+DOCUMENT = (ROOT / "docs" / "characterise.md").read_text()
+COMMANDS = re.findall(r"^\./sandglass characterise .*$", DOCUMENT, re.MULTILINE)
+SHORTEST = "5.3a"
+
+
+@pytest.mark.lab
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_command_works(command: str, tmp_path: Path) -> None:
+    """Of one that runs all scenarios, the shortest."""
+    words = [*command.split(), "--out", str(tmp_path / "out")]
+    words += [] if "--only" in words else ["--only", SHORTEST]
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "better" in (tmp_path / "out" / "index.html").read_text()
+
+
+def test_there_are_commands() -> None:
+    assert len(COMMANDS) == 2
+
+
+def test_the_table_has_every_scenario() -> None:
+    whole = suite.read(suite.SUITES / "qdisc")
+    for each in whole.described.scenarios:
+        row = f"| {each.section} | [{each.title}](../suites/qdisc/{each.study}), {each.words} |"
+        assert row in DOCUMENT
