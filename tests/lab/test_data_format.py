@@ -73,6 +73,7 @@ def rich(lab: Lab) -> Run:
             flow("media", duration="2s"),
             flow("restart", size="5kB", rounds=2, pause="1s"),
             flow("page", html="5kB", objects=["1kB", "2kB"]),
+            flow("web", rate="1mbit"),
             queue={"kind": "codel", "ecn": True},
             pairs=2,
             duration="5s",
@@ -93,7 +94,7 @@ def flent(lab: Lab) -> Run:
     "table",
     [
         *["packets", "headers", "acks", "goodput", "flows", "media", "objects", "rounds"],
-        *["datagrams", "rtt"],
+        *["datagrams", "rtt", "transfers"],
     ],
 )
 def test_columns_of_tables(rich: Run, table: str) -> None:

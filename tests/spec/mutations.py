@@ -118,7 +118,8 @@ KEYS = [
     ],
     *["workload", "from", "to", "start", "start_within", "duration", "count", "size", "interval"],
     *["rounds", "pause", "html", "objects", "packet_size", "burst", "hosts", "sysctls", "initcwnd"],
-    *["access_rate", "mtu", "delayed_ack", "pacing", "seed", "record", "repeat", "lognormal", "<<"],
+    *["answers", "access_rate", "mtu", "delayed_ack", "pacing", "seed", "record", "repeat"],
+    *["lognormal", "<<"],
 ]
 DEEP = "deeper or longer than what writes YAML can go"
 Places = list[tuple[Any, Any]]
