@@ -6,7 +6,6 @@ window in which it arrived at the queue. R is the experiment's base round trip.
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Annotated
 
 import numpy as np
@@ -18,8 +17,8 @@ from sandglass.errors import SandglassError, nearest
 from sandglass.experiment import units
 from sandglass.experiment.part import Part
 from sandglass.experiment.values import Time
-from sandglass.results import series
 from sandglass.results.series import Run
+from sandglass.studies.window import Window
 
 STEP_NS = 100_000_000
 """Of the queue's delay over time, and of the share of packets that are signalled."""
@@ -32,42 +31,6 @@ RESPONDED = 0.9
 SIGNALLED = pl.col("drop_ns").is_not_null() | ((pl.col("ecn_out") == 3) & (pl.col("ecn_in") != 3))
 """A packet that was dropped, or marked here."""
 Floats = npt.NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class Window:
-    """A time of a run."""
-
-    run: Run
-    start_ns: int
-    end_ns: int
-    where: str | None
-    """Polars' SQL, of the packets' columns, or of those of `goodput`."""
-    share: float
-    """Which quantile, of those that are one."""
-    bottleneck: str | None
-    """The first one where it is not named."""
-
-    @property
-    def seconds(self) -> float:
-        return (self.end_ns - self.start_ns) / 1e9
-
-    @property
-    def rtt_ns(self) -> int:
-        """R."""
-        return units.parse_time(self.run.field("experiment.rtt"))
-
-    def packets(self) -> pl.DataFrame:
-        """The packets with payload, in the order of their arrival."""
-        name = self.bottleneck or next(iter(self.run.document["bottlenecks"] or {}), None)
-        if name is None:
-            raise ValueError("the run recorded no queue")
-        rows = series.forward(self.run, name).filter(
-            (pl.col("payload_bytes") > 0)
-            & pl.col("enqueue_ns").is_between(self.start_ns, self.end_ns, closed="left")
-        )
-        rows = rows.filter(pl.sql_expr(self.where)) if self.where else rows
-        return rows.sort("enqueue_ns", maintain_order=True).collect()
 
 
 def goodput(window: Window) -> float:
