@@ -18,6 +18,7 @@ from sandglass.experiment import units
 from sandglass.experiment.part import Part
 from sandglass.experiment.values import Time
 from sandglass.results.series import Run
+from sandglass.studies import transport
 from sandglass.studies.window import Window
 
 STEP_NS = 100_000_000
@@ -215,8 +216,15 @@ MEASURES: Mapping[str, tuple[Callable[[Window], float], str]] = {
     "overshoot": (overshoot, "ms"),
     "oscillation": (oscillation, ""),
     "response": (response, "s"),
+    "fct": (transport.fct, "s"),
+    "slowdown": (transport.slowdown, ""),
+    "reached": (transport.reached, "s"),
+    "convergence": (transport.convergence, "s"),
+    "least_share": (transport.least_share, ""),
 }
 """By their names in a study file, with their units."""
+OF_A_SHARE = ("pdv", "fct", "slowdown", "reached")
+"""Those that `share` is for."""
 
 
 def _known(name: str) -> str:
@@ -245,7 +253,7 @@ class Measure(Part):
     def text(self) -> str:
         """As the page of a study has it; the page adds `where`."""
         end = "the end" if self.until is None else f"{self.until / 1e9:g} s"
-        share = f", quantile {self.share:g}" if self.measure == "pdv" else ""
+        share = f", share {self.share:g}" if self.measure in OF_A_SHARE else ""
         return f"{self.measure}{share} from {self.start / 1e9:g} s to {end}"
 
     def value(self, run: Run) -> float:

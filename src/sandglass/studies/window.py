@@ -19,7 +19,7 @@ class Window:
     where: str | None
     """Polars' SQL, of the packets' columns, or of those of `goodput`."""
     share: float
-    """Which quantile, of those that are one."""
+    """Of a measure that is a quantile or has a bound: which."""
     bottleneck: str | None
     """The first one where it is not named."""
 
