@@ -50,6 +50,27 @@ def qdisc(
     _characterise("qdisc", name, against, settings, profile, only, out, cores, cluster)
 
 
+@app.command()
+def cc(
+    name: Name,
+    against: Against = None,
+    settings: Own = None,
+    profile: Size = "quick",
+    only: Only = None,
+    out: Out = None,
+    cores: Cores = None,
+    cluster: Cluster = None,
+) -> None:
+    """Characterise a congestion control by tcpeval, ccperf, harm and RFC 9743.
+
+    NAME is a congestion control, or the folder of a module: its own, or a repository with one in
+    kmods/.
+
+    Example: ./sandglass characterise cc abe_cubic --against cubic,reno,bbr
+    """
+    _characterise("cc", name, against, settings, profile, only, out, cores, cluster)
+
+
 def _characterise(
     kind: str,
     name: str,

@@ -1,6 +1,5 @@
 """What a suite has to know of qdiscs: which there are, their options, and what is in force."""
 
-import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -9,8 +8,9 @@ from typing import Literal
 from sandglass.errors import UsageError, nearest
 from sandglass.experiment import mainline, module_options, offer, qdiscs
 from sandglass.experiment.module_options import Options
-from sandglass.install.builds import ROOT, module_directories
+from sandglass.install.builds import module_directories
 from sandglass.results.series import Run
+from sandglass.suites import at_path
 from sandglass.suites.subject import Parameter
 
 PREFIX: Literal["sch_"] = "sch_"
@@ -27,7 +27,7 @@ def found(name: str) -> str:
     Raises UsageError, which says what there is.
     """
     if "/" in name or Path(name).is_dir():
-        return _at(Path(name))
+        return at_path.only(Path(name), PREFIX, NOUN)
     try:
         qdiscs.check_kind(name)
     except ValueError as error:
@@ -39,30 +39,6 @@ def found(name: str) -> str:
             "A module of yours is named by its folder, such as ../aqm/kmods/sch_mine.",
         ) from None
     return name
-
-
-def _at(path: Path) -> str:
-    """That of a module's folder, or of a repository whose kmods/ has one qdisc.
-
-    From here on modules are looked for there too, by this process and those that it starts.
-    """
-    if not path.is_dir():
-        raise UsageError(f"{path}: no such folder", "Name a qdisc, or the folder of a module.")
-    folders = [path] if path.name.startswith(PREFIX) else sorted(path.glob(f"kmods/{PREFIX}*/"))
-    folders = [each for each in folders if (each / "Kbuild").is_file()]
-    names = sorted(name for each in folders for name in qdiscs.called(each, PREFIX))
-    if not names:
-        raise UsageError(
-            f"{path} has no module of a qdisc",
-            "One is a folder sch_NAME with its Kbuild, or a repository with kmods/sch_NAME.",
-        )
-    if len(names) > 1:
-        shown = ", ".join(f"{each}" for each in folders)
-        raise UsageError(f"{path} has several qdiscs: {', '.join(names)}", f"Name one of {shown}.")
-    home = folders[0].parent.resolve()
-    if home != ROOT / "kmods":
-        os.environ["SANDGLASS_KMODS"] = str(home)
-    return names[0]
 
 
 def about(name: str) -> str:
