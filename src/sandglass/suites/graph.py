@@ -1,5 +1,6 @@
 """The delay/goodput graph of the summary (RFC 7928, 2.7), a panel for each scenario."""
 
+import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -14,8 +15,10 @@ from sandglass.studies.points import text
 from sandglass.suites.suite import Scenario
 
 NAME = "summary"
-COLUMNS = 4
-ROW_IN, AROUND_IN = 1.9, 1.4
+COLUMNS = 3
+ROW_IN, AROUND_IN = 2.2, 1.4
+TITLE = 30
+"""Characters of a panel's title in a line."""
 
 
 def draw(
@@ -62,10 +65,10 @@ def draw(
     )
     made = drawing.draw(entry, results)
     height = AROUND_IN + ROW_IN * -(-len(panels) // COLUMNS)
-    names = {f"scenario {panel}": panel for panel in panels}
+    names = {f"scenario {panel}": textwrap.fill(panel, TITLE) for panel in panels}
     return (
         made
         + facet_wrap("panel", ncol=COLUMNS, scales="free", labeller=names)  # type: ignore[arg-type]
-        + labs(caption=f"{made.labels.caption} Each panel has scales of its own.")
+        + labs(caption=f"{made.labels.caption}\nEach panel has scales of its own.")
         + theme(figure_size=(style.WIDTH_IN, height))
     )
