@@ -164,6 +164,17 @@ def test_a_chance_each_millisecond_is_a_link_of_12_112_mbit(tmp_path: Path) -> N
 
 
 @pytest.mark.lab
+def test_without_tcp_no_datagram_of_a_transient_is_lost(lab: Lab) -> None:
+    """What transients.yaml counts is the flow's doing. 4 s of it, and datagrams alone."""
+    study = characterise.wanted("cc", "cubic", [], {}, "quick", ["transients"], None)
+    [experiment, *_] = of(study.studies["transients"], "Reno")
+    datagrams = experiment["flows"][1] | {"start": "1s", "duration": "3s"}
+    done = lab(experiment | {"flows": [datagrams], "duration": "4s"})
+    [found] = done.content["flows"]
+    assert found["datagrams_received"] == found["datagrams_sent"] > 18_000
+
+
+@pytest.mark.lab
 def test_several_bbr_flows_lose_more_than_cubic_in_half_a_bdp(lab: Lab) -> None:
     """The case that RFC 9743, 5.1.3, names."""
     half = {"kind": "pfifo", "limit": "0.5bdp"}
