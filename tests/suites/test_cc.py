@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 from sandglass.errors import UsageError
+from sandglass.install import builds
 from sandglass.results import series
 from sandglass.studies import extension, metric, work
 from sandglass.studies.study import Study
@@ -50,6 +51,11 @@ def of(study: Study, label: str) -> list[Mapped]:
         for each in study.runs()
         if each.point.labels["cc"] == label
     ]
+
+
+def test_all_that_always_use_ecn_are_told_to_ask_for_it() -> None:
+    needing = {name for each in builds.described() for name in each.both_ends}
+    assert {name: CC.options(name) for name in needing} == dict.fromkeys(needing, {"ecn": True})
 
 
 @pytest.mark.parametrize("name", ["dctcp", "lsaimd_dctcp"])
