@@ -55,7 +55,7 @@ def of(study: Study, label: str) -> list[Mapped]:
 
 def test_all_that_always_use_ecn_are_told_to_ask_for_it() -> None:
     needing = {name for each in builds.described() for name in each.both_ends}
-    assert {name: CC.options(name) for name in needing} == dict.fromkeys(needing, {"ecn": True})
+    assert all(CC.options(name) == {"ecn": True} for name in needing)
 
 
 @pytest.mark.parametrize("name", ["dctcp", "lsaimd_dctcp"])
