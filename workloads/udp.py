@@ -207,7 +207,8 @@ def stream(
     threading.Thread(target=receive, args=(receiver, arrivals, offset), daemon=True).start()
 
     sender = tcp.open_socket(flow["src"], socket.SOCK_DGRAM, family=family)
-    if label := ECT1 if flow["options"]["l4s"] else ECT0 if flow["ecn"] else 0:
+    l4s = flow["options"].get("l4s")  # which media, that sends by this too, does not have
+    if label := ECT1 if l4s else ECT0 if flow["ecn"] else 0:
         sender.setsockopt(*TRAFFIC_CLASS[family], label)
     sender.connect((address, port))
     ended_ns = end_ns(flow)
