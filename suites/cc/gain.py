@@ -6,24 +6,37 @@ replica: the same seed, hence the same load.
 
 import polars as pl
 from incumbents import with_reference
-from plotnine import aes, facet_grid, geom_hline, geom_point, geom_vline, ggplot, labs
+from plotnine import (
+    aes,
+    facet_grid,
+    geom_hline,
+    geom_point,
+    geom_vline,
+    ggplot,
+    labs,
+    scale_color_manual,
+)
+
+from sandglass.results import style
 
 
 def plots(runs: pl.DataFrame, summary: pl.DataFrame) -> dict[str, ggplot]:
     """L against G."""
     rows = gains(runs)
+    kinds = rows["cc"].unique(maintain_order=True)
     drawn = (
         ggplot(rows, aes("gain", "loss", colour="cc"))
         + geom_hline(yintercept=1, linetype="dotted")
         + geom_vline(xintercept=1, linetype="dotted")
         + geom_point()
         + facet_grid("standard", "load")
+        + scale_color_manual(dict(zip(kinds, style.PALETTE, strict=False)), breaks=list(kinds))
         + labs(
-            title="What the new camp gains, and what the standard one keeps",
-            x="G: goodput of the new camp, over that of its place when standard",
-            y="L: the same of the standard camp",
+            subtitle="Goodput over that of the same camp when both are standard, by pairs; a dot "
+            "for each replica",
+            x="G of the new camp (columns: the load)",
+            y="L of the standard one (rows: which)",
             colour="",
-            caption="A dot for each replica; both are 1 where nothing changes. Rows: the standard.",
         )
     )
     return {"gain": drawn} if rows.height else {}

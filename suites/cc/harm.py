@@ -88,11 +88,10 @@ def _heat(rows: pl.DataFrame, said: str) -> ggplot:
         + facet_grid("place", "kind")
         + scale_fill_gradient2(low="#2166ac", mid="#f7f7f7", high="#b2182b", midpoint=0)
         + labs(
-            title=f"Harm to the incumbents' {said}",
-            x="Incumbent",
+            subtitle=f"Harm to the incumbents' {said}: 0 none, 1 all of it, below 0 it helped;\n"
+            "mean and half its 95 % interval",
+            x="Incumbent (rows: new flows to old ones, and the buffer)",
             y="New flows",
             fill="Harm",
-            caption="0 none, 1 all of it, below 0 it helped. Numbers: mean and half its 95 % "
-            "interval over replicas. Rows: new to old flows, and the buffer.",
         )
     )

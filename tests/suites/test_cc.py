@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 from sandglass.errors import UsageError
+from sandglass.install import builds
 from sandglass.results import series
 from sandglass.studies import extension, metric, work
 from sandglass.studies.study import Study
@@ -50,6 +51,11 @@ def of(study: Study, label: str) -> list[Mapped]:
         for each in study.runs()
         if each.point.labels["cc"] == label
     ]
+
+
+def test_all_that_always_use_ecn_are_told_to_ask_for_it() -> None:
+    needing = {name for each in builds.described() for name in each.both_ends}
+    assert all(CC.options(name) == {"ecn": True} for name in needing)
 
 
 @pytest.mark.parametrize("name", ["dctcp", "lsaimd_dctcp"])
@@ -161,6 +167,17 @@ def test_a_chance_each_millisecond_is_a_link_of_12_112_mbit(tmp_path: Path) -> N
         done = run(dumbbell(sent, queue=roomy, rate=rate), tmp_path, name=f"run{number}")
         carried.append(done.content["flows"][0]["goodput_mbit"])
     assert carried == pytest.approx([carried[2]] * 3, rel=1e-3)
+
+
+@pytest.mark.lab
+def test_without_tcp_no_datagram_of_a_transient_is_lost(lab: Lab) -> None:
+    """What transients.yaml counts is the flow's doing. 4 s of it, and datagrams alone."""
+    study = characterise.wanted("cc", "cubic", [], {}, "quick", ["transients"], None)
+    [experiment, *_] = of(study.studies["transients"], "Reno")
+    datagrams = experiment["flows"][1] | {"start": "1s", "duration": "3s"}
+    done = lab(experiment | {"flows": [datagrams], "duration": "4s"})
+    [found] = done.content["flows"]
+    assert found["datagrams_received"] == found["datagrams_sent"] > 18_000
 
 
 @pytest.mark.lab

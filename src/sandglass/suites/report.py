@@ -144,6 +144,12 @@ def _part(asked: Asked, scenario: Scenario) -> Part:
     for name, entry in zip(targets.pictures(study), study.plots, strict=True):
         alt = entry.title or f"{scenario.title}: {', '.join(key for _, _, key in entry.names())}"
         part.pictures.append((name, alt, (home / f"{name}.svg").read_bytes()))
+    drawn = {name for name, _, _ in part.pictures}
+    part.pictures += [
+        (path.stem, f"{scenario.title}: {words(path.stem)}", path.read_bytes())
+        for path in sorted(home.glob("*.svg"))  # those of the study's own module
+        if path.stem not in drawn
+    ]
     return part
 
 
