@@ -142,16 +142,24 @@ GAINS = pl.DataFrame(
 
 
 def test_completion_metrics() -> None:
-    assert completion.least_gain(GAINS, "CoDel") == pytest.approx(-0.4)
-    assert completion.least_gain(GAINS, "PIE") == pytest.approx(0.2)
+    assert value(fig18.least_gain(GAINS, "CoDel")) == pytest.approx(-0.4)
+    assert value(fig18.least_gain(GAINS, "PIE")) == pytest.approx(0.2)
     larger = GAINS.with_columns(pl.col("gain_percent") - pl.col("size_kb") / 500 + 2)
-    assert completion.least_mean_gain(larger, "size_kb", "CoDel", 700) == pytest.approx(5.0)
-    assert completion.least_mean_gain(larger, "size_kb", "CoDel", 0) == pytest.approx(0.6)
-    assert completion.least_mean_gain(larger, "size_kb", "PIE", 1000) is None
-    assert completion.largest_effect(GAINS, "size_kb", 700) == pytest.approx(0.4)
+    assert value(completion.least_mean_gain(larger, "size_kb", "CoDel", 700)) == pytest.approx(5.0)
+    assert value(completion.least_mean_gain(larger, "size_kb", "CoDel", 0)) == pytest.approx(0.6)
+    assert value(completion.least_mean_gain(larger, "size_kb", "PIE", 1000)) is None
+    assert value(completion.largest_effect(GAINS, "size_kb", 700)) == pytest.approx(0.4)
     assert fig16.codel_over_pie(GAINS, 2000) == pytest.approx((8 + 2 - 0.4) / 3 - 6.8 / 4)
-    assert fig18.saturation(GAINS, "PIE", 0.75) == pytest.approx(0.5)
-    assert fig18.better_pie(GAINS) == pytest.approx(3.1 - 5.0)
+    assert value(fig18.saturation(GAINS, "PIE", 0.75)) == pytest.approx(0.5)
+    assert value(fig18.better_pie(GAINS)) == pytest.approx(3.1 - 5.0)
+
+
+@pytest.mark.parametrize(("seeds", "blocks"), [(1000, [100] * 10), (25, [3, 2] * 5), (5, [1] * 5)])
+def test_a_run_s_seeds_make_ten_replicas(seeds: int, blocks: list[int]) -> None:
+    table = pl.DataFrame({"seed": range(7, 7 + seeds)})
+    found = table.group_by(replica=completion.block(pl.col("seed"))).len().sort("replica")
+    assert found["len"].to_list() == blocks
+    assert found["replica"][0] == 1
 
 
 def test_reductions_are_changes_of_ssthresh() -> None:
