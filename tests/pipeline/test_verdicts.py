@@ -26,6 +26,10 @@ def farthest_point(table: pl.DataFrame) -> verdicts.Extreme | None:
     return verdicts.farthest(table.select("rtt_ms", off=pl.col("share") - 0.9), "off")
 
 
+def of_each(table: pl.DataFrame) -> list[float]:
+    return table["share"].to_list()
+
+
 def claim(**changes: Any) -> claims.Claim:
     content = {
         "id": "full",
@@ -42,7 +46,7 @@ def claim(**changes: Any) -> claims.Claim:
 
 
 def judge(*sentences: claims.Claim, table: pl.DataFrame = TABLE) -> list[verdicts.Verdict]:
-    metrics = [least, least_point, farthest_point]
+    metrics = [least, least_point, farthest_point, of_each]
     return verdicts.judge(sentences, table, metrics, paper="TR-1", figure="fig03", profile="quick")
 
 
@@ -171,6 +175,20 @@ def test_an_extreme_without_points_or_with_others_is_an_error() -> None:
         judge(of_all, table=both)
     with pytest.raises(SandglassError, match="share: two rows are the same point"):
         judge(of_all, table=pl.concat([TABLE, TABLE]))
+
+
+def test_a_table_may_have_several_runs_itself() -> None:
+    """Each of their numbers is a replica's."""
+    (verdict,) = judge(claim(metric="of_each", arguments={}, bounds={"at_least": 0}))
+    half = 12.7062 * 0.09  # Student's t of one degree of freedom, standard error of 0.98 and 0.8
+    assert (verdict.n, verdict.verdict) == (2, "open")
+    assert (verdict.low, verdict.high) == pytest.approx((0.89 - half, 0.89 + half), abs=1e-5)
+    many = pl.DataFrame({"share": [round(0.9 + 0.002 * i, 3) for i in range(39)]})
+    of_one = claim(metric="of_each", arguments={}, bounds=None, plotted=0.95)
+    (verdict,) = judge(of_one, table=many)
+    assert (verdict.n, verdict.verdict) == (39, "holds")
+    with pytest.raises(SandglassError, match="has no value"):
+        judge(of_one, table=TABLE.clear())
 
 
 def test_a_replica_without_rows_is_not_passed_over() -> None:

@@ -33,8 +33,11 @@ class Extreme(NamedTuple):
         return self.of(self.values.values())
 
 
-Metric = Callable[..., float | Extreme | None]
-"""Takes the figure's table and a claim's arguments; gives one number, None when it has none."""
+Found = float | Extreme | list[float] | None
+"""One number, which may be the extreme of several points; a list where the table itself has several
+runs, of each its number; None or an empty list where there is none."""
+Metric = Callable[..., Found]
+"""Takes the figure's table and a claim's arguments."""
 
 Word = Outcome | Literal["not judged"]
 WORDS: tuple[Word, ...] = (*get_args(Outcome), "not judged")
@@ -227,7 +230,7 @@ def _metric(claim: Claim, known: dict[str, Metric]) -> Metric:
 
 def _judged(claim: Claim, metric: Metric, tables: Sequence[pl.DataFrame]) -> dict[str, Any]:
     """What is measured, and the outcome, as a Verdict has them."""
-    measured = [_measure(claim, metric, table) for table in tables]
+    measured = [each for table in tables for each in _measure(claim, metric, table)]
     extremes = [each for each in measured if isinstance(each, Extreme)]
     values = sorted(each.value if isinstance(each, Extreme) else each for each in measured)
     found = _simultaneous(extremes) if extremes else statistics.interval(values)
@@ -265,15 +268,23 @@ def _like_ours(plotted: float, values: Sequence[float]) -> dict[str, Any]:
     return row | {"low": low, "high": high, "verdict": word}
 
 
-def _measure(claim: Claim, metric: Metric, table: pl.DataFrame) -> float | Extreme:
+def _measure(claim: Claim, metric: Metric, table: pl.DataFrame) -> Sequence[float | Extreme]:
+    """What a table has for a claim: of each of its runs, if the metric tells them apart."""
     try:
         found = metric(table, **claim.arguments)
     except pl.exceptions.PolarsError as error:
         raise SandglassError(f"metric {claim.metric}: {error}") from error
-    value = found.value if isinstance(found, Extreme) else found
-    if value is None or not math.isfinite(value):
+    if isinstance(found, Extreme):
+        _finite(claim, found.value)
+        return [found]
+    several = found if isinstance(found, list) and found else [found]
+    return [_finite(claim, value) for value in several]
+
+
+def _finite(claim: Claim, value: object) -> float:
+    if not isinstance(value, int | float) or not math.isfinite(value):
         raise SandglassError(f"metric {claim.metric} has no value in the figure's table ({value})")
-    return found if isinstance(found, Extreme) else _rounded(value)
+    return _rounded(value)
 
 
 def _rounded(value: float) -> float:
