@@ -4,8 +4,10 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from plotnine import ggplot
 
 from pipelines.abe import departures, fig02, fig04, fig06, fig11, settings, sojourn
+from sandglass.papers import ensemble
 from sandglass.results import series
 from tests.pipeline.synthetic import document, packets, value, write
 
@@ -301,3 +303,26 @@ def test_settings(tmp_path: Path) -> None:
         "beta": 0.85,
     }
     assert settings.limit_packets(run) == 41
+
+
+def layers(drawn: ggplot) -> list[str]:
+    return [type(layer.geom).__name__ for layer in drawn.layers]
+
+
+def test_replicas_are_drawn_as_a_band() -> None:
+    """The mean of the replicas, and their interval; along the axis of the delay in Fig. 8."""
+    for draw, table, column in (
+        (lambda table: departures.draw(table, "NewReno"), GAINS, "gain_percent"),
+        (sojourn.draw, DELAYS, "delay_ms"),
+    ):
+        assert "geom_ribbon" not in layers(draw(table))
+        other = table.with_columns(pl.col(column) + 2)
+        both = ensemble.together([(1, table), (2, other)])
+        drawn = draw(both)
+        assert "geom_ribbon" in layers(drawn)
+        shown = drawn.data.filter(pl.col("factor") == "0.95")
+        one = draw(table).data.filter(pl.col("factor") == "0.95")
+        assert shown[column].to_list() == pytest.approx([each + 1 for each in one[column]])
+        assert (shown["high"] - shown[column]).to_list() == pytest.approx(
+            [12.706] * one.height, 1e-3
+        )

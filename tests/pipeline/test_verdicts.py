@@ -200,6 +200,12 @@ def test_a_replica_without_rows_is_not_passed_over() -> None:
     assert [table.equals(TABLE) for table in ensemble.replicas(both)] == [True, True]
 
 
+def test_one_run_is_the_first_replica() -> None:
+    assert ensemble.numbered(TABLE)["replica"].to_list() == [1, 1]
+    both = ensemble.together([(1, TABLE), (2, TABLE)])
+    assert ensemble.numbered(both).equals(both)
+
+
 def test_the_band_of_replicas_is_the_interval_of_their_mean() -> None:
     table = pl.DataFrame(
         {
