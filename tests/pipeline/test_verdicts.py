@@ -70,6 +70,11 @@ def test_fails_with_its_explanation() -> None:
     assert verdict.explanation == "It is **empty**."
 
 
+def test_what_is_open_says_what_would_decide_it() -> None:
+    (verdict,) = judge(claim(), table=replicas(0.9, 1.0))
+    assert (verdict.verdict, verdict.explanation) == ("open", "It is **empty**.")
+
+
 @pytest.mark.parametrize(
     ("bounds", "outcome"),
     [

@@ -103,7 +103,7 @@ def judge(
         except SandglassError as error:
             errors.append(f"{figure}: claim {claim.id}: {error.message}")
             continue
-        if found.get("verdict") == "fails":
+        if found.get("verdict") in ("fails", "open"):
             found |= {"explanation": claim.explanation, "isolated": claim.isolated}
         verdicts.append(
             Verdict(
