@@ -17,9 +17,9 @@ PANELS = {
 
 
 def table(runs: Sequence[series.Run]) -> pl.DataFrame:
-    """One row per Min_Thresh_Reno (`minimum`, BDP) and `relative` = K / Min_Thresh_Reno."""
-    rows = pl.DataFrame([thresholds(run) | sharing.steady(run) for run in runs])
-    return rows.sort("minimum", "relative")
+    """One row per Min_Thresh_Reno (`minimum`, BDP) and `relative` = K / Min_Thresh_Reno; means
+    over the seeds."""
+    return sharing.means([thresholds(run) | sharing.steady(run) for run in runs])
 
 
 def thresholds(run: series.Run) -> dict[str, float]:
