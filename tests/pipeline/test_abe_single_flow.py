@@ -309,6 +309,11 @@ def layers(drawn: ggplot) -> list[str]:
     return [type(layer.geom).__name__ for layer in drawn.layers]
 
 
+def data(drawn: ggplot) -> pl.DataFrame:
+    assert isinstance(drawn.data, pl.DataFrame)
+    return drawn.data
+
+
 def test_replicas_are_drawn_as_a_band() -> None:
     """The mean of the replicas, and their interval; along the axis of the delay in Fig. 8."""
     for draw, table, column in (
@@ -320,8 +325,9 @@ def test_replicas_are_drawn_as_a_band() -> None:
         both = ensemble.together([(1, table), (2, other)])
         drawn = draw(both)
         assert "geom_ribbon" in layers(drawn)
-        shown = drawn.data.filter(pl.col("factor") == "0.95")
-        one = draw(table).data.filter(pl.col("factor") == "0.95")
+        shown, one = (
+            data(each).filter(pl.col("factor") == "0.95") for each in (drawn, draw(table))
+        )
         assert shown[column].to_list() == pytest.approx([each + 1 for each in one[column]])
         assert (shown["high"] - shown[column]).to_list() == pytest.approx(
             [12.706] * one.height, 1e-3

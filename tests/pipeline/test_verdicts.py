@@ -46,7 +46,7 @@ def claim(**changes: Any) -> claims.Claim:
 
 
 def judge(*sentences: claims.Claim, table: pl.DataFrame = TABLE) -> list[verdicts.Verdict]:
-    metrics = [least, least_point, farthest_point, of_each]
+    metrics: list[verdicts.Metric] = [least, least_point, farthest_point, of_each]
     return verdicts.judge(sentences, table, metrics, paper="TR-1", figure="fig03", profile="quick")
 
 
