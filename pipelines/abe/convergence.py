@@ -17,7 +17,7 @@ from plotnine import (
 )
 
 from sandglass.experiment import units
-from sandglass.papers.verdicts import scalar
+from sandglass.papers.verdicts import Extreme, largest, least, scalar
 from sandglass.results import series, style
 
 FAIR = 0.95  # stated (IV-C): the threshold of Jain's index
@@ -129,26 +129,31 @@ def faster(table: pl.DataFrame, beta: float, queue: str = "") -> float | None:
     return scalar((_ratios(table, beta, queue) < 1).mean())
 
 
-def most_faster(table: pl.DataFrame) -> float | None:
+def most_faster(table: pl.DataFrame) -> Extreme | None:
     """The largest share of paths faster than the default, over all other beta_ecn."""
-    return max((faster(table, beta) or 0.0 for beta in _others(table)), default=None)
+    return largest(_shares({beta: faster(table, beta) for beta in _others(table)}), "share")
 
 
-def least_faster(table: pl.DataFrame) -> float | None:
+def least_faster(table: pl.DataFrame) -> Extreme | None:
     """The smallest share of paths faster than the default, over all other beta_ecn."""
-    return min((faster(table, beta) or 0.0 for beta in _others(table)), default=None)
+    return least(_shares({beta: faster(table, beta) for beta in _others(table)}), "share")
 
 
-def most_harmed(table: pl.DataFrame, by: float) -> float | None:
+def most_harmed(table: pl.DataFrame, by: float) -> Extreme | None:
     """The largest share of paths slower by more than `by`, over the beta_ecn above the default."""
     above = [beta for beta in _others(table) if beta > float(table["default"][0])]
-    return max((slower(table, beta, by) or 0.0 for beta in above), default=None)
+    return largest(_shares({beta: slower(table, beta, by) for beta in above}), "share")
 
 
 def tail(table: pl.DataFrame) -> float | None:
     """The largest ratio over the median one; a path that never converged is not among them."""
     ratios = _changed(table)["ratio"].drop_nulls()
     return scalar(ratios.max() / ratios.median()) if len(ratios) else None  # type: ignore[operator]
+
+
+def _shares(found: dict[float, float | None]) -> pl.DataFrame:
+    schema = {"beta_ecn": pl.Float64, "share": pl.Float64}
+    return pl.DataFrame(list(found.items()), schema=schema, orient="row")
 
 
 def _others(table: pl.DataFrame) -> list[float]:

@@ -11,11 +11,13 @@ from plotnine import (
     ggplot,
     labs,
     scale_color_manual,
+    scale_fill_manual,
     scale_x_log10,
 )
 
 from pipelines.abe import settings
-from sandglass.papers.verdicts import scalar
+from sandglass.papers import ensemble
+from sandglass.papers.verdicts import Extreme, largest, least, scalar
 from sandglass.results import series, style
 
 STEP_NS = 1_000_000_000
@@ -62,19 +64,23 @@ def _own() -> pl.Expr:
 
 
 def draw(table: pl.DataFrame, control: str) -> ggplot:
-    """Gain against time, a panel per queue and RTT, a line per beta but the control's own."""
-    shown = table.filter((pl.col("control") == control) & (pl.col("beta") != _own())).with_columns(
+    """Gain against time, a panel per queue and RTT, a line per beta but the control's own; of
+    replicas their mean with its interval."""
+    own = table.filter((pl.col("control") == control) & (pl.col("beta") != _own())).with_columns(
         factor=pl.col("beta").cast(pl.String),
         path=pl.format("RTT {} ms", pl.col("rtt_ms").cast(pl.Int64)),
     )
+    shown = ensemble.means(own, ["queue", "path", "factor", "time_s"], "gain_percent")
     drawn: ggplot = (
         ggplot(shown, aes("time_s", "gain_percent", color="factor"))
         + facet_grid("queue", "path")
         + geom_hline(yintercept=0, color="#666666", size=0.4)
+        + ensemble.band(shown, "factor")
         + geom_line()
         + scale_x_log10()
         + scale_color_manual(style.PALETTE)
-        + labs(x="Time (s)", y="More bytes departed (%)", color="beta_ecn")
+        + scale_fill_manual(style.PALETTE)
+        + labs(x="Time (s)", y="More bytes departed (%)", color="beta_ecn", fill="beta_ecn")
     )
     return drawn
 
@@ -104,27 +110,29 @@ def agreeing_horizons(
     return scalar(chosen["gain_percent"].is_between(low, high).mean())
 
 
-def most_gain(table: pl.DataFrame, control: str, queue: str) -> float | None:
+def most_gain(table: pl.DataFrame, control: str, queue: str) -> Extreme | None:
     """The largest gain in the long run over all RTTs and betas, percent."""
-    return scalar(_late(table, control, queue)["gain_percent"].max())
+    return largest(_gains(_late(table, control, queue)), "gain_percent")
 
 
-def least_gain(table: pl.DataFrame, control: str, queue: str, rtt_up_to_ms: float) -> float | None:
+def least_gain(
+    table: pl.DataFrame, control: str, queue: str, rtt_up_to_ms: float
+) -> Extreme | None:
     """The smallest gain in the long run of betas above the control's own, percent."""
     chosen = _late(table, control, queue).filter(
         (pl.col("rtt_ms") <= rtt_up_to_ms) & (pl.col("beta") > _own())
     )
-    return scalar(chosen["gain_percent"].min())
+    return least(_gains(chosen), "gain_percent")
 
 
 def most_gain_of(
     table: pl.DataFrame, control: str, queue: str, rtt_ms: float, low: float, high: float
-) -> float | None:
+) -> Extreme | None:
     """The largest gain in the long run of the betas from `low` to `high`, percent."""
     chosen = _late(table, control, queue).filter(
         (pl.col("rtt_ms") == rtt_ms) & pl.col("beta").is_between(low, high)
     )
-    return scalar(chosen["gain_percent"].max())
+    return largest(_gains(chosen), "gain_percent")
 
 
 def order(
@@ -184,6 +192,10 @@ def _of(table: pl.DataFrame, control: str, queue: str) -> pl.DataFrame:
 def _late(table: pl.DataFrame, control: str, queue: str) -> pl.DataFrame:
     """At the end of the runs."""
     return _of(table, control, queue).filter(pl.col("time_s") == pl.col("time_s").max())
+
+
+def _gains(table: pl.DataFrame) -> pl.DataFrame:
+    return table.select("rtt_ms", "beta", "gain_percent")
 
 
 def _higher(table: pl.DataFrame) -> pl.DataFrame:

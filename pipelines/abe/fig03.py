@@ -14,13 +14,15 @@ from plotnine import (
     ggplot,
     labs,
     scale_color_manual,
+    scale_fill_manual,
     scale_linetype_manual,
     scale_shape_manual,
 )
 
 from pipelines.abe import settings
 from sandglass.experiment import units
-from sandglass.papers.verdicts import scalar
+from sandglass.papers import ensemble
+from sandglass.papers.verdicts import Extreme, largest, least, scalar
 from sandglass.results import series, style
 
 QUEUES = {"fig03-codel": "CoDel", "fig03-pie": "PIE", "fig03-droptail": "DropTail"}
@@ -57,49 +59,58 @@ def table(runs: Sequence[series.Run]) -> pl.DataFrame:
 
 
 def plot(table: pl.DataFrame) -> ggplot:
-    """One panel per AQM, as (a) and (b); DropTail is for the footnote and stays in the table."""
-    shown = table.filter(pl.col("queue") != "DropTail")
+    """One panel per AQM, as (a) and (b), of replicas their mean with its interval; DropTail is for
+    the footnote and stays in the table."""
+    measured = table.filter(pl.col("queue") != "DropTail")
+    point = ["queue", "ecn", "rtt_ms", "capacity_mbit"]
+    shown = ensemble.means(measured, point, "throughput_mbit")
     drawn: ggplot = (
         ggplot(shown, aes("rtt_ms", "throughput_mbit", color="ecn", shape="ecn", linetype="ecn"))
         + facet_wrap("queue")
         + geom_hline(aes(yintercept="capacity_mbit"), linetype="dotted", color="#666666")
+        + ensemble.band(shown, "ecn")
         + geom_line()
         + geom_point(size=2)
         + scale_color_manual(style.PALETTE)
+        + scale_fill_manual(style.PALETTE)
         + scale_shape_manual(style.SHAPES)
         + scale_linetype_manual(style.LINES)
         + expand_limits(y=0)
-        + labs(x="Base RTT (ms)", y="Throughput (Mb/s)", color="ECN", shape="ECN", linetype="ECN")
+        + labs(
+            x="Base RTT (ms)",
+            y="Throughput (Mb/s)",
+            color="ECN",
+            fill="ECN",
+            shape="ECN",
+            linetype="ECN",
+        )
     )
     return drawn
 
 
 def least_share(
     table: pl.DataFrame, queue: str, rtt_up_to_ms: float = math.inf, rtt_above_ms: float = 0
-) -> float | None:
+) -> Extreme | None:
     """The smallest throughput, as a share of what the link carries, at RTTs between bounds."""
     chosen = _of(table, queue).filter(
         pl.col("rtt_ms") > rtt_above_ms, pl.col("rtt_ms") <= rtt_up_to_ms
     )
-    return scalar((chosen["throughput_mbit"] / chosen["capacity_mbit"]).min())
+    share = pl.col("throughput_mbit") / pl.col("capacity_mbit")
+    return least(chosen.select("ecn", "rtt_ms", share=share), "share")
 
 
-def far_to_near(table: pl.DataFrame, queue: str, near_ms: float, far_ms: float) -> float | None:
+def far_to_near(table: pl.DataFrame, queue: str, near_ms: float, far_ms: float) -> Extreme | None:
     """The best throughput at RTTs above `far_ms` over the worst up to `near_ms`; larger of both."""
-    ratios = (
-        _of(table, queue)
-        .group_by("ecn")
-        .agg(
-            far=pl.col("throughput_mbit").filter(pl.col("rtt_ms") > far_ms).max(),
-            near=pl.col("throughput_mbit").filter(pl.col("rtt_ms") <= near_ms).min(),
-        )
-    )
-    return scalar((ratios["far"] / ratios["near"]).max())
+    own = _of(table, queue).select("ecn", "rtt_ms", "throughput_mbit")
+    near = own.filter(pl.col("rtt_ms") <= near_ms)
+    pairs = own.filter(pl.col("rtt_ms") > far_ms).join(near, on="ecn", suffix="_near")
+    ratio = pl.col("throughput_mbit") / pl.col("throughput_mbit_near")
+    return largest(pairs.select("ecn", "rtt_ms", "rtt_ms_near", ratio=ratio), "ratio")
 
 
 def mean_far_to_near(
     table: pl.DataFrame, queue: str, near_ms: float, far_ms: float
-) -> float | None:
+) -> Extreme | None:
     """The mean throughput at RTTs above `far_ms` over that up to `near_ms`; the larger of both."""
     ratios = (
         _of(table, queue)
@@ -109,20 +120,20 @@ def mean_far_to_near(
             near=pl.col("throughput_mbit").filter(pl.col("rtt_ms") <= near_ms).mean(),
         )
     )
-    return scalar((ratios["far"] / ratios["near"]).max())
+    return largest(ratios.select("ecn", ratio=pl.col("far") / pl.col("near")), "ratio")
 
 
-def trend(table: pl.DataFrame, queue: str) -> float | None:
+def trend(table: pl.DataFrame, queue: str) -> Extreme | None:
     """Spearman's correlation of throughput with RTT; the larger of both ECN."""
     ranks = (
         _of(table, queue)
         .group_by("ecn")
         .agg(rho=pl.corr("rtt_ms", "throughput_mbit", method="spearman"))
     )
-    return scalar(ranks["rho"].max())
+    return largest(ranks, "rho")
 
 
-def decline(table: pl.DataFrame, queue: str) -> float | None:
+def decline(table: pl.DataFrame, queue: str) -> Extreme | None:
     """By which share throughput at the largest RTT is below the smallest's; the smaller of both."""
     ends = (
         _of(table, queue)
@@ -130,7 +141,7 @@ def decline(table: pl.DataFrame, queue: str) -> float | None:
         .group_by("ecn")
         .agg(decline=1 - pl.col("throughput_mbit").last() / pl.col("throughput_mbit").first())
     )
-    return scalar(ends["decline"].min())
+    return least(ends, "decline")
 
 
 def ecn_gain(table: pl.DataFrame, queue: str, rtt_above_ms: float) -> float | None:
@@ -142,20 +153,22 @@ def ecn_gain(table: pl.DataFrame, queue: str, rtt_above_ms: float) -> float | No
     return scalar((both["throughput_mbit"] / both["throughput_mbit_without"] - 1).mean())
 
 
-def delay_ratio(table: pl.DataFrame, queue: str, over: str, rtt_above_ms: float) -> float | None:
+def delay_ratio(table: pl.DataFrame, queue: str, over: str, rtt_above_ms: float) -> Extreme | None:
     """95th percentile of delay in `queue` over that in `over`; the least at RTTs above a bound."""
     both = (
         _of(table, queue)
         .join(_of(table, over), on="rtt_ms", suffix="_over")
         .filter(pl.col("rtt_ms") > rtt_above_ms)
     )
-    return scalar((both["queue_delay_p95_ms"] / both["queue_delay_p95_ms_over"]).min())
+    ratio = pl.col("queue_delay_p95_ms") / pl.col("queue_delay_p95_ms_over")
+    return least(both.select("rtt_ms", "ecn_over", ratio=ratio), "ratio")
 
 
-def least_delay(table: pl.DataFrame, queue: str, rtt_above_ms: float) -> float | None:
+def least_delay(table: pl.DataFrame, queue: str, rtt_above_ms: float) -> Extreme | None:
     """95th percentile of delay over the base RTT; the least at RTTs above a bound."""
     chosen = _of(table, queue).filter(pl.col("rtt_ms") > rtt_above_ms)
-    return scalar((chosen["queue_delay_p95_ms"] / chosen["rtt_ms"]).min())
+    share = pl.col("queue_delay_p95_ms") / pl.col("rtt_ms")
+    return least(chosen.select("ecn", "rtt_ms", share=share), "share")
 
 
 METRICS = (

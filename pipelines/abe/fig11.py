@@ -17,7 +17,7 @@ from plotnine import (
 
 from pipelines.abe import settings
 from sandglass.papers import ensemble
-from sandglass.papers.verdicts import scalar
+from sandglass.papers.verdicts import Extreme, farthest, least, scalar
 from sandglass.results import series, style
 
 PANELS = {
@@ -69,10 +69,10 @@ def share_at_largest_rtt(table: pl.DataFrame, beta: float) -> float | None:
     return scalar((chosen["throughput_mbit"] / chosen["capacity_mbit"]).max())
 
 
-def least_step(table: pl.DataFrame) -> float | None:
+def least_step(table: pl.DataFrame) -> Extreme | None:
     """The least that a step of beta to the next larger adds at the largest RTT, as a share."""
-    steps = _far(table).sort("beta")["throughput_mbit"].pct_change()
-    return scalar(steps.drop_nulls().min())
+    steps = _far(table).sort("beta").select("beta", step=pl.col("throughput_mbit").pct_change())
+    return least(steps, "step")
 
 
 def recovered(table: pl.DataFrame, beta: float, over: float) -> float | None:
@@ -81,7 +81,7 @@ def recovered(table: pl.DataFrame, beta: float, over: float) -> float | None:
     return scalar((one / other - 1).max()) if len(one) == len(other) == 1 else None
 
 
-def rtt_change(table: pl.DataFrame, over: float, rtt_above_ms: float) -> float | None:
+def rtt_change(table: pl.DataFrame, over: float, rtt_above_ms: float) -> Extreme | None:
     """The largest change of the median RTT against a beta's, as a share of that RTT.
 
     Over the base RTTs above a bound.
@@ -89,7 +89,8 @@ def rtt_change(table: pl.DataFrame, over: float, rtt_above_ms: float) -> float |
     both = table.join(table.filter(pl.col("beta") == over), on="rtt_ms", suffix="_over").filter(
         (pl.col("beta") != over) & (pl.col("rtt_ms") > rtt_above_ms)
     )
-    return scalar((both["median_rtt_ms"] / both["median_rtt_ms_over"] - 1).abs().max())
+    change = pl.col("median_rtt_ms") / pl.col("median_rtt_ms_over") - 1
+    return farthest(both.select("beta", "rtt_ms", change=change), "change")
 
 
 METRICS = (share_at_largest_rtt, least_step, recovered, rtt_change)

@@ -13,14 +13,14 @@ QUEUES = {"fig16-codel": "CoDel", "fig16-pie": "PIE"}
 
 
 def table(runs: Sequence[series.Run]) -> pl.DataFrame:
-    """One row per queue, size and beta_ecn, the mean over all seeds."""
+    """One row per replica, queue, size and beta_ecn, the mean over its seeds."""
     kilobytes = pl.col("size").map_elements(units.parse_size, pl.Int64) / 1e3
     rows = completion_table(runs, "size", kilobytes, QUEUES)
     return rows.rename({"size": "size_kb"})
 
 
 def plot(table: pl.DataFrame) -> ggplot:
-    """Gain against size, a line per beta_ecn, a panel per AQM; bars are two standard errors."""
+    """Gain against size, a line per beta_ecn, a panel per AQM; bars are 95 % intervals."""
     shown = table.filter(pl.col("beta_ecn") > 0.5).with_columns(
         beta=pl.col("beta_ecn").cast(pl.String)
     )

@@ -109,59 +109,37 @@ def bdp(table: pl.DataFrame) -> float | None:
     return scalar(table["bdp_packets"].mean())
 
 
-def cuts(table: pl.DataFrame, queue: str, beta: float) -> float | None:
-    """How often the window is reduced, median over the seeds."""
-    return scalar(_flows(table, queue, beta)["cuts"].median())
+def cuts(table: pl.DataFrame, queue: str, beta: float) -> list[float]:
+    """How often the window is reduced, of each seed."""
+    return _flows(table, queue, beta)["cuts"].to_list()
 
 
-def cut_from(table: pl.DataFrame, queue: str, beta: float) -> float | None:
-    """The window before the first reduction, in packets, median over the seeds."""
-    return scalar(_flows(table, queue, beta)["cut_from"].median())
+def cut_from(table: pl.DataFrame, queue: str, beta: float) -> list[float]:
+    """The window before the first reduction, in packets, of each seed."""
+    return _flows(table, queue, beta)["cut_from"].to_list()
 
 
-def cut_to(table: pl.DataFrame, queue: str, beta: float) -> float | None:
-    """The window after the last reduction, in packets, median over the seeds."""
-    return scalar(_flows(table, queue, beta)["cut_to"].median())
+def cut_to(table: pl.DataFrame, queue: str, beta: float) -> list[float]:
+    """The window after the last reduction, in packets, of each seed."""
+    return _flows(table, queue, beta)["cut_to"].to_list()
 
 
-def sooner_ms(table: pl.DataFrame, queue: str, beta: float, than: float) -> float | None:
-    """How much sooner the flow completes with one beta_ecn than with another, in ms, median."""
-    return scalar(_sooner(table, queue, beta, than)["sooner_ms"].median())
+def sooner_ms(table: pl.DataFrame, queue: str, beta: float, than: float) -> list[float]:
+    """How much sooner the flow completes with one beta_ecn than with another, in ms, of each
+    seed."""
+    one, other = (_flows(table, queue, each) for each in (beta, than))
+    both = one.join(other, on="seed", suffix="_than", maintain_order="left")
+    return ((both["fct_s_than"] - both["fct_s"]) * 1e3).to_list()
 
 
-def chance(
-    table: pl.DataFrame,
-    queue: str,
-    beta: float,
-    what: str,
-    value: float,
-    than: float | None = None,
-) -> float | None:
-    """How usual a value is among the seeds, in percent: twice the smaller of the shares of seeds
-    with at most and with at least this value (a two-sided test of one run against many).
-
-    `what` is 'cuts', 'cut_from', 'cut_to', or, with `than`, 'sooner_ms'.
-    """
-    found = (_flows(table, queue, beta) if than is None else _sooner(table, queue, beta, than))[
-        what
-    ]
-    if not len(found):
-        return None
-    below, above = (found <= value).mean(), (found >= value).mean()
-    return scalar(min(100.0, 200 * min(below, above)))  # type: ignore[type-var, operator]
+def overshoot_ratio(table: pl.DataFrame, queue: str, over: str, beta: float) -> list[float]:
+    """The window before the first reduction over that through another AQM; see `_over`."""
+    return _over(table, queue, over, beta, "cut_from")
 
 
-def overshoot_ratio(table: pl.DataFrame, queue: str, over: str, beta: float) -> float | None:
-    """The window before the first reduction over that through another AQM; medians of the seeds."""
-    return _ratio(cut_from(table, queue, beta), cut_from(table, over, beta))
-
-
-def first_cut_ratio(table: pl.DataFrame, queue: str, over: str, beta: float) -> float | None:
-    """The time of the first reduction over that through another AQM; medians of the seeds."""
-    one, other = (
-        scalar(_flows(table, name, beta)["first_cut_s"].median()) for name in (queue, over)
-    )
-    return _ratio(one, other)
+def first_cut_ratio(table: pl.DataFrame, queue: str, over: str, beta: float) -> list[float]:
+    """The time of the first reduction over that through another AQM; see `_over`."""
+    return _over(table, queue, over, beta, "first_cut_s")
 
 
 def standing_queue_ratio(
@@ -177,11 +155,17 @@ METRICS = (
     cut_from,
     cut_to,
     sooner_ms,
-    chance,
     overshoot_ratio,
     first_cut_ratio,
     standing_queue_ratio,
 )
+
+
+def _over(table: pl.DataFrame, queue: str, over: str, beta: float, column: str) -> list[float]:
+    """The mean of a column through one AQM over each seed's through another."""
+    one, other = (_flows(table, name, beta)[column] for name in (queue, over))
+    mean = scalar(one.mean())
+    return [] if mean is None else (mean / other).to_list()
 
 
 def _ratio(one: float | None, other: float | None) -> float | None:
@@ -211,11 +195,4 @@ def _flows(table: pl.DataFrame, queue: str, beta: float) -> pl.DataFrame:
             pl.col("cut_to").drop_nulls().last(),
             pl.col("fct_s").first(),
         )
-    )
-
-
-def _sooner(table: pl.DataFrame, queue: str, beta: float, than: float) -> pl.DataFrame:
-    one, other = (_flows(table, queue, each) for each in (beta, than))
-    return one.join(other, on="seed", suffix="_than").select(
-        sooner_ms=(pl.col("fct_s_than") - pl.col("fct_s")) * 1e3
     )

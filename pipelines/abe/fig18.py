@@ -5,35 +5,40 @@ from collections.abc import Sequence
 import polars as pl
 from plotnine import ggplot
 
-from pipelines.abe import settings
-from pipelines.abe.completion import completion_table, drawn, least_gain
+from pipelines.abe import completion, settings
+from pipelines.abe.completion import completion_table, drawn
 from sandglass.experiment import units
-from sandglass.papers.verdicts import scalar
+from sandglass.papers.verdicts import Extreme, least, scalar
 from sandglass.results import series
 
 QUEUES = {"fig18-codel": "CoDel", "fig18-pie": "PIE"}
 
 
 def table(runs: Sequence[series.Run]) -> pl.DataFrame:
-    """One row per queue, RTT and beta_ecn, the mean over all seeds."""
+    """One row per replica, queue, RTT and beta_ecn, the mean over its seeds."""
     milliseconds = pl.col("rtt").map_elements(units.parse_time, pl.Int64) / 1e6
     return completion_table(runs, "rtt", milliseconds, QUEUES).rename({"rtt": "rtt_ms"})
 
 
 def plot(table: pl.DataFrame) -> ggplot:
-    """Gain against beta_ecn, a line per RTT, a panel per AQM; bars are two standard errors."""
+    """Gain against beta_ecn, a line per RTT, a panel per AQM; bars are 95 % intervals."""
     shown = table.with_columns(rtt=settings.rtt_label(table))
     return drawn(shown, "beta_ecn", "rtt", x_name="beta_ecn", line_name="Base RTT", bar_width=0.01)
 
 
-def saturation(table: pl.DataFrame, queue: str, beta: float) -> float | None:
+def least_gain(table: pl.DataFrame, queue: str) -> Extreme | None:
+    """The least gain of all larger beta_ecn at all RTTs, in percent."""
+    return completion.least_gain(table, "rtt_ms", queue)
+
+
+def saturation(table: pl.DataFrame, queue: str, beta: float) -> Extreme | None:
     """The gain at `beta` over the largest gain; the least over the RTTs."""
     own = table.filter(pl.col("queue") == queue)
     shares = own.group_by("rtt_ms").agg(
         share=pl.col("gain_percent").filter((pl.col("beta_ecn") - beta).abs() < 1e-9).first()
         / pl.col("gain_percent").max()
     )
-    return scalar(shares["share"].min())
+    return least(shares, "share")
 
 
 def unsteadiness(table: pl.DataFrame, queue: str) -> float | None:
@@ -51,7 +56,7 @@ def unsteadier(table: pl.DataFrame) -> float | None:
     return None if codel is None or pie is None else codel / pie
 
 
-def better_pie(table: pl.DataFrame) -> float | None:
+def better_pie(table: pl.DataFrame) -> Extreme | None:
     """The gain with PIE less that with CoDel, in percent; the least over the RTTs of the means."""
     means = (
         table.filter(pl.col("beta_ecn") > 0.5)
@@ -59,7 +64,7 @@ def better_pie(table: pl.DataFrame) -> float | None:
         .agg(pl.col("gain_percent").mean())
         .pivot("queue", index="rtt_ms", values="gain_percent")
     )
-    return scalar((means["PIE"] - means["CoDel"]).min())
+    return least(means.select("rtt_ms", better=pl.col("PIE") - pl.col("CoDel")), "better")
 
 
 METRICS = (least_gain, saturation, unsteadier, better_pie)

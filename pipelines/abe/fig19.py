@@ -3,9 +3,18 @@
 from collections.abc import Sequence
 
 import polars as pl
-from plotnine import aes, facet_grid, geom_line, ggplot, labs, scale_color_manual
+from plotnine import (
+    aes,
+    facet_grid,
+    geom_line,
+    ggplot,
+    labs,
+    scale_color_manual,
+    scale_fill_manual,
+)
 
-from sandglass.papers.verdicts import scalar
+from sandglass.papers import ensemble
+from sandglass.papers.verdicts import Extreme, largest, least, scalar
 from sandglass.results import series, style
 
 SECOND_NS = 1_000_000_000
@@ -60,34 +69,40 @@ def _over_time(run: series.Run) -> pl.DataFrame:
 
 
 def plot(table: pl.DataFrame) -> ggplot:
-    """Delay above, probability below, over time in means of five seconds."""
+    """Delay above, probability below, over time in means of five seconds; of replicas their mean
+    with its interval."""
     kinds = {"probability_percent": "probability (%)", "delay_ms": "queueing delay (ms)"}
+    point = ["part", "beta_ecn", "time_s"]
     five = (
-        table.with_columns(pl.col("beta_ecn").cast(pl.String), time_s=pl.col("time_s") // 5 * 5)
-        .group_by("part", "beta_ecn", "time_s", maintain_order=True)
+        ensemble.numbered(table)
+        .with_columns(pl.col("beta_ecn").cast(pl.String), time_s=pl.col("time_s") // 5 * 5)
+        .group_by(*point, ensemble.REPLICA, maintain_order=True)
         .agg(pl.col(*kinds).mean())
     )
-    long = five.unpivot(list(kinds), index=["part", "beta_ecn", "time_s"], variable_name="what")
+    long = five.unpivot(list(kinds), index=point, variable_name="what")
     long = long.with_columns(pl.col("what").replace_strict(kinds))
+    shown = ensemble.means(long, [*point, "what"], "value")
     drawn: ggplot = (
-        ggplot(long, aes("time_s", "value", color="beta_ecn"))
+        ggplot(shown, aes("time_s", "value", color="beta_ecn"))
         + facet_grid("what", "part", scales="free_y")
+        + ensemble.band(shown, "beta_ecn")
         + geom_line(size=0.6)
         + scale_color_manual(style.PALETTE)
-        + labs(x="Time (s)", y="", color="beta_ecn")
+        + scale_fill_manual(style.PALETTE)
+        + labs(x="Time (s)", y="", color="beta_ecn", fill="beta_ecn")
     )
     return drawn
 
 
 def seconds_above(
     table: pl.DataFrame, part: str, beta_above: float, percent: float
-) -> float | None:
+) -> Extreme | None:
     """The share of seconds with a higher probability than `percent`; the least over beta_ecn."""
     own = _steady(table, part).filter(pl.col("beta_ecn") > beta_above + 1e-9)
     shares = own.group_by("beta_ecn").agg(
         share=(pl.col("probability_percent") > percent).mean() * 100
     )
-    return scalar(shares["share"].min())
+    return least(shares, "share")
 
 
 def slow_start_peak(table: pl.DataFrame, part: str, beta: float) -> float | None:
@@ -96,19 +111,19 @@ def slow_start_peak(table: pl.DataFrame, part: str, beta: float) -> float | None
     return scalar(own["probability_percent"].max())
 
 
-def most_seconds_above(table: pl.DataFrame, part: str, percent: float) -> float | None:
+def most_seconds_above(table: pl.DataFrame, part: str, percent: float) -> Extreme | None:
     """The share of seconds with a higher probability than `percent`; the most over beta_ecn."""
     own = _steady(table, part)
     shares = own.group_by("beta_ecn").agg(
         share=(pl.col("probability_percent") > percent).mean() * 100
     )
-    return scalar(shares["share"].max())
+    return largest(shares, "share")
 
 
-def high_delay(table: pl.DataFrame, part: str) -> float | None:
+def high_delay(table: pl.DataFrame, part: str) -> Extreme | None:
     """The 95th percentile of the seconds' delay after slow start, ms; the largest over beta_ecn."""
     own = _steady(table, part).group_by("beta_ecn").agg(pl.col("delay_ms").quantile(0.95))
-    return scalar(own["delay_ms"].max())
+    return largest(own, "delay_ms")
 
 
 def delay_trend(table: pl.DataFrame, part: str) -> float | None:
@@ -135,15 +150,15 @@ def drop_trend(table: pl.DataFrame, part: str) -> float | None:
     return scalar(own.select(pl.corr("beta_ecn", "drops_percent", method="spearman")).item())
 
 
-def delay_ratio(table: pl.DataFrame) -> float | None:
+def delay_ratio(table: pl.DataFrame) -> Extreme | None:
     """Mean delay after slow start, part (b) over part (a); the least over beta_ecn."""
     late = table.filter(pl.col("time_s") >= SLOW_START_S)
-    return scalar(_on_over_off(late, "delay_ms").min())
+    return least(_on_over_off(late, "delay_ms"), "ratio")
 
 
 def short_flow_ratio(table: pl.DataFrame) -> float | None:
     """The short flow's completion time, part (b) over part (a); mean over beta_ecn."""
-    return scalar(_on_over_off(table, "short_fct_s").mean())
+    return scalar(_on_over_off(table, "short_fct_s")["ratio"].mean())
 
 
 METRICS = (
@@ -160,12 +175,12 @@ METRICS = (
 )
 
 
-def _on_over_off(table: pl.DataFrame, column: str) -> pl.Series:
-    """For each beta_ecn a column's mean with the rule on over that with it off."""
+def _on_over_off(table: pl.DataFrame, column: str) -> pl.DataFrame:
+    """For each beta_ecn the `ratio` of a column's mean with the rule on over that with it off."""
     means = table.group_by("part", "beta_ecn").agg(pl.col(column).mean())
     off, on = (means.filter(pl.col("part") == part) for part in PARTS.values())
     both = on.join(off, on="beta_ecn", suffix="_off")
-    return both[column] / both[f"{column}_off"]
+    return both.select("beta_ecn", ratio=pl.col(column) / pl.col(f"{column}_off"))
 
 
 def _of(table: pl.DataFrame, part: str, beta: float) -> pl.DataFrame:

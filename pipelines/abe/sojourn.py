@@ -5,17 +5,19 @@ from collections.abc import Sequence
 import polars as pl
 from plotnine import (
     aes,
-    coord_cartesian,
+    coord_flip,
     facet_grid,
+    geom_hline,
     geom_line,
-    geom_vline,
     ggplot,
     labs,
     scale_color_manual,
+    scale_fill_manual,
 )
 
 from pipelines.abe import settings
-from sandglass.papers.verdicts import scalar
+from sandglass.papers import ensemble, verdicts
+from sandglass.papers.verdicts import Extreme, farthest, scalar
 from sandglass.results import series, style
 
 PERCENTILES = range(1, 100)
@@ -51,20 +53,25 @@ def _waits(run: series.Run) -> pl.DataFrame:
 
 
 def draw(table: pl.DataFrame) -> ggplot:
-    """The distribution function, a panel per queue and RTT, a line per beta."""
-    shown = table.with_columns(
+    """The distribution function, a panel per queue and RTT, a line per beta; of replicas the mean
+    of each percentile with its interval, which lies along the axis of the delay."""
+    own = table.with_columns(
         factor=pl.col("beta").cast(pl.String),
         path=pl.format("RTT {} ms", pl.col("rtt_ms").cast(pl.Int64)),
         target_ms=pl.col("queue").replace_strict(TARGET_MS, return_dtype=pl.Float64),
     )
+    point = ["queue", "path", "target_ms", "factor", "percentile"]
+    shown = ensemble.means(own, point, "delay_ms")
     drawn: ggplot = (
-        ggplot(shown, aes("delay_ms", "percentile", color="factor"))
+        ggplot(shown, aes("percentile", "delay_ms", color="factor"))
         + facet_grid("queue", "path")
-        + geom_vline(aes(xintercept="target_ms"), linetype="dotted", color="#666666")
+        + geom_hline(aes(yintercept="target_ms"), linetype="dotted", color="#666666")
+        + ensemble.band(shown, "factor")
         + geom_line()
-        + coord_cartesian(xlim=(0, SHOWN_MS))
+        + coord_flip(ylim=(0, SHOWN_MS))
         + scale_color_manual(style.PALETTE)
-        + labs(x="Queueing delay (ms)", y="Share of packets (%)", color="beta_ecn")
+        + scale_fill_manual(style.PALETTE)
+        + labs(x="Share of packets (%)", y="Queueing delay (ms)", color="beta_ecn", fill="beta_ecn")
     )
     return drawn
 
@@ -84,21 +91,22 @@ def added(
 
 def largest(
     table: pl.DataFrame, control: str, queue: str, percentile: int, beta_up_to: float
-) -> float | None:
+) -> Extreme | None:
     """The largest percentile of delay over all RTTs and the betas up to a bound, ms."""
     chosen = _of(table, control, queue).filter(
         (pl.col("percentile") == percentile) & (pl.col("beta") <= beta_up_to)
     )
-    return scalar(chosen["delay_ms"].max())
+    return verdicts.largest(chosen.select("rtt_ms", "beta", "delay_ms"), "delay_ms")
 
 
-def off_target(table: pl.DataFrame, control: str, queue: str, percentile: int) -> float | None:
+def off_target(table: pl.DataFrame, control: str, queue: str, percentile: int) -> Extreme | None:
     """How far a percentile of delay is from the AQM's target, either way, ms.
 
     The largest distance over all RTTs and betas.
     """
     chosen = _of(table, control, queue).filter(pl.col("percentile") == percentile)
-    return scalar((chosen["delay_ms"] - TARGET_MS[queue]).abs().max())
+    off = pl.col("delay_ms") - TARGET_MS[queue]
+    return farthest(chosen.select("rtt_ms", "beta", off=off), "off")
 
 
 def tail_order(table: pl.DataFrame, control: str, queue: str) -> float | None:

@@ -6,7 +6,7 @@ import polars as pl
 from plotnine import ggplot, labs
 
 from pipelines.dctcp_internet import sharing
-from sandglass.papers.verdicts import scalar
+from sandglass.papers.verdicts import Extreme, least, scalar
 from sandglass.results import series
 
 PANELS = {
@@ -32,7 +32,11 @@ def plot(table: pl.DataFrame) -> ggplot:
     """A panel per measure, a line per Min_Thresh_Reno; dotted: equal shares."""
     named = table.with_columns(threshold=sharing.label("minimum", "{} BDP"))
     drawn: ggplot = sharing.draw(named, "relative", "threshold", PANELS) + labs(
-        x="K / Min_Thresh_Reno", y="", color="Min_Thresh_Reno", shape="Min_Thresh_Reno"
+        x="K / Min_Thresh_Reno",
+        y="",
+        color="Min_Thresh_Reno",
+        shape="Min_Thresh_Reno",
+        fill="Min_Thresh_Reno",
     )
     return drawn
 
@@ -61,23 +65,24 @@ def steps_explain(table: pl.DataFrame, minimum: float, low: float, high: float) 
     return max(ratios[0] / ratios[1], ratios[1] / ratios[0])
 
 
-def starving(table: pl.DataFrame, beyond: float) -> float | None:
+def starving(table: pl.DataFrame, beyond: float) -> Extreme | None:
     """The smaller of the ratio and its inverse, least over all settings with K from some multiple
     on."""
-    ratio = table.filter(pl.col("relative") >= beyond)["ratio"]
-    return scalar(pl.select(pl.min_horizontal(ratio, 1 / ratio)).to_series().min())
+    chosen = table.filter(pl.col("relative") >= beyond)
+    either = chosen.select("minimum", "relative", "ratio", inverse=1 / pl.col("ratio"))
+    return least(either.unpivot(index=["minimum", "relative"]), "value")
 
 
-def rises(table: pl.DataFrame, measure: str) -> float | None:
+def rises(table: pl.DataFrame, measure: str) -> Extreme | None:
     """Spearman's correlation of a measure with K, the least over the minimum thresholds."""
     return sharing.rise(table, "relative", "minimum", measure)
 
 
-def nearest(table: pl.DataFrame) -> float | None:
+def nearest(table: pl.DataFrame) -> Extreme | None:
     """For each minimum threshold the ratio, or its inverse, that is nearest to 1 of those that were
     measured; the least of these."""
     ratio = pl.min_horizontal("ratio", 1 / pl.col("ratio"))
-    return scalar(table.group_by("minimum").agg(ratio.max())["ratio"].min())
+    return least(table.group_by("minimum").agg(ratio.max()), "ratio")
 
 
 METRICS = (equal_for, steps_explain, starving, rises, nearest)

@@ -7,7 +7,7 @@ from plotnine import ggplot, labs
 
 from pipelines.dctcp_internet import sharing
 from pipelines.dctcp_internet.fig05 import PANELS, thresholds
-from sandglass.papers.verdicts import scalar
+from sandglass.papers.verdicts import Extreme, scalar
 from sandglass.results import series
 
 
@@ -43,7 +43,7 @@ def equal_sharing_at(table: pl.DataFrame, flows: int) -> float | None:
     return place["relative"] if place else None
 
 
-def rises(table: pl.DataFrame, measure: str) -> float | None:
+def rises(table: pl.DataFrame, measure: str) -> Extreme | None:
     """Spearman's correlation of a measure with K, the least over the numbers of flows."""
     return sharing.rise(table, "relative", "flows", measure)
 

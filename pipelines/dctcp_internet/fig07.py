@@ -5,7 +5,7 @@ from plotnine import ggplot, labs
 
 from pipelines.dctcp_internet import sharing
 from pipelines.dctcp_internet.slopes import table
-from sandglass.papers.verdicts import scalar
+from sandglass.papers.verdicts import Extreme, scalar
 
 PANELS = {"ratio": sharing.RATIO, "occupancy": "Mean queue (BDP)"}
 
@@ -33,7 +33,7 @@ def most_for_reno(table: pl.DataFrame) -> float | None:
     return scalar(table.filter(pl.col("minimum") == 1)["ratio"].max())
 
 
-def queue_falls(table: pl.DataFrame) -> float | None:
+def queue_falls(table: pl.DataFrame) -> Extreme | None:
     """Spearman's correlation of the shortening of the queue with the probability, the least over
     the minimum thresholds."""
     shorter = table.with_columns(shorter=-pl.col("occupancy"))

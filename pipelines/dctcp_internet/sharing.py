@@ -12,12 +12,14 @@ from plotnine import (
     geom_point,
     ggplot,
     scale_color_manual,
+    scale_fill_manual,
     scale_shape_manual,
 )
 
 from sandglass.errors import SandglassError
 from sandglass.experiment import units
-from sandglass.papers.verdicts import scalar
+from sandglass.papers import ensemble
+from sandglass.papers.verdicts import Extreme, least, scalar
 from sandglass.results import series, style
 from sandglass.results.series import Run
 
@@ -122,10 +124,10 @@ def equal_sharing(table: pl.DataFrame, over: str) -> dict[str, float] | None:
     return None
 
 
-def rise(table: pl.DataFrame, over: str, lines: str, measure: str) -> float | None:
+def rise(table: pl.DataFrame, over: str, lines: str, measure: str) -> Extreme | None:
     """Spearman's correlation of a measure with `over`, the least over the `lines`."""
     ranks = table.group_by(lines).agg(rho=pl.corr(over, measure, method="spearman"))
-    return scalar(ranks["rho"].min())
+    return least(ranks, "rho")
 
 
 def long(table: pl.DataFrame, index: Sequence[str], measures: dict[str, str]) -> pl.DataFrame:
@@ -142,9 +144,10 @@ def label(column: str, text: str) -> pl.Expr:
 
 
 def draw(table: pl.DataFrame, over: str, lines: str, measures: dict[str, str]) -> ggplot:
-    """A panel per measure against the column `over`, a line per value of `lines`; dotted: equal
-    shares. The labels of axis and legend are the figure's."""
-    shown = long(table, [lines, over], measures)
+    """A panel per measure against the column `over`, a line per value of `lines`, of replicas
+    their mean with its interval; dotted: equal shares. The labels of axis and legend are the
+    figure's."""
+    shown = ensemble.means(long(table, [lines, over], measures), [lines, over, "measure"], "value")
     equal = pl.DataFrame({"measure": [RATIO], "y": [1.0]}).with_columns(
         pl.col("measure").cast(shown.schema["measure"])
     )
@@ -152,9 +155,11 @@ def draw(table: pl.DataFrame, over: str, lines: str, measures: dict[str, str]) -
         ggplot(shown, aes(over, "value", color=lines, shape=lines))
         + facet_wrap("measure", scales="free_y")
         + geom_hline(aes(yintercept="y"), data=equal, linetype="dotted")
+        + ensemble.band(shown, lines)
         + geom_line()
         + geom_point(size=1.5)
         + scale_color_manual(style.PALETTE)
+        + scale_fill_manual(style.PALETTE)
         + scale_shape_manual(style.SHAPES)
     )
     return drawn

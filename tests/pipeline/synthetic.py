@@ -10,6 +10,7 @@ import polars as pl
 from sandglass.experiment import units
 from sandglass.experiment.document import Value
 from sandglass.papers import grid
+from sandglass.papers.verdicts import Extreme
 from sandglass.results.series import Run
 
 PACKETS = {
@@ -18,6 +19,11 @@ PACKETS = {
     "drop_ns": pl.Int64,
     "size_bytes": pl.UInt32,
 }
+
+
+def value(found: Extreme | None) -> float | None:
+    """Of one run, what a metric that is an extreme of points says."""
+    return found.value if found else None
 
 
 def packets(rows: Sequence[tuple[int, int | None, int | None]]) -> pl.DataFrame:

@@ -4,10 +4,12 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from plotnine import ggplot
 
 from pipelines.abe import departures, fig02, fig04, fig06, fig11, settings, sojourn
+from sandglass.papers import ensemble
 from sandglass.results import series
-from tests.pipeline.synthetic import document, packets, write
+from tests.pipeline.synthetic import document, packets, value, write
 
 RENO_ECN = "net.ipv4.tcp_abe.beta_ecn"
 RENO_LOSS = "net.ipv4.tcp_abe.beta_loss"
@@ -177,13 +179,13 @@ GAINS = pl.concat(
 def test_departures_metrics() -> None:
     reno, cubic = ("NewReno", "CoDel"), ("CUBIC", "CoDel")
     assert departures.gain(GAINS, *reno, 400, 0.7) == 13
-    assert departures.most_gain(GAINS, *reno) == 13
+    assert value(departures.most_gain(GAINS, *reno)) == 13
     assert departures.agreeing_horizons(GAINS, *reno, 400, 0.7, 10, 20, from_s=0) == 0.5
     assert departures.agreeing_horizons(GAINS, *reno, 400, 0.7, 10, 20, from_s=90) == 1
     assert departures.agreeing_horizons(GAINS, *reno, 200, 0.7, 10, 20, from_s=0) is None
-    assert departures.least_gain(GAINS, *reno, 400) == 5
-    assert departures.least_gain(GAINS, *cubic, 400) == -1
-    assert departures.most_gain_of(GAINS, *reno, 400, 0.6, 0.8) == 13
+    assert value(departures.least_gain(GAINS, *reno, 400)) == 5
+    assert value(departures.least_gain(GAINS, *cubic, 400)) == -1
+    assert value(departures.most_gain_of(GAINS, *reno, 400, 0.6, 0.8)) == 13
     assert departures.order(GAINS, *reno, 400, [0.5, 0.7, 0.95]) == pytest.approx(0.5)
     assert departures.order(GAINS, *reno, 400, [0.5, 0.95]) == pytest.approx(1)
     assert departures.order(GAINS, *cubic, 400, [0.7, 0.95]) == pytest.approx(-1)
@@ -246,15 +248,18 @@ DELAYS = pl.DataFrame(
 def test_sojourn_metrics() -> None:
     assert sojourn.added(DELAYS, "NewReno", "PIE", 100, 0.7, 90) == 3
     assert sojourn.added(DELAYS, "NewReno", "PIE", 100, 0.6, 90) is None
-    assert sojourn.largest(DELAYS, "NewReno", "PIE", 90, 0.85) == 12
-    assert sojourn.largest(DELAYS, "NewReno", "PIE", 50, 1) == 9
+    assert value(sojourn.largest(DELAYS, "NewReno", "PIE", 90, 0.85)) == 12
+    assert value(sojourn.largest(DELAYS, "NewReno", "PIE", 50, 1)) == 9
     # PIE's target is 20 ms: medians of 4, 6 and 9, 90th percentiles of 9, 12 and 9.
-    assert sojourn.off_target(DELAYS, "NewReno", "PIE", 50) == 16
-    assert sojourn.off_target(DELAYS, "NewReno", "PIE", 90) == 11
+    assert value(sojourn.off_target(DELAYS, "NewReno", "PIE", 50)) == 16
+    assert value(sojourn.off_target(DELAYS, "NewReno", "PIE", 90)) == 11
     assert (
-        sojourn.off_target(DELAYS.with_columns(pl.col("delay_ms") + 20), "NewReno", "PIE", 90) == 12
+        value(
+            sojourn.off_target(DELAYS.with_columns(pl.col("delay_ms") + 20), "NewReno", "PIE", 90)
+        )
+        == 12
     )
-    assert sojourn.off_target(DELAYS, "CUBIC", "PIE", 50) is None
+    assert value(sojourn.off_target(DELAYS, "CUBIC", "PIE", 50)) is None
     # 95th percentiles of 10, 15, 9 ms: the last is out of order.
     assert sojourn.tail_order(DELAYS, "NewReno", "PIE") == pytest.approx(-0.5)
     assert sojourn.tail_order(DELAYS, "NewReno", "CoDel") is None
@@ -277,10 +282,10 @@ def test_fig11_metrics() -> None:
     assert fig11.share_at_largest_rtt(FIG11, 0.5) == pytest.approx(0.6)
     assert fig11.recovered(FIG11, 0.8, 0.5) == pytest.approx(0.25)
     assert fig11.recovered(FIG11, 0.7, 0.5) is None
-    assert fig11.least_step(FIG11) == pytest.approx(-0.05)
-    assert fig11.rtt_change(FIG11, 0.5, 0) == pytest.approx(0.04)
-    assert fig11.rtt_change(FIG11, 0.5, 80) == pytest.approx(2 / 324)
-    assert fig11.rtt_change(FIG11, 0.5, 320) is None
+    assert value(fig11.least_step(FIG11)) == pytest.approx(-0.05)
+    assert value(fig11.rtt_change(FIG11, 0.5, 0)) == pytest.approx(0.04)
+    assert value(fig11.rtt_change(FIG11, 0.5, 80)) == pytest.approx(2 / 324)
+    assert value(fig11.rtt_change(FIG11, 0.5, 320)) is None
 
 
 def test_settings(tmp_path: Path) -> None:
@@ -298,3 +303,32 @@ def test_settings(tmp_path: Path) -> None:
         "beta": 0.85,
     }
     assert settings.limit_packets(run) == 41
+
+
+def layers(drawn: ggplot) -> list[str]:
+    return [type(layer.geom).__name__ for layer in drawn.layers]
+
+
+def data(drawn: ggplot) -> pl.DataFrame:
+    assert isinstance(drawn.data, pl.DataFrame)
+    return drawn.data
+
+
+def test_replicas_are_drawn_as_a_band() -> None:
+    """The mean of the replicas, and their interval; along the axis of the delay in Fig. 8."""
+    for draw, table, column in (
+        (lambda table: departures.draw(table, "NewReno"), GAINS, "gain_percent"),
+        (sojourn.draw, DELAYS, "delay_ms"),
+    ):
+        assert "geom_ribbon" not in layers(draw(table))
+        other = table.with_columns(pl.col(column) + 2)
+        both = ensemble.together([(1, table), (2, other)])
+        drawn = draw(both)
+        assert "geom_ribbon" in layers(drawn)
+        shown, one = (
+            data(each).filter(pl.col("factor") == "0.95") for each in (drawn, draw(table))
+        )
+        assert shown[column].to_list() == pytest.approx([each + 1 for each in one[column]])
+        assert (shown["high"] - shown[column]).to_list() == pytest.approx(
+            [12.706] * one.height, 1e-3
+        )

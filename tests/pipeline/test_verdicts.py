@@ -18,6 +18,18 @@ def least(table: pl.DataFrame, rtt_up_to_ms: float) -> float | None:
     return verdicts.scalar(table.filter(pl.col("rtt_ms") <= rtt_up_to_ms)["share"].min())
 
 
+def least_point(table: pl.DataFrame) -> verdicts.Extreme | None:
+    return verdicts.least(table.select("rtt_ms", "share"), "share")
+
+
+def farthest_point(table: pl.DataFrame) -> verdicts.Extreme | None:
+    return verdicts.farthest(table.select("rtt_ms", off=pl.col("share") - 0.9), "off")
+
+
+def of_each(table: pl.DataFrame) -> list[float]:
+    return table["share"].to_list()
+
+
 def claim(**changes: Any) -> claims.Claim:
     content = {
         "id": "full",
@@ -34,7 +46,8 @@ def claim(**changes: Any) -> claims.Claim:
 
 
 def judge(*sentences: claims.Claim, table: pl.DataFrame = TABLE) -> list[verdicts.Verdict]:
-    return verdicts.judge(sentences, table, [least], paper="TR-1", figure="fig03", profile="quick")
+    metrics: list[verdicts.Metric] = [least, least_point, farthest_point, of_each]
+    return verdicts.judge(sentences, table, metrics, paper="TR-1", figure="fig03", profile="quick")
 
 
 def test_holds() -> None:
@@ -55,6 +68,11 @@ def test_fails_with_its_explanation() -> None:
     (verdict,) = judge(claim(arguments={"rtt_up_to_ms": 400}))
     assert (verdict.verdict, verdict.measured) == ("fails", 0.8)
     assert verdict.explanation == "It is **empty**."
+
+
+def test_what_is_open_says_what_would_decide_it() -> None:
+    (verdict,) = judge(claim(), table=replicas(0.9, 1.0))
+    assert (verdict.verdict, verdict.explanation) == ("open", "It is **empty**.")
 
 
 @pytest.mark.parametrize(
@@ -128,6 +146,56 @@ def test_an_ensemble_of_the_least_size_covers_95_percent() -> None:
     assert inside.mean() == pytest.approx(0.95, abs=0.005)
 
 
+def test_an_extreme_is_of_the_points_means() -> None:
+    """Each replica's own least would be 0.94, 0.96 and 0.97, which is 0.957 on average."""
+    (verdict,) = judge(claim(metric="least_point", arguments={}), table=replicas(0.94, 0.96, 0.98))
+    # Bonferroni's t for two points and two degrees of freedom, 6.2053, times 0.02 / sqrt(3).
+    assert (verdict.measured, verdict.low, verdict.high) == pytest.approx(
+        (0.96, 0.96 - 0.071653, 0.97), abs=1e-6
+    )
+    assert (verdict.n, verdict.verdict) == (3, "open")
+
+
+def test_the_farthest_is_so_either_way() -> None:
+    off = claim(metric="farthest_point", arguments={}, bounds={"at_most": 0.1})
+    (verdict,) = judge(off, table=replicas(0.759, 0.76, 0.761))
+    assert verdict.measured == pytest.approx(0.14)
+    assert verdict.verdict == "fails"
+
+
+def test_one_run_s_extreme_has_no_interval() -> None:
+    (verdict,) = judge(claim(metric="least_point", arguments={}))
+    assert (verdict.measured, verdict.low, verdict.high) == (0.8, None, None)
+    below = claim(metric="farthest_point", arguments={}, bounds={"at_most": 0.11})
+    (verdict,) = judge(below)
+    assert verdict.measured == pytest.approx(0.1)
+
+
+def test_an_extreme_without_points_or_with_others_is_an_error() -> None:
+    of_all = claim(metric="least_point", arguments={})
+    with pytest.raises(SandglassError, match="has no value"):
+        judge(of_all, table=TABLE.clear())
+    both = pl.concat([TABLE.with_columns(replica=1), TABLE.head(1).with_columns(replica=2)])
+    with pytest.raises(SandglassError, match="different points"):
+        judge(of_all, table=both)
+    with pytest.raises(SandglassError, match="share: two rows are the same point"):
+        judge(of_all, table=pl.concat([TABLE, TABLE]))
+
+
+def test_a_table_may_have_several_runs_itself() -> None:
+    """Each of their numbers is a replica's."""
+    (verdict,) = judge(claim(metric="of_each", arguments={}, bounds={"at_least": 0}))
+    half = 12.7062 * 0.09  # Student's t of one degree of freedom, standard error of 0.98 and 0.8
+    assert (verdict.n, verdict.verdict) == (2, "open")
+    assert (verdict.low, verdict.high) == pytest.approx((0.89 - half, 0.89 + half), abs=1e-5)
+    many = pl.DataFrame({"share": [round(0.9 + 0.002 * i, 3) for i in range(39)]})
+    of_one = claim(metric="of_each", arguments={}, bounds=None, plotted=0.95)
+    (verdict,) = judge(of_one, table=many)
+    assert (verdict.n, verdict.verdict) == (39, "holds")
+    with pytest.raises(SandglassError, match="has no value"):
+        judge(of_one, table=TABLE.clear())
+
+
 def test_a_replica_without_rows_is_not_passed_over() -> None:
     with pytest.raises(SandglassError, match="replica 2 is empty"):
         ensemble.together([(1, TABLE), (2, TABLE.clear())])
@@ -135,6 +203,12 @@ def test_a_replica_without_rows_is_not_passed_over() -> None:
         ensemble.together([(1, TABLE), (2, TABLE.drop("share"))])
     both = ensemble.together([(1, TABLE), (2, TABLE)])
     assert [table.equals(TABLE) for table in ensemble.replicas(both)] == [True, True]
+
+
+def test_one_run_is_the_first_replica() -> None:
+    assert ensemble.numbered(TABLE)["replica"].to_list() == [1, 1]
+    both = ensemble.together([(1, TABLE), (2, TABLE)])
+    assert ensemble.numbered(both).equals(both)
 
 
 def test_the_band_of_replicas_is_the_interval_of_their_mean() -> None:

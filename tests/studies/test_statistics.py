@@ -56,6 +56,45 @@ def test_a_skewed_distribution_is_followed_from_20_replicas_on() -> None:
     assert np.median(above) > 1.5 * np.median(below)
 
 
+@pytest.mark.parametrize("apart", [0, 3, 100])  # of the points' means; replicas have 3
+@pytest.mark.parametrize("k", [1, 2, 20])
+@pytest.mark.parametrize("n", [2, 5, 20])
+def test_the_least_of_points_is_held_by_95_of_100_intervals(n: int, k: int, apart: float) -> None:
+    random = np.random.default_rng(n * k)
+    means = np.linspace(20, 20 + apart, k)
+    found = [
+        statistics.least([random.normal(mean, 3, n) for mean in means]) for _ in range(STUDIES)
+    ]
+    assert sum(covered(each, 20) for each in found) / STUDIES >= 0.93
+
+
+def test_the_least_of_each_replica_is_too_low() -> None:
+    """Why `least` is not the interval of the replicas' own least points."""
+    random = np.random.default_rng(1)
+    drawn = [random.normal(20, 3, (10, 5)) for _ in range(STUDIES)]  # replicas, points
+    assert sum(covered(interval(each.min(axis=1)), 20) for each in drawn) / STUDIES < 0.1
+    assert sum(covered(statistics.least(each.T), 20) for each in drawn) / STUDIES >= 0.93
+
+
+def test_the_least_of_one_point_is_its_mean() -> None:
+    assert statistics.least([[1, 2, 3, 4, 5]]) == pytest.approx(interval([1, 2, 3, 4, 5]))
+    assert statistics.largest([[1, 2, 3, 4, 5]]) == pytest.approx(interval([1, 2, 3, 4, 5]))
+
+
+def test_the_ends_of_the_least_are_of_points() -> None:
+    found = statistics.least([[4, 4, 4], [5, 5, 5]])
+    assert found == (4, 4, 4)
+    assert statistics.largest([[4, 4, 4], [5, 5, 5]]) == (5, 5, 5)
+    # of two points 0.9875 of Student's t with 2 degrees of freedom: 6.2053 times 1 / sqrt(3)
+    low, high = 2 - 3.58264, 2 + 3.58264
+    assert statistics.least([[1, 2, 3], [5, 5, 5]]) == pytest.approx((2, low, 5), abs=1e-4)
+    assert statistics.largest([[1, 2, 3], [1, 1, 1]]) == pytest.approx((2, 1, high), abs=1e-4)
+
+
+def test_the_least_of_single_values_has_no_interval() -> None:
+    assert statistics.least([[7], [5]]) == (5, None, None)
+
+
 def test_student() -> None:
     assert interval([1, 2, 3, 4, 5]) == pytest.approx((3, 3 - 1.9632, 3 + 1.9632), abs=1e-4)
 

@@ -53,7 +53,7 @@ class Claim(shelf.Strict):
     amended: list[Amendment] = Field(default_factory=list)
     """The bounds that it had before, the first one first."""
     explanation: str = ""
-    """Markdown; why it fails, when it does."""
+    """Markdown; why it fails, when it does, or what it would take to decide it."""
     isolated: str = ""
     """The figure of this paper that shows the cause, when it fails."""
 

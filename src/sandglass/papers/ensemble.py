@@ -41,6 +41,11 @@ def replicas(table: pl.DataFrame) -> list[pl.DataFrame]:
     return [own.drop(REPLICA) for _, own in table.group_by(REPLICA, maintain_order=True)]
 
 
+def numbered(table: pl.DataFrame) -> pl.DataFrame:
+    """The table with the column `replica`: 1 in one that has none."""
+    return table if REPLICA in table.columns else table.with_columns(pl.lit(1).alias(REPLICA))
+
+
 def means(table: pl.DataFrame, point: Sequence[str], value: str) -> pl.DataFrame:
     """Per point, in order: a value's mean over replicas, and the ends of its 95 % interval.
 

@@ -8,7 +8,7 @@ import inspect
 import math
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import polars as pl
 from pydantic import BaseModel
@@ -18,10 +18,26 @@ from sandglass.papers import ensemble
 from sandglass.papers.claims import Claim, Sentence
 from sandglass.studies import statistics
 from sandglass.studies.claims import Kind, Outcome
-from sandglass.studies.statistics import TAIL
+from sandglass.studies.statistics import TAIL, Interval
 
-Metric = Callable[..., float | None]
-"""Takes the figure's table and a claim's arguments; gives one number, None when it has none."""
+
+class Extreme(NamedTuple):
+    """The least or the largest of several points, as a metric gives it: a value for each."""
+
+    of: Callable[[Iterable[float]], float]
+    """`min` or `max`."""
+    values: dict[tuple[object, ...], float]
+
+    @property
+    def value(self) -> float:
+        return self.of(self.values.values())
+
+
+Found = float | Extreme | list[float] | None
+"""One number, which may be the extreme of several points; a list where the table itself has several
+runs, of each its number; None or an empty list where there is none."""
+Metric = Callable[..., Found]
+"""Takes the figure's table and a claim's arguments."""
 
 Word = Outcome | Literal["not judged"]
 WORDS: tuple[Word, ...] = (*get_args(Outcome), "not judged")
@@ -87,7 +103,7 @@ def judge(
         except SandglassError as error:
             errors.append(f"{figure}: claim {claim.id}: {error.message}")
             continue
-        if found.get("verdict") == "fails":
+        if found.get("verdict") in ("fails", "open"):
             found |= {"explanation": claim.explanation, "isolated": claim.isolated}
         verdicts.append(
             Verdict(
@@ -114,6 +130,40 @@ def judge(
 def scalar(value: object) -> float | None:
     """A polars reduction as a metric's number: of an empty series it is None, as it should be."""
     return float(value) if isinstance(value, int | float) else None
+
+
+def least(points: pl.DataFrame, value: str) -> Extreme | None:
+    """The least of a column as a metric; a row is a point, told apart by the other columns.
+
+    With replicas it is the least of the points' means, with the interval of all of them at once
+    (statistics.least): the least of each replica would be lower the noisier they are.
+    """
+    return _extreme(min, points, value)
+
+
+def largest(points: pl.DataFrame, value: str) -> Extreme | None:
+    """The largest of a column, as `least` has it."""
+    return _extreme(max, points, value)
+
+
+def farthest(points: pl.DataFrame, value: str) -> Extreme | None:
+    """The largest distance of a column from 0, either way, as `least` has it."""
+    both = [points.with_columns(pl.col(value) * way, pl.lit(way).alias("way")) for way in (1, -1)]
+    return largest(pl.concat(both), value)
+
+
+def _extreme(
+    of: Callable[[Iterable[float]], float], points: pl.DataFrame, value: str
+) -> Extreme | None:
+    """Of rows without any value there is none."""
+    known = points.drop_nulls(value)
+    if known.is_empty():
+        return None
+    keys = known.drop(value).rows() if known.width > 1 else [()] * known.height
+    values = dict(zip(keys, known[value].to_list(), strict=True))
+    if len(values) < known.height:
+        raise SandglassError(f"{value}: two rows are the same point")
+    return Extreme(of, values)
 
 
 def frame(verdicts: Sequence[Verdict]) -> pl.DataFrame:
@@ -180,8 +230,10 @@ def _metric(claim: Claim, known: dict[str, Metric]) -> Metric:
 
 def _judged(claim: Claim, metric: Metric, tables: Sequence[pl.DataFrame]) -> dict[str, Any]:
     """What is measured, and the outcome, as a Verdict has them."""
-    values = sorted(_measure(claim, metric, table) for table in tables)
-    found = statistics.interval(values)
+    measured = [each for table in tables for each in _measure(claim, metric, table)]
+    extremes = [each for each in measured if isinstance(each, Extreme)]
+    values = sorted(each.value if isinstance(each, Extreme) else each for each in measured)
+    found = _simultaneous(extremes) if extremes else statistics.interval(values)
     row: dict[str, Any] = {"n": len(values), "measured": _rounded(found.mean)}
     if claim.plotted is not None:
         return row | _like_ours(claim.plotted, values)
@@ -189,6 +241,18 @@ def _judged(claim: Claim, metric: Metric, tables: Sequence[pl.DataFrame]) -> dic
     ends = {"low": found.low, "high": found.high}
     row |= {name: end if end is None else _rounded(end) for name, end in ends.items()}
     return row | {"verdict": claim.bounds.judge(found)}
+
+
+def _simultaneous(replicas: Sequence[Extreme]) -> Interval:
+    """The extreme of the points' means, with an interval that all points have at once.
+
+    Raises SandglassError where a replica has other points than the first.
+    """
+    points = replicas[0].values.keys()
+    if any(each.values.keys() != points for each in replicas):
+        raise SandglassError("replicas have values at different points")
+    over = statistics.least if replicas[0].of is min else statistics.largest
+    return over([[each.values[point] for each in replicas] for point in points])
 
 
 def _like_ours(plotted: float, values: Sequence[float]) -> dict[str, Any]:
@@ -204,12 +268,21 @@ def _like_ours(plotted: float, values: Sequence[float]) -> dict[str, Any]:
     return row | {"low": low, "high": high, "verdict": word}
 
 
-def _measure(claim: Claim, metric: Metric, table: pl.DataFrame) -> float:
+def _measure(claim: Claim, metric: Metric, table: pl.DataFrame) -> Sequence[float | Extreme]:
+    """What a table has for a claim: of each of its runs, if the metric tells them apart."""
     try:
-        value = metric(table, **claim.arguments)
+        found = metric(table, **claim.arguments)
     except pl.exceptions.PolarsError as error:
         raise SandglassError(f"metric {claim.metric}: {error}") from error
-    if value is None or not math.isfinite(value):
+    if isinstance(found, Extreme):
+        _finite(claim, found.value)
+        return [found]
+    several = found if isinstance(found, list) and found else [found]
+    return [_finite(claim, value) for value in several]
+
+
+def _finite(claim: Claim, value: object) -> float:
+    if not isinstance(value, int | float) or not math.isfinite(value):
         raise SandglassError(f"metric {claim.metric} has no value in the figure's table ({value})")
     return _rounded(value)
 

@@ -1,0 +1,65 @@
+"""Prints the table of statistics.md: papers' claims with half of a figure's replicas and with all.
+
+Usage: python docs/replicas.py, in Sandglass's environment. It judges results/reference's tables.
+"""
+
+import json
+from collections.abc import Iterator
+
+import polars as pl
+
+from sandglass.papers import claims, ensemble, shelf, steps, verdicts
+
+COLUMNS = (ensemble.REPLICA, "seed")
+"""What tells replicas apart: they are runs of the profile, or seeds in a table that has several."""
+
+
+def tables() -> Iterator[tuple[str, str, pl.DataFrame, str]]:
+    """Paper, figure, its table in the reference and its column of replicas, where it has one."""
+    for paper in sorted(shelf.papers()):
+        for figure in shelf.figures(paper).figures:
+            path = shelf.REFERENCE / paper / f"{figure}.csv"
+            if path.is_file():
+                table = pl.read_csv(path, infer_schema_length=None)
+                column = next((name for name in COLUMNS if name in table.columns), None)
+                if column:
+                    yield paper, figure, table, column
+
+
+def judged(paper: str, figure: str, table: pl.DataFrame) -> dict[str, verdicts.Verdict]:
+    """The verdicts on what the reference's profile judges, by name."""
+    about = json.loads((shelf.REFERENCE / paper / f"{figure}.json").read_text())
+    found = verdicts.judge(
+        claims.claims(paper, figure),
+        table,
+        steps.module(paper, figure).METRICS,
+        paper=paper,
+        figure=figure,
+        profile=about["profile"],
+    )
+    return {each.claim: each for each in found if each.n}
+
+
+def row(paper: str, figure: str, table: pl.DataFrame, column: str) -> str | None:
+    """What replicas 1 to n / 2 say and all n; None where nothing is judged by several."""
+    whole = judged(paper, figure, table)
+    n = max((each.n or 0 for each in whole.values()), default=0)
+    if n < 2:
+        return None
+    half = judged(paper, figure, table.filter(pl.col(column) <= n // 2))
+    own = [name for name in whole if whole[name].n == n]
+    words = {name: (half[name].verdict, whole[name].verdict) for name in own}
+    moved = [f"{name}: {was}, {now}" for name, (was, now) in words.items() if was != now]
+    still = sum(now == "open" for _, now in words.values())
+    changed = "; ".join(moved) or "none"
+    return f"| {paper}/{figure} | {n // 2}, {n} | {len(own)} | {changed} | {still} |"
+
+
+def main() -> None:
+    for found in tables():
+        if line := row(*found):
+            print(line, flush=True)
+
+
+if __name__ == "__main__":
+    main()
