@@ -67,8 +67,9 @@ def experiment(case: Case) -> dict[str, Any]:
 def lab(case: Case) -> int:
     """What the receiver got in the lab, in bytes."""
     done = sandglass.run(experiment(case), cached=True)
-    before = done.table("goodput").filter(pl.col("time_ns") <= case.since_s * 10**9)["bytes"].max()
-    return int(done.field("flows.0.bytes")) - int(before or 0)
+    early = done.table("goodput").filter(pl.col("time_ns") <= case.since_s * 10**9)
+    before = int(early["bytes"].tail(1).sum())  # 0 where nothing came before
+    return int(done.field("flows.0.bytes")) - before
 
 
 def options(case: Case) -> list[str]:
