@@ -1,6 +1,7 @@
 """Draws agreement.svg, beside this file, and prints the tables of agreement.md.
 
-Usage: python docs/agreement.py, in Sandglass's environment.
+Usage: python docs/agreement.py, in Sandglass's environment. What stands beside ns-3 is drawn from
+ns3.csv, which bench/ns3/compare.py writes.
 """
 
 import itertools
@@ -10,25 +11,28 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from plotnine import aes, facet_wrap, geom_line, ggplot, labs, scale_color_manual
+from plotnine import aes, facet_wrap, geom_line, geom_point, ggplot, labs, scale_color_manual
 
 import sandglass
+from sandglass.install import builds
 from sandglass.papers import formulas
 from sandglass.results import style
+from sandglass.studies import statistics
 
 HERE = Path(__file__).parent
 PACKET, ACK, PAYLOAD = 1514, 66, 1472  # bytes: of a full packet, an ACK, a full datagram
 BETA = 717 / 1024  # CUBIC's 0.7, as Linux has it
 APART_S = 1.0  # losses closer than this belong to one congestion event
+CWR = 0x80  # of the flags of TCP's header
 SLOW_START = 2  # congestion events at the beginning that may belong to slow start
 
 
-def run(flow: dict[str, Any], queue: dict[str, Any], **keys: Any) -> sandglass.Run:
-    """One flow over the dumbbell."""
+def run(flows: list[dict[str, Any]], queue: dict[str, Any], **keys: Any) -> sandglass.Run:
+    """Flows over the dumbbell."""
     bottleneck = {"rate": keys.pop("rate", "10mbit"), "queue": queue}
     experiment = {"title": "agreement", "topology": "dumbbell", "bottleneck": bottleneck}
-    flows = [{"from": "s1", "to": "d1", **flow}]
-    return sandglass.run({**experiment, "rtt": "100ms", "flows": flows, **keys}, cached=True)
+    between = [{"from": "s1", "to": "d1", **flow} for flow in flows]
+    return sandglass.run({**experiment, "rtt": "100ms", "flows": between, **keys}, cached=True)
 
 
 def forward(done: sandglass.Run) -> pl.DataFrame:
@@ -52,7 +56,7 @@ def reno() -> Iterator[str]:
     for b, delayed in cases:
         limit = round(b * 10e6 * 0.1 / 8 / PACKET)
         done = run(
-            {"workload": "bulk", "cc": "reno"},
+            [{"workload": "bulk", "cc": "reno"}],
             {"kind": "pfifo", "limit": limit},
             duration="200s",
             record=["packets"],
@@ -72,10 +76,50 @@ def reno() -> Iterator[str]:
         )
 
 
+def phases() -> Iterator[str]:
+    """What the growing window, the round trip until the loss is known, and Recovery add."""
+    path = formulas.path_packets(10e6, 0.1, PACKET, ACK)
+    even = {"pacing": True, "sysctls": {"net.ipv4.tcp_pacing_ca_ratio": 100}}
+    cases = [*((b, False) for b in (0.1, 0.25, 0.5, 1.0)), (0.1, True), (0.25, True)]
+    for b, paced in cases:
+        limit = round(b * 10e6 * 0.1 / 8 / PACKET)
+        done = run(
+            [{"workload": "bulk", "cc": "reno"}],
+            {"kind": "pfifo", "limit": limit},
+            duration="200s",
+            record=["packets", "acks"],
+            hosts={"d1": {"delayed_ack": False}} | ({"s1": even} if paced else {}),
+        )
+        packets = forward(done)
+        lost = packets["drop_ns"].drop_nulls().sort()
+        events = lost.filter(lost.diff().fill_null(10**18) > APART_S * 1e9)[SLOW_START:]
+        came = pl.col("enqueue_ns").is_between(events[0], events[-1], closed="left")
+        # The state changes when the segment of the row has been taken in.
+        changes = done.acks.filter(pl.col("ca_state") != pl.col("ca_state").shift())
+        marks = pl.concat(
+            [
+                pl.DataFrame({"enqueue_ns": events}).with_columns(phase=pl.lit("unknown")),
+                changes.filter(pl.col("ca_state").is_in(["Recovery", "Open"])).select(
+                    enqueue_ns="time_ns", phase=pl.col("ca_state").cast(pl.String)
+                ),
+            ]
+        ).sort("enqueue_ns")
+        met = packets.filter(came).sort("enqueue_ns").join_asof(marks, on="enqueue_ns")
+        adds = {
+            phase: met.filter(phase=phase)["sojourn_ns"].sum() / 1e6 / met["sojourn_ns"].count()
+            for phase in ("Open", "unknown", "Recovery")
+        }
+        law = formulas.mean_queue(0.5, limit, path) * PACKET * 8e-4
+        yield (
+            f"| {b:g} | {'yes' if paced else 'no'} | {off(sum(adds.values()), law)} "
+            f"| {' | '.join(f'{value:.3f}' for value in adds.values())} |"
+        )
+
+
 def cubic() -> tuple[list[str], pl.DataFrame]:
     """CUBIC's window after each loss, and the law's."""
     done = run(
-        {"workload": "bulk", "cc": "cubic"},
+        [{"workload": "bulk", "cc": "cubic"}],
         {"kind": "pfifo", "limit": "1bdp"},
         rate="100mbit",
         duration="80s",
@@ -101,34 +145,81 @@ def cubic() -> tuple[list[str], pl.DataFrame]:
     return rows, pl.concat(drawn)
 
 
-def waits(arrivals: np.ndarray, service: float) -> np.ndarray:
-    """Lindley's recursion: the wait of each of these arrivals."""
-    walk = np.concatenate([[0], np.cumsum(service - np.diff(arrivals))])
+def dctcp() -> Iterator[str]:
+    """The share of marked packets, and the least and largest window, through a step."""
+    one_cut = {"alpha_bits": 20, "shift_g": 6, "alpha_per_ack": 0}
+    settings = {f"net.ipv4.tcp_dctcp_inet.{key}": value for key, value in one_cut.items()}
+    senders = (("dctcp", True, {}), ("dctcp", False, {}), ("dctcp_inet", False, settings))
+    for rtt_ms in (50, 100, 200):
+        step_ms = rtt_ms / 5
+        window = (
+            formulas.path_packets(10e6, rtt_ms / 1e3, PACKET, ACK) + 10e3 * step_ms / 8 / PACKET
+        )
+        alpha = formulas.dctcp_alpha(window)
+        for cc, delayed, sysctls in senders:
+            # CoDel's own marks cannot come: the delay never reaches its target.
+            step = {"ce_threshold": f"{step_ms:g}ms", "target": "10s", "interval": "20s"}
+            done = run(
+                [{"workload": "bulk", "cc": cc, "ecn": True}],
+                {"kind": "codel", "limit": 10_000, "ecn": True, **step},
+                rtt=f"{rtt_ms}ms",
+                duration="180s",
+                record=["packets", "acks"],
+                hosts={
+                    "s1": {"sysctls": sysctls},
+                    "d1": {"sysctls": sysctls, "delayed_ack": delayed},
+                },
+            )
+            settled = forward(done).filter(pl.col("enqueue_ns") > 60e9)
+            marked = float((settled["ecn_out"] == 3).mean())
+            windows = done.acks.filter(pl.col("time_ns") > 60e9)["cwnd_packets"]
+            yield (
+                f"| {rtt_ms} ms | `{cc}` | {'yes' if delayed else 'no'} | {off(marked, alpha)} "
+                f"| {windows.min()} to {windows.max()} "
+                f"| {(1 - alpha / 2) * (window + 1):.1f} to {window + 1:.1f} |"
+            )
+
+
+def waits(arrivals: np.ndarray, took: np.ndarray) -> np.ndarray:
+    """Lindley's recursion: the wait of each of these arrivals, which take so long to send."""
+    walk = np.concatenate([[0], np.cumsum(took[:-1] - np.diff(arrivals))])
     return walk - np.minimum.accumulate(walk)
 
 
 def poisson() -> Iterator[str]:
-    """The mean wait of Poisson arrivals of one size."""
-    service = PACKET * 8e9 / 10e6
-    for load in (0.3, 0.5):
+    """The mean wait of Poisson arrivals of one size, and of three."""
+    for sizes, load in (((1472,), 0.3), ((1472,), 0.5), ((1472,), 0.7), ((100, 700, 1472), 0.5)):
+        whole = [size + PACKET - PAYLOAD for size in sizes]
+        service = np.array(whole) * 8e9 / 10e6
+        each = load / service.sum() * 8e9  # bit/s for each byte: as many packets of each size
+        flows = [
+            {"workload": "udp", "pattern": "poisson"}
+            | {"packet_size": size, "rate": f"{round(each * size)}bit"}
+            for size in sizes
+        ]
         means, worst = [], 0.0
-        for seed in (1, 2, 3):
+        for seed in range(1, 6):
             done = run(
-                datagrams(10 * load) | {"pattern": "poisson"},
+                flows,
                 {"kind": "pfifo", "limit": 100_000},
                 rtt="10ms",
                 duration="100s",
                 record=["packets"],
                 seed=seed,
             )
-            packets = forward(done).drop_nulls("sojourn_ns").sort("enqueue_ns")
+            packets = done.packets.filter(direction="forward").drop_nulls("sojourn_ns")
+            packets = packets.sort("enqueue_ns", maintain_order=True)
             sojourn = packets["sojourn_ns"].to_numpy()
-            error = sojourn - waits(packets["enqueue_ns"].to_numpy(), service)
+            took = packets["size_bytes"].to_numpy() * 8e9 / 10e6
+            error = sojourn - waits(packets["enqueue_ns"].to_numpy(), took)
             means.append(sojourn.mean() / 1e6)
             worst = max(worst, float(np.abs(error).max()))
-        law = formulas.waiting(load, service, service**2) / 1e6
-        seeds = " ".join(f"{mean:.4g}" for mean in means)
-        yield f"| {load} | {seeds} | {off(float(np.mean(means)), law)} | {worst:.0f} ns |"
+        law = formulas.waiting(load, service.mean(), (service**2).mean()) / 1e6
+        found = statistics.interval(means)
+        yield (
+            f"| {', '.join(str(size) for size in whole)} | {load} | {off(found.mean, law)} "
+            f"| {found.low:.4f} to {found.high:.4f} | {worst:.0f} ns |"
+        )
 
 
 def newton(drops: int) -> Iterator[float]:
@@ -145,7 +236,7 @@ def codel() -> Iterator[str]:
     """The times of CoDel's drops in its first dropping state."""
     for load in (1.05, 1.2):
         done = run(
-            datagrams(10 * load),
+            [datagrams(10 * load)],
             {"kind": "codel", "limit": 100_000},
             rtt="10ms",
             duration="60s",
@@ -169,7 +260,7 @@ def pie() -> Iterator[str]:
     """What PIE drops and the delay that it holds."""
     for load in (1.05, 1.2, 1.5):
         done = run(
-            datagrams(10 * load),
+            [datagrams(10 * load)],
             {"kind": "pie", "limit": 100_000},
             rtt="10ms",
             duration="60s",
@@ -185,14 +276,68 @@ def pie() -> Iterator[str]:
         )
 
 
+def back_offs() -> Iterator[str]:
+    """CoDel's marks, and what Reno makes of them, after its first long growth."""
+    for rtt_ms in (198, 200, 202):
+        done = run(
+            [{"workload": "bulk", "cc": "reno", "ecn": True}],
+            {"kind": "codel", "limit": 1000, "ecn": True},
+            rate="20mbit",
+            rtt=f"{rtt_ms}ms",
+            duration="60s",
+            record=["packets", "headers", "acks"],
+        )
+        flags = pl.Series("flags", [header[33] for header in done.table("headers")["header"]])
+        packets = done.packets.with_columns(flags).filter(direction="forward")
+        marked = packets.filter(ecn_out=3).filter(pl.col("dequeue_ns") > 10e9)
+        start = marked["dequeue_ns"].min()
+        soon = pl.col("time_ns").is_between(start, start + 10**9)
+        changed = pl.col("ssthresh_packets") != pl.col("ssthresh_packets").shift()
+        cuts = done.acks.filter(changed & soon)
+        reduced = packets.filter(pl.col("dequeue_ns") > start, (pl.col("flags") & CWR) > 0)
+        marks = [f"{(at - start) / 1e6:.1f}" for at in marked["dequeue_ns"] if at < start + 10**9]
+        halved = [
+            f"{cwnd} to {after} at {(at - start) / 1e6:.1f}"
+            for at, cwnd, after in cuts.select(
+                "time_ns", "cwnd_packets", "ssthresh_packets"
+            ).iter_rows()
+        ]
+        left = (reduced["dequeue_ns"][0] - start) / 1e6
+        word = "marked" if reduced["ecn_out"][0] == 3 else "not marked"
+        yield f"| {rtt_ms} ms | {', '.join(marks)} | {', '.join(halved)} | {left:.1f}, {word} |"
+
+
+def beside_ns3() -> Iterator[str]:
+    """What receivers got in the lab and in ns-3, Mb/s: single runs, and means of replicas."""
+    shown = received().filter(pl.col("rtt_ms").is_in([10, 100, 200, 400])).sort("queue", "rtt_ms")
+    for (queue, rtt, cc), rows in shown.group_by("queue", "rtt_ms", "cc", maintain_order=True):
+        point = f"| {queue} | {rtt} ms | {cc} |"
+        if rows.height == 1:
+            yield f"{point} {off(*rows.select('lab', 'ns3').row(0))} |"
+        else:
+            found = [statistics.interval(rows[who]) for who in ("lab", "ns3")]
+            each = " | ".join(f"{it.mean:.2f} | {it.low:.2f} to {it.high:.2f}" for it in found)
+            yield f"{point} {each} |"
+
+
+def received() -> pl.DataFrame:
+    rate = 8e-6 / (90 - pl.col("since_s"))
+    table = pl.read_csv(builds.ROOT / "docs" / "ns3.csv")
+    return table.with_columns(lab=pl.col("lab_bytes") * rate, ns3=pl.col("ns3_bytes") * rate)
+
+
 def main() -> None:
     rows, drawn = cubic()
     for name, lines in (
         ("reno", reno()),
+        ("phases", phases()),
         ("cubic", rows),
         ("codel", codel()),
         ("pie", pie()),
         ("poisson", poisson()),
+        ("dctcp", dctcp()),
+        ("back-offs", back_offs()),
+        ("beside ns-3", beside_ns3()),
     ):
         print(name)
         for line in itertools.chain(lines, [""]):
@@ -207,6 +352,19 @@ def main() -> None:
     titled = style.finish(plot, "CUBIC's window after a loss, and RFC 9438's law", text)
     style.save(
         titled + labs(x="time (s)", y="congestion window (packets)", color=""), HERE / "agreement"
+    )
+    sweep = received().filter(pl.col("rtt_ms").is_between(180, 220), queue="codel", cc="reno")
+    rates = sweep.unpivot(["lab", "ns3"], index="rtt_ms", variable_name="who")
+    plot = (
+        ggplot(rates, aes("rtt_ms", "value", color="who"))
+        + geom_line(size=0.5)
+        + geom_point(size=1)
+        + scale_color_manual(style.PALETTE)
+    )
+    text = "20 Mb/s, CoDel, ECN, one flow, 90 s"
+    titled = style.finish(plot, "Reno through CoDel, in the lab and in ns-3", text)
+    style.save(
+        titled + labs(x="base RTT (ms)", y="goodput (Mb/s)", color=""), HERE / "agreement-ns3"
     )
 
 

@@ -2,7 +2,7 @@
 /*
  * One bulk flow through one bottleneck of 20 Mb/s in ns-3, as examples/codel.yaml has it in the lab.
  *
- * Prints the bytes that the application has received. As in the lab the
+ * Prints the bytes that the application has received, --since a second if asked to. As in the lab the
  * segments carry 1448 bytes, the initial window is 10 segments, every second
  * segment is acknowledged, and buffers are never the limit. Any attribute of
  * ns-3 can be changed: --ns3::TcpSocket::DelAckCount=1.
@@ -23,11 +23,12 @@ int
 main(int argc, char* argv[])
 {
     double seconds = 90;
+    double since = 0;
     double rttMs = 100;
     std::string cc = "Cubic";
     std::string queue = "CoDel";
     std::string limit = "1000p";
-    std::string cwnds;
+    std::string events;
     bool ecn = true;
 
     Config::SetDefault("ns3::TcpSocket::SegmentSize", UintegerValue(1448));
@@ -38,12 +39,13 @@ main(int argc, char* argv[])
 
     CommandLine command(__FILE__);
     command.AddValue("seconds", "length of the experiment", seconds);
+    command.AddValue("since", "what comes before is not counted, s", since);
     command.AddValue("rtt", "base round trip, ms", rttMs);
     command.AddValue("cc", "congestion control: Cubic, LinuxReno, Dctcp", cc);
     command.AddValue("queue", "CoDel, Pie, Fifo", queue);
     command.AddValue("limit", "longest queue", limit);
     command.AddValue("ecn", "whether the sender asks for it and the queue marks", ecn);
-    command.AddValue("cwnds", "file for the congestion window over time", cwnds);
+    command.AddValue("events", "file for windows (packets), thresholds and marks over time", events);
     command.Parse(argc, argv);
 
     std::string queueDisc = "ns3::" + queue + "QueueDisc";
@@ -89,22 +91,37 @@ main(int argc, char* argv[])
     bulk.SetAttribute("SendSize", UintegerValue(1448));
     bulk.Install(nodes.Get(0)).Start(Seconds(0));
 
-    std::ofstream trace;
-    if (!cwnds.empty())
+    std::ofstream record;
+    if (!events.empty())
     {
-        trace.open(cwnds);
-        Simulator::Schedule(MilliSeconds(1), [&trace] {
-            Config::ConnectWithoutContext(
-                "/NodeList/0/$ns3::TcpL4Protocol/SocketList/0/CongestionWindow",
-                Callback<void, uint32_t, uint32_t>([&trace](uint32_t, uint32_t bytes) {
-                    trace << Simulator::Now().GetNanoSeconds() << "," << bytes / 1448.0 << "\n";
-                }));
+        record.open(events);
+        auto note = [&record](const char* what, double value) {
+            record << Simulator::Now().GetNanoSeconds() << "," << what << "," << value << "\n";
+        };
+        Simulator::Schedule(MilliSeconds(1), [note] { // the socket exists then
+            const std::string socket = "/NodeList/0/$ns3::TcpL4Protocol/SocketList/0/";
+            for (auto [name, what] : {std::pair("CongestionWindow", "cwnd"),
+                                      std::pair("SlowStartThreshold", "ssthresh")})
+            {
+                Config::ConnectWithoutContext(
+                    socket + name,
+                    Callback<void, uint32_t, uint32_t>([note, what](uint32_t, uint32_t bytes) {
+                        note(what, bytes / 1448.0);
+                    }));
+            }
         });
+        Config::ConnectWithoutContext(
+            "/NodeList/1/$ns3::TrafficControlLayer/RootQueueDiscList/*/Mark",
+            Callback<void, Ptr<const QueueDiscItem>, const char*>(
+                [note](Ptr<const QueueDiscItem>, const char*) { note("mark", 1); }));
     }
 
+    auto received = DynamicCast<PacketSink>(sinks.Get(0));
+    uint64_t before = 0;
+    Simulator::Schedule(Seconds(since), [&] { before = received->GetTotalRx(); });
     Simulator::Stop(Seconds(seconds));
     Simulator::Run();
-    std::cout << DynamicCast<PacketSink>(sinks.Get(0))->GetTotalRx() << std::endl;
+    std::cout << received->GetTotalRx() - before << std::endl;
     Simulator::Destroy();
     return 0;
 }

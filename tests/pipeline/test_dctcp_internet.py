@@ -23,6 +23,8 @@ from pipelines.dctcp_internet import (
     slopes,
     table1,
     why_max_thresh,
+    why_starvation,
+    why_steps,
 )
 from sandglass.errors import SandglassError
 from sandglass.results.series import Run
@@ -433,3 +435,17 @@ def test_mixed_table_and_metrics(tmp_path: Path) -> None:
     assert mixed.delay_change(table, 0.95) == 0.25
     assert mixed.utilisation_change(table) == pytest.approx(0)
     assert mixed.least_ratio(table) == pytest.approx(2 / 3)
+
+
+def test_ratios_of_each_seed_at_two_thresholds() -> None:
+    table = pl.DataFrame(
+        {"relative": [2.0, 2.0, 2.1, 2.1], "seed": [1, 2, 1, 2], "ratio": [0.2, 0.4, 0.2, 0.5]}
+    )
+    assert why_steps.apart(table, 2, 2.1) == pytest.approx(1.25)
+    assert why_steps.apart(table.filter(seed=1), 2, 2.1) == 1
+
+
+def test_the_least_ratio_with_some_drops() -> None:
+    table = pl.DataFrame({"drops": ["few", "few", "many"], "ratio": [0.2, 0.1, 0.02]})
+    assert why_starvation.least(table, "few") == 0.1
+    assert why_starvation.least(table, "many") == 0.02

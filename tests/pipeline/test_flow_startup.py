@@ -6,7 +6,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from pipelines.flow_startup import page, pub1, pub2, pub3, pub4, transients
+from pipelines.flow_startup import page, pub1, pub2, pub3, pub4, transients, why_link_rate
 from sandglass.results.series import Run
 from tests.pipeline.synthetic import document
 
@@ -292,3 +292,15 @@ def test_pub1_table(tmp_path: Path) -> None:
     assert (row["size_kb"], row["initial_window"], row["flows"]) == (40, 3, 2)
     assert (row["calm_ms"], row["longest_ms"], row["first_rtt_ms"]) == (51, 300, 90)
     assert (row["jump_ms"], row["lost"]) == (210, 0)
+
+
+def test_one_queues_wait_over_anothers_by_rate() -> None:
+    table = pl.DataFrame(
+        {
+            "queue": ["Predict", "CoDel"] * 3,
+            "rate_mbit": [10.0, 10.0, 20.0, 20.0, 50.0, 50.0],
+            "peak_ms": [30.0, 20.0, 8.0, 10.0, 1.0, 4.0],
+        }
+    )
+    assert why_link_rate.delay_ratio(table, "Predict", "CoDel", 10) == pytest.approx(1.5)
+    assert why_link_rate.delay_ratio(table, "Predict", "CoDel", 20) == pytest.approx(0.8)

@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 
 from pipelines.ls_aimd import (
+    base_rtts,
     delays,
     increase,
     marking,
@@ -168,6 +169,16 @@ def test_agreement_by_noise() -> None:
     )
     assert noise.agreeing(table, "none", "sd", 0.2) == 0
     assert noise.agreeing(table, "cards", "sd", 0.2) == 1
+
+
+def test_distance_by_base_rtts() -> None:
+    row = {"statistic": "mean", "thesis_us": 200.0}
+    table = pl.DataFrame(
+        [{**row, "like_us": 100.0, "rtts": "equal"}, {**row, "like_us": 220.0, "rtts": "spread"}]
+    )
+    assert base_rtts.departure(table, "equal", "mean") == pytest.approx(0.5)
+    assert base_rtts.departure(table, "spread", "mean") == pytest.approx(0.1)
+    assert base_rtts.departure(table, "spread", "sd") is None
 
 
 def test_one_marking_over_another() -> None:

@@ -81,6 +81,21 @@ def test_exponential_service_waits_twice_as_long(load: float, service: float) ->
     assert constant == pytest.approx(load / (1 - load) * service / 2)
 
 
+@given(st.floats(2, 1e5))
+def test_dctcp_marks_one_round_trip_of_each_saw_tooth(window: float) -> None:
+    """S(W1, W2) = (W2^2 - W1^2) / 2 packets are sent while the window grows from W1 to W2."""
+    alpha = formulas.dctcp_alpha(window)
+    peak = window + 1
+    sent = peak**2 - (peak * (1 - alpha / 2)) ** 2
+    assert alpha == pytest.approx((peak**2 - window**2) / sent, rel=1e-6)
+
+
+@pytest.mark.parametrize("window", [0.0, -1.0, float("nan")])
+def test_a_window_without_packets(window: float) -> None:
+    with pytest.raises(ValueError, match="window is"):
+        formulas.dctcp_alpha(window)
+
+
 @pytest.mark.parametrize("load", [-0.1, 1.0, float("nan")])
 def test_a_queue_without_a_mean(load: float) -> None:
     with pytest.raises(ValueError, match="load is"):

@@ -9,6 +9,8 @@ All that take them raise ValueError outside 0 < beta < 1, b >= 0, d > 0.
 
 import math
 
+import scipy
+
 
 def full_buffer(beta: float, d: float) -> float:
     """The smallest buffer that keeps the link busy (eq. 1), in the unit of `d`."""
@@ -66,6 +68,18 @@ def cubic_window(time_s: float, largest: float, after: float) -> float:
     """
     scale = 0.4  # C of RFC 9438, section 5.1
     return scale * (time_s - math.cbrt((largest - after) / scale)) ** 3 + largest
+
+
+def dctcp_alpha(window: float) -> float:
+    """DCTCP's fixed point where a queue marks above a step (Alizadeh et al., 2010, section 3.3).
+
+    `window` is W*, at which a flow's queue reaches the step, in packets. Marked is the one round
+    trip of each saw-tooth in which the window grows from W* to W* + 1.
+    """
+    if not window > 0:
+        raise ValueError(f"window is {window}: it has more than 0 packets")
+    marked = (2 * window + 1) / (window + 1) ** 2
+    return float(scipy.optimize.brentq(lambda a: a**2 * (1 - a / 4) - marked, 0, 2))
 
 
 def waiting(load: float, service: float, square: float) -> float:

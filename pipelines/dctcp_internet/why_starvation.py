@@ -1,0 +1,42 @@
+"""Why Fig. 5 comes near starvation: how likely a drop is at a queue that the step holds."""
+
+from collections.abc import Sequence
+
+import polars as pl
+from plotnine import aes, geom_line, geom_point, ggplot, labs, scale_color_manual, scale_y_log10
+
+from pipelines.dctcp_internet import fig05, sharing
+from sandglass.papers.verdicts import scalar
+from sandglass.results import series, style
+
+
+def table(runs: Sequence[series.Run]) -> pl.DataFrame:
+    """One row per choice of `drops` and `relative` = K / Min_Thresh_Reno; means over the seeds."""
+    slopes = dict.fromkeys(str(run.axes["drops"]) for run in runs)
+    return pl.concat(
+        fig05.table([run for run in runs if str(run.axes["drops"]) == slope]).with_columns(
+            drops=pl.lit(slope)
+        )
+        for slope in slopes
+    )
+
+
+def plot(table: pl.DataFrame) -> ggplot:
+    """The ratio against K, a line per choice of drops."""
+    drawn: ggplot = (
+        ggplot(table, aes("relative", "ratio", color="drops"))
+        + geom_line()
+        + geom_point(size=2)
+        + scale_y_log10()
+        + scale_color_manual(style.PALETTE)
+        + labs(x="K / Min_Thresh_Reno", y=sharing.RATIO, color="Drops")
+    )
+    return drawn
+
+
+def least(table: pl.DataFrame, drops: str) -> float | None:
+    """The least ratio over K with one choice of drops."""
+    return scalar(table.filter(drops=drops)["ratio"].min())
+
+
+METRICS = (least,)

@@ -1,0 +1,56 @@
+"""Why 16 flows at 10 ms wait longer with Predict than with SFQ-CoDel: their initial windows."""
+
+from collections.abc import Sequence
+
+import polars as pl
+from plotnine import (
+    aes,
+    geom_line,
+    geom_point,
+    ggplot,
+    labs,
+    scale_color_manual,
+    scale_x_log10,
+    scale_y_log10,
+)
+
+from pipelines.flow_startup import pub4, transients
+from sandglass.papers.verdicts import scalar
+from sandglass.results import series, style
+
+
+def table(runs: Sequence[series.Run]) -> pl.DataFrame:
+    """Publication IV's table for each `rate_mbit` of the link."""
+    rates = sorted({transients.rate_mbit(run) for run in runs})
+    return pl.concat(
+        pub4.table([run for run in runs if transients.rate_mbit(run) == rate]).with_columns(
+            rate_mbit=pl.lit(rate)
+        )
+        for rate in rates
+    )
+
+
+def plot(table: pl.DataFrame) -> ggplot:
+    """The longest wait against the rate."""
+    drawn: ggplot = (
+        ggplot(table, aes("rate_mbit", "peak_ms", color="queue"))
+        + geom_line()
+        + geom_point(size=2)
+        + scale_x_log10()
+        + scale_y_log10()
+        + scale_color_manual(style.PALETTE)
+        + labs(x="Rate (Mb/s)", y=pub4.WAIT, color="")
+    )
+    return drawn
+
+
+def delay_ratio(table: pl.DataFrame, queue: str, over: str, rate_from: float) -> float | None:
+    """The longest wait with one queue over that with another, the largest over the rates from one
+    on."""
+    rows = table.filter(pl.col("rate_mbit") >= rate_from)
+    one, other = (rows.filter(queue=name).select("rate_mbit", "peak_ms") for name in (queue, over))
+    both = one.join(other, on="rate_mbit", suffix="_over")
+    return scalar((both["peak_ms"] / both["peak_ms_over"]).max())
+
+
+METRICS = (delay_ratio,)
