@@ -16,6 +16,7 @@ from plotnine import (
 )
 
 from pipelines.abe import sojourn
+from sandglass.papers.verdicts import Extreme
 from sandglass.results import series, style
 
 MEDIAN = 50
@@ -47,7 +48,7 @@ def plot(table: pl.DataFrame) -> ggplot:
     return drawn
 
 
-def off_target(table: pl.DataFrame, control: str, rtt_ms: float) -> float | None:
+def off_target(table: pl.DataFrame, control: str, rtt_ms: float) -> Extreme | None:
     """How far the median is from CoDel's target, either way, ms: the largest over the betas."""
     at = table.filter(pl.col("rtt_ms") == rtt_ms)
     return sojourn.off_target(at, control, "CoDel", MEDIAN)

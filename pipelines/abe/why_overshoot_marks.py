@@ -7,6 +7,7 @@ from plotnine import ggplot
 
 from pipelines.abe import completion, fig18
 from sandglass.experiment import units
+from sandglass.papers.verdicts import Extreme
 from sandglass.results import series
 
 
@@ -37,7 +38,7 @@ def plot(table: pl.DataFrame) -> ggplot:
     )
 
 
-def better_pie(table: pl.DataFrame, interval_ms: float) -> float | None:
+def better_pie(table: pl.DataFrame, interval_ms: float) -> Extreme | None:
     """The gain with PIE less that with CoDel, in percent; the least over the RTTs of the means."""
     return fig18.better_pie(table.filter(pl.col("interval_ms") == interval_ms))
 
