@@ -1,6 +1,6 @@
 """An algorithm through a suite: its studies one after the other, then the report."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -8,13 +8,10 @@ import yaml
 from rich.console import Console
 
 from sandglass.errors import SandglassError, UsageError, nearest
-from sandglass.experiment import kernel
-from sandglass.experiment import reading as reader
 from sandglass.experiment.document import Override
-from sandglass.install import builds
 from sandglass.install.builds import ROOT
 from sandglass.studies import conduct, reading
-from sandglass.studies.points import Setting, product, text
+from sandglass.studies.points import Setting, text
 from sandglass.studies.study import Study
 from sandglass.suites import contenders, report, sensitivity, suite
 from sandglass.suites.contenders import Contender
@@ -52,9 +49,6 @@ def wanted(
     who = contenders.contenders(whole, own, rivals, settings)
     scenarios = chosen(whole, only)
     studies = {each.name: study(whole, each, who, about, profile) for each in scenarios}
-    if series := _newest(studies.values(), whole.described.axis):
-        lab: list[Override] = [("lab", series)]
-        studies = {each.name: study(whole, each, who, about, profile, lab) for each in scenarios}
     return Asked(
         suite=whole,
         subject=about,
@@ -105,15 +99,11 @@ def study(
     who: Sequence[Contender],
     about: Subject,
     profile: Profile,
-    more: Sequence[Override] = (),
 ) -> Study:
-    """A scenario's study with all contenders on its axis, in the size of the profile.
-
-    `more` are keys of its experiment that are set.
-    """
+    """A scenario's study with all contenders on its axis, in the size of the profile."""
     path = whole.study(scenario)
     less = scenario.quick if profile != FULL else suite.Less()
-    settings: list[Override] = [*less.set.items(), *more]
+    settings: list[Override] = list(less.set.items())
     base = reading.load(path, settings)
     axis, label = whole.described.axis, whole.described.baseline.label
     factors = {name: factor for factor in base.factors for name in factor[0].labels}
@@ -140,22 +130,6 @@ def study(
     found = reading.load(path, settings, (), less.replicas, axes)
     _check(scenario, found)
     return found
-
-
-def _newest(studies: Iterable[Study], axis: str) -> str | None:
-    """The series of Linux that one of the contenders needs; None where any will do.
-
-    All run there then: two kernels would be two causes of every difference.
-    """
-    found: set[str] = set()
-    for each in studies:
-        seen = set()
-        for point in product(each.factors):
-            if (label := point.labels[axis]) not in seen:
-                seen.add(label)
-                data, _ = point.experiment(each.experiment)
-                found.add(kernel.wanted(reader.parse(data, each.source)) or "")
-    return max(found - {""}, key=builds.age, default=None)
 
 
 def _check(scenario: Scenario, found: Study) -> None:
