@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from sandglass.experiment import mainline, units
+from sandglass.experiment import kernel, mainline, units
 from tests.lab.conftest import Cli
 
 pytestmark = pytest.mark.lab
@@ -22,11 +22,17 @@ TOLD_BY_TC = {
     if "needed" not in options.values() and kind != "cake"
 }
 """cake shows some options as single words."""
+NEWER = [kind for kind in TOLD_BY_TC if kernel.least(kind)]
+USUAL = [kind for kind in TOLD_BY_TC if kind not in NEWER]
+FORMULAS = {"2 * mtu * limit": 2 * 1514 * 10000}
+"""Of defaults that follow from others, with the Ethernet header that the device's MTU lacks."""
 UNITS = {"Kb": 2**10, "Mb": 2**20, "Kbit": 10**3}
 
 
 def number(text: str) -> float | str:
     """A value in base units, as tc writes it or as an experiment does."""
+    if text in FORMULAS:
+        return FORMULAS[text]
     found = re.fullmatch(r"([\d.]+(?:e-\d+)?)(\D*)", text)
     if not found:
         return text
@@ -38,11 +44,20 @@ def number(text: str) -> float | str:
 
 
 def test_defaults(sandglass: Cli) -> None:
-    script = SHOW.format(kinds=" ".join(TOLD_BY_TC))
+    assert_shown(USUAL, sandglass)
+
+
+def test_defaults_of_what_newer_kernels_have(sandglass: Cli, newer_kernel: str) -> None:
+    assert {kernel.least(kind) for kind in NEWER} == {newer_kernel}
+    assert_shown(NEWER, sandglass)
+
+
+def assert_shown(kinds: list[str], sandglass: Cli) -> None:
+    script = SHOW.format(kinds=" ".join(kinds))
     done = sandglass("exec", "sh", "-c", script)
     assert done.returncode == 0, done.stderr
     shown = [line.split() for line in done.stdout.splitlines() if line.startswith("qdisc")]
-    assert [words[1] for words in shown] == list(TOLD_BY_TC)
+    assert [words[1] for words in shown] == kinds
     for words in shown:
         for option, told in TOLD_BY_TC[words[1]].items():
             if told in ("yes", "no"):
