@@ -42,7 +42,7 @@ struct settings {
  */
 struct settings_net {
 	void			*values;
-	struct ctl_table	*files;
+	const struct ctl_table	*files;
 	struct ctl_table_header	*header;
 };
 
@@ -71,23 +71,24 @@ static inline void *settings_moved(struct settings_net *own, void *pointer)
 static inline int __net_init settings_net_init(struct net *net)
 {
 	struct settings_net *own = net_generic(net, settings_id);
+	/* Before Linux 6.6 an empty entry ends a table; since then its length is given. */
+	struct ctl_table *const files = kcalloc(settings->n_files + 1, sizeof(*files), GFP_KERNEL);
 	size_t i;
 
+	own->files = files;
 	own->values = kmemdup(settings->defaults, settings->size, GFP_KERNEL);
-	/* Before Linux 6.6 an empty entry ends a table; since then its length is given. */
-	own->files = kcalloc(settings->n_files + 1, sizeof(*own->files), GFP_KERNEL);
-	if (!own->values || !own->files)
+	if (!own->values || !files)
 		goto fail;
 	for (i = 0; i < settings->n_files; i++) {
-		own->files[i] = settings->files[i];
-		own->files[i].data = settings_moved(own, own->files[i].data);
-		own->files[i].extra1 = settings_moved(own, own->files[i].extra1);
-		own->files[i].extra2 = settings_moved(own, own->files[i].extra2);
+		files[i] = settings->files[i];
+		files[i].data = settings_moved(own, files[i].data);
+		files[i].extra1 = settings_moved(own, files[i].extra1);
+		files[i].extra2 = settings_moved(own, files[i].extra2);
 	}
 #ifdef register_net_sysctl
-	own->header = register_net_sysctl_sz(net, settings->path, own->files, settings->n_files);
+	own->header = register_net_sysctl_sz(net, settings->path, files, settings->n_files);
 #else
-	own->header = register_net_sysctl(net, settings->path, own->files);
+	own->header = register_net_sysctl(net, settings->path, files);
 #endif
 	if (own->header)
 		return 0;
