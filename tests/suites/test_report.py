@@ -58,7 +58,7 @@ def test_sections_come_in_the_order_of_the_document() -> None:
     sections += [each.section for each in whole.prompts]
     assert sorted(set(sections), key=report.in_order) == [
         *("4.4", "4.5", "4.6", "5.1.1", "5.1.2", "5.2", "5.3a", "5.3b", "5.4", "6.2", "7.2"),
-        *("8.2.2", "8.2.5", "8.2.6a", "8.2.6b", "8.3", "9.1", "9.2", "10.2", "11", "12"),
+        *("8.2.2", "8.2.5", "8.2.6a", "8.2.6b", "8.3", "9.1", "9.2", "10.2", "11", "12", "L4S"),
     ]
 
 

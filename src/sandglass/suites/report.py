@@ -242,9 +242,10 @@ def _rows(asked: Asked, parts: Sequence[Part]) -> list[Row]:
     return sorted(found, key=lambda row: in_order(row[0].section))
 
 
-def in_order(section: str) -> list[tuple[int, str]]:
-    """5.3a after 5.2, and 10 after 9."""
-    return [(int(number or 0), rest) for number, rest in re.findall(r"(\d*)([^.\d]*)", section)]
+def in_order(section: str) -> tuple[bool, list[tuple[int, str]]]:
+    """5.3a after 5.2, 10 after 9, and what has no number in the document last."""
+    parts = re.findall(r"(\d*)([^.\d]*)", section)
+    return not section[:1].isdigit(), [(int(number or 0), rest) for number, rest in parts]
 
 
 def _summary_rows(asked: Asked, part: Part) -> list[tuple[str, list[Said]]]:
