@@ -1,5 +1,6 @@
 """What CI is told to do: its commands are there, are understood, and agree with each other."""
 
+import json
 import os
 import re
 import shlex
@@ -50,6 +51,11 @@ def scripts(path: Path) -> list[str]:
     if path == GITLAB:
         return ["\n".join(job["script"]) for job in read(path).values()]
     return [step["run"] for step in steps(path) if "run" in step]
+
+
+def commanded() -> list[dict[str, Any]]:
+    """The steps of the action that run commands with its inputs."""
+    return [each for each in steps(ACTION) if "env" in each]
 
 
 def step(path: Path, action: str) -> dict[str, Any]:
@@ -108,7 +114,7 @@ def test_what_a_cache_holds_is_where_set_up_puts_it(
     ]
     homes = [
         read(GITHUB)["jobs"]["smoke"]["env"]["SANDGLASS_CACHE"],
-        next(each["env"]["SANDGLASS_CACHE"] for each in steps(ACTION) if "env" in each),
+        next(each["env"]["SANDGLASS_CACHE"] for each in commanded()),
         read(GITLAB)["smoke"]["variables"]["SANDGLASS_CACHE"],
     ]
     for paths, home in zip(cached, homes, strict=True):
@@ -179,23 +185,22 @@ def test_the_author_says_what_the_action_asks_for() -> None:
     assert use["with"].keys() <= inputs.keys()
     assert (AUTHOR / use["with"]["kmods"]).is_dir()
     assert list(AUTHOR.glob(use["with"]["experiments"]))
-    [last] = [each for each in steps(ACTION) if "env" in each]
-    assert set(re.findall(r"inputs\.(\w+)", str(last["env"]))) == inputs.keys()
+    assert set(re.findall(r"inputs\.(\w+)", str(commanded()))) == inputs.keys()
 
 
 @pytest.mark.lab
 def test_the_author_s_workflow_in_this_machine(tmp_path: Path) -> None:
-    """The action's own script and then the author's, in a copy of the repository."""
+    """The action's own scripts and then the author's, in a copy of the repository."""
     home = shutil.copytree(AUTHOR, tmp_path / "author")
-    [last] = [each for each in steps(ACTION) if "env" in each]
     [use] = [each for each in steps(THEIRS) if "/sandglass@" in each.get("uses", "")]
     given = {
         name: re.sub(r"\$\{\{ inputs\.(\w+) \}\}", lambda found: use["with"][found[1]], text)
-        for name, text in last["env"].items()
+        for each in commanded()
+        for name, text in each["env"].items()
     }
     del given["SANDGLASS_CACHE"]  # the kernel of this machine will do
     environment = os.environ | given | {"GITHUB_ACTION_PATH": str(ROOT)}
-    for text in (last["run"], *scripts(THEIRS)):
+    for text in (*(each["run"] for each in commanded()), *scripts(THEIRS)):
         done = subprocess.run(
             ["bash", "-e", "-c", text],
             cwd=home,
@@ -206,6 +211,17 @@ def test_the_author_s_workflow_in_this_machine(tmp_path: Path) -> None:
         )
         assert done.returncode == 0, done.stdout + done.stderr
     assert "gaimd" in done.stdout
+    report = home / given["OUT"] / "suites" / "gaimd" / "report.json"
+    told = json.loads(report.read_text())
+    assert [each["name"] for each in told["scenarios"]] == [given["SCENARIOS"]]
+    assert given["RIVALS"] in {each["label"] for each in told["contenders"]}
+
+
+def test_a_folder_that_is_no_module_is_named(tmp_path: Path) -> None:
+    command = [str(ROOT / ".ci" / "characterise"), str(tmp_path / "out"), "kmods/mine"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "kmods/mine: a module's folder is called sch_NAME or tcp_NAME" in done.stderr
 
 
 @pytest.mark.lab
