@@ -1,10 +1,13 @@
 """The defaults of qdiscs that `list` tells are those that tc shows in the lab."""
 
 import re
+import shlex
 
 import pytest
+import yaml
 
-from sandglass.experiment import kernel, mainline, units
+from sandglass.experiment import kernel, mainline, qdiscs, units
+from sandglass.suites import qdisc, suite
 from tests.lab.conftest import Cli
 
 pytestmark = pytest.mark.lab
@@ -16,6 +19,11 @@ for kind in {kinds}; do
     tc qdisc del dev d0 root
 done
 """
+TRY = """
+ip link add d0 type dummy
+try() { tc qdisc add dev d0 root "$@" 2>&1 && tc qdisc del dev d0 root || echo "$@"; }
+"""
+LINK = qdiscs.Link(rate_bps=20_000_000, rtt_ns=100_000_000, packet_bytes=1514)
 TOLD_BY_TC = {
     kind: options
     for kind, options in mainline.DEFAULTS.items()
@@ -50,6 +58,21 @@ def test_defaults(sandglass: Cli) -> None:
 def test_defaults_of_what_newer_kernels_have(sandglass: Cli, newer_kernel: str) -> None:
     assert {kernel.least(kind) for kind in NEWER} == {newer_kernel}
     assert_shown(NEWER, sandglass)
+
+
+def test_tc_takes_what_a_suite_halves_and_doubles(sandglass: Cli, newer_kernel: str) -> None:
+    own = suite.read(suite.SUITES / "qdisc")
+    tries = [
+        shlex.join(["try", kind, *qdiscs.tc_words(kind, {option: yaml.safe_load(value)}, LINK)])
+        for kind in TOLD_BY_TC
+        if not own.options(kind)
+        for option, values in qdisc.tuned(kind).items()
+        for value in values
+    ]
+    assert len(tries) > 30
+    done = sandglass("exec", "sh", "-c", TRY + "\n".join(tries))
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == ""
 
 
 def assert_shown(kinds: list[str], sandglass: Cli) -> None:

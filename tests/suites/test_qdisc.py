@@ -80,4 +80,5 @@ def test_numbers_are_halved_and_doubled() -> None:
         "tupdate": ("16ms", "64ms"),
         "beta": ("25", "100"),
     }
+    assert qdisc.tuned("pie")["beta"] == ("8", "32")  # at most 32
     assert qdisc.tuned("pfifo") == {}

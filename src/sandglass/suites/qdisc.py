@@ -1,5 +1,6 @@
 """What a suite has to know of qdiscs: which there are, their options, and what is in force."""
 
+import math
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,7 +18,9 @@ PREFIX: Literal["sch_"] = "sch_"
 NOUN = "qdisc"
 HALVED = re.compile(r"(\d+(?:\.\d+)?) ?(ns|us|ms|s|p|%|B|KiB|MiB)?")
 """A default that is a number, which has a half and a double."""
-NOT_TUNED = ("limit", "memory_limit", "memlimit", "flows", "quantum", "rate", "avpkt", "bandwidth")
+MOST = {"pie": {"beta": 32}, "fq_pie": {"beta": 32}, "hhf": {"hh_limit": 2048}}
+"""The largest values that tc or the kernel takes, where a default cannot be doubled."""
+NOT_TUNED = ("limit", "memory_limit", "memlimit", "flows", "quantum", "rate", "avpkt", "bandwidth", "depth")
 """Options that say how large a thing is or what the link is, not how the AQM decides."""
 
 
@@ -67,13 +70,18 @@ def parameters(name: str, run: Run) -> list[Parameter]:
 
 
 def tuned(name: str) -> dict[str, tuple[str, str]]:
-    """Its options whose default is a number, each with half and double of it."""
+    """Its options whose default is a number, each with half and double of it.
+
+    Where tc does not take the double, the largest that it takes is in its place, and a quarter of
+    that is the other.
+    """
     found = {}
     for row in _rows(name):
         whole = HALVED.fullmatch(row.default)
         if whole and row.name not in NOT_TUNED and float(whole[1]):
-            number, unit = float(whole[1]), whole[2] or ""
-            if not unit and number % 2 == 1:
+            most = MOST.get(name, {}).get(row.name, math.inf)
+            number, unit = min(float(whole[1]), most / 2), whole[2] or ""
+            if unit in ("", "p") and number % 2 == 1:
                 continue  # a whole number, which has no half
             found[row.name] = (_written(number / 2, unit), _written(number * 2, unit))
     return found
