@@ -6,10 +6,10 @@ import polars as pl
 import pytest
 
 from sandglass.suites import report, sensitivity, suite
-from sandglass.suites.judging import Cell, Word
+from sandglass.suites.judging import Cell, Side
 
 
-def cell(word: Word, p_holm: float = 0.0) -> Cell:
+def cell(side: Side, p_holm: float = 0.0, p: float = 0.0) -> Cell:
     return Cell(
         scenario="s",
         point={},
@@ -22,8 +22,8 @@ def cell(word: Word, p_holm: float = 0.0) -> Cell:
         low=-1.1,
         high=-0.9,
         margin=0.1,
-        likely=word,
-        p=0,
+        side=side,
+        p=p,
         pooled=False,
         p_holm=p_holm,
     )
@@ -36,11 +36,13 @@ BETTER, WORSE, EQUAL = cell("better"), cell("worse"), cell("equal")
     ("cells", "text", "classes"),
     [
         ([BETTER, BETTER], "▲ better", "holds"),
-        ([BETTER, cell("better", 0.06)], "▲ better 1, ? undecided 1", "holds"),
+        ([BETTER, cell("better", 0.3, 0.06)], "▲ 1, ? 1", "holds"),
+        ([BETTER, cell("better", 0.06)], "▲ 1, △ 1", "holds"),
+        ([cell("better"), cell("worse", 0.06)], "▲ 1, ▽ 1", "open"),
         # Better here and worse there is neither.
         (
             [cell("better"), cell("worse"), cell("equal")],
-            "▲ better 1, ▼ worse 1, = equal 1",
+            "▲ 1, ▼ 1, = 1",
             "open",
         ),
         ([], "", "muted"),

@@ -5,7 +5,8 @@ of each pair, in margins: 1 is as much as just counts. Where all values are abov
 is a share it is made of logarithms, as a ratio is. Where the 95 % interval of the mean difference
 is beyond the margin it is better or worse, where it is within it is equal, else undecided. As a
 test: the p of a word is twice that of t beyond the end of the margin, and Holm's correction is over
-all cells of a page (statistics.holm).
+all cells of a page (statistics.holm). What stands before the correction and not after it is likely:
+it is as sure as if it were the only cell.
 
 In a grid with fewer than 5 replicas a point's own spread says little. There the variance of the
 differences, in margins, is pooled over the points of the scenario, unless Bartlett's test finds
@@ -26,8 +27,16 @@ from sandglass.experiment.document import Value
 from sandglass.studies import statistics
 from sandglass.suites.suite import Margin
 
-Word = Literal["better", "worse", "equal", "undecided"]
-WORDS: tuple[Word, ...] = ("better", "worse", "equal", "undecided")
+Side = Literal["better", "worse", "equal"]
+Word = Literal[Side, "likely better", "likely worse", "likely equal", "undecided"]
+WORDS: tuple[Word, ...] = (
+    *("better", "likely better", "worse", "likely worse", "equal", "likely equal", "undecided"),
+)
+LIKELY: Mapping[Side, Word] = {
+    "better": "likely better",
+    "worse": "likely worse",
+    "equal": "likely equal",
+}
 SIGNIFICANT = 0.05
 POOLED_BELOW = 5
 """Replicas of a point."""
@@ -53,10 +62,10 @@ class Cell:
     """Ends of the difference's 95 % interval; none of one pair."""
     margin: float
     """In the metric's unit."""
-    likely: Word
-    """What it is if it is anything."""
+    side: Side
+    """Of the margin, on which the mean difference lies."""
     p: float | None
-    """That it is not, before Holm; none of one pair."""
+    """That it lies on another, before Holm; none of one pair."""
     pooled: bool
     margins: float = 0
     """The mean difference in margins, above 0 what is better."""
@@ -67,8 +76,11 @@ class Cell:
     @property
     def word(self) -> Word:
         """Among all cells of the page."""
-        decided = self.p_holm is not None and self.p_holm < SIGNIFICANT
-        return self.likely if decided else "undecided"
+        if self.p_holm is not None and self.p_holm < SIGNIFICANT:
+            return self.side
+        if self.p is not None and self.p < SIGNIFICANT:
+            return LIKELY[self.side]
+        return "undecided"
 
     def needed(self, cells: int) -> int | None:
         """So many replicas would decide, as far as this spread tells; none where no number would.
@@ -174,7 +186,7 @@ def _cell(
     sd, freedom = float(scaled.std(ddof=1)) if varies else 0.0, scaled.size - 1
     if varies and pool:
         sd, freedom = pool.sd, pool.freedom
-    likely: Word = "equal" if abs(mean) < 1 else "better" if mean > 0 else "worse"
+    side: Side = "equal" if abs(mean) < 1 else "better" if mean > 0 else "worse"
     return Cell(
         scenario=scenario,
         point=point,
@@ -187,7 +199,7 @@ def _cell(
         low=own.low,
         high=own.high,
         margin=margin.width(float(old.mean())),
-        likely=likely,
+        side=side,
         p=_p(mean, sd, scaled.size, freedom),
         pooled=varies and pool is not None,
         margins=mean,

@@ -3,7 +3,7 @@
 import json
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ from sandglass.studies.statistics import named
 from sandglass.studies.study import Study
 from sandglass.suites import graph, judging, sensitivity
 from sandglass.suites.contenders import Contender
-from sandglass.suites.judging import WORDS, Cell
+from sandglass.suites.judging import WORDS, Cell, Word
 from sandglass.suites.sensitivity import Elasticity
 from sandglass.suites.subject import Parameter, Subject
 from sandglass.suites.suite import Profile, Prompt, Scenario, Suite
@@ -33,8 +33,14 @@ INDEX, JSON, WORDS_CSV, MEANS_CSV, RUNS = (
 )
 TOOLS = ("sandglass", "mininet", "iproute2")
 """What set the network up."""
-SIGNS = {"better": "▲", "worse": "▼", "equal": "=", "undecided": "?"}
-CLASSES = {"better": "holds", "worse": "fails", "equal": "muted", "undecided": "open"}
+SIGNS: Mapping[Word, str] = {
+    **{"better": "▲", "worse": "▼", "equal": "=", "undecided": "?"},
+    **{"likely better": "△", "likely worse": "▽", "likely equal": "≈"},
+}
+CLASSES: Mapping[Word, str] = {
+    **{"better": "holds", "worse": "fails", "equal": "muted", "undecided": "open"},
+    **{"likely better": "holds", "likely worse": "fails", "likely equal": "muted"},
+}
 
 
 @dataclass(frozen=True)
@@ -102,7 +108,7 @@ def write(asked: Asked) -> None:
             parts=parts,
             rows=_rows(asked, parts),
             graph=(asked.home / f"{graph.NAME}.svg").read_bytes() if drawn else None,
-            counts=_counts(asked, cells),
+            kinds=_kinds(asked, cells),
             details=_details,
             means=_means,
             signs=SIGNS,
@@ -269,9 +275,9 @@ def said(cells: Sequence[Cell]) -> Said:
     if len(counts) == 1:
         (word,) = counts
         return Said(f"{SIGNS[word]} {word}", CLASSES[word])
-    shown = ", ".join(f"{SIGNS[word]} {word} {counts[word]}" for word in WORDS if counts[word])
-    clear = [word for word in ("better", "worse") if counts[word]]
-    return Said(shown, CLASSES[clear[0]] if len(clear) == 1 else "open")
+    shown = ", ".join(f"{SIGNS[word]} {counts[word]}" for word in WORDS if counts[word])
+    clear = {CLASSES[word] for word in counts} & {"holds", "fails"}
+    return Said(shown, clear.pop() if len(clear) == 1 else "open")
 
 
 def _tuned(part: Part, asked: Asked) -> list[Elasticity]:
@@ -281,14 +287,29 @@ def _tuned(part: Part, asked: Asked) -> list[Elasticity]:
     return list(sensitivity.elasticities(part.runs, part.study.axes, axis, judged))
 
 
-def _counts(asked: Asked, cells: Sequence[Cell]) -> list[tuple[str, list[int]]]:
-    """How often each word stands against each other contender."""
+def _kinds(asked: Asked, cells: Sequence[Cell]) -> list[tuple[str, list[Said]]]:
+    """The words of all metrics with one margin: its name, and a cell for each other contender."""
+    kinds = {
+        (each.name, metric): kind
+        for each in asked.scenarios
+        for metric, kind in each.judged.items()
+    }
     return [
         (
-            other.label,
-            [sum(c.word == word for c in cells if c.against == other.label) for word in WORDS],
+            kind,
+            [
+                said(
+                    [
+                        cell
+                        for cell in cells
+                        if kinds[cell.scenario, cell.metric] == kind and cell.against == other.label
+                    ]
+                )
+                for other in asked.others
+            ],
         )
-        for other in asked.others
+        for kind in asked.suite.described.margins
+        if kind in kinds.values()
     ]
 
 
@@ -297,7 +318,7 @@ def _details(part: Part, cells: int) -> list[tuple[str, str, list[tuple[Cell, st
     found: dict[tuple[str, str], list[tuple[Cell, str]]] = {}
     for cell in part.cells:
         key = (_titled(part, cell.metric), named(cell.point) if cell.point else "")
-        needed = cell.needed(cells) if cell.word == "undecided" else None
+        needed = None if cell.word == cell.side else cell.needed(cells)
         hint = f"n = {needed} would decide" if needed else ""
         found.setdefault(key, []).append((cell, hint))
     return [(*key, own) for key, own in found.items()]
