@@ -28,8 +28,6 @@ ETHERNET_HEADER = 14  # the shaper counts it, but neither preamble nor checksum
 LEAST_BUFFER = 16 * 10**6
 LARGEST_BUFFER = 2**31 - 1  # tcp_rmem and tcp_wmem are ints
 MIB = 2**20
-DATAGRAM_BYTES = 200
-"""Of the lab's memory for each: when it was due and when it arrived (workloads/udp.py)."""
 ZERO_NS = 30 * 10**9
 """Late enough for Open vSwitch, a spanning tree and the building of any network, and the same for
 all but the largest: what happens before it cannot shift what comes after."""
@@ -405,16 +403,13 @@ def _memory_mb(
         return -(-experiment.memory // MIB)
     bits = sum(map(_fastest, watched)) * experiment.duration // 10**9
     packets = bits // 8 // packet_bytes
-    datagrams = sum(
-        flow.count
-        * flow.kind.packets(flow.options, flow.duration or experiment.duration - flow.start)
-        for flow in experiment.flows
-    )
-    packets += datagrams
+    for flow in experiment.flows:
+        lasts = flow.duration or experiment.duration - flow.start
+        packets += flow.count * flow.kind.packets(flow.options, lasts)
     flows = sum(flow.count * len(flow.sizes) for flow in experiment.flows)
     samples = len(watched) * len(DIRECTIONS) * experiment.duration // QUEUE_INTERVAL_NS
     recorded = _record_bytes(streams(experiment.record), packets, samples)
-    needed = recorded + datagrams * DATAGRAM_BYTES + 4 * path_bytes * max(len(watched), 1)
+    needed = recorded + 4 * path_bytes * max(len(watched), 1)
     return max(512, 256 + 8 * len(facts.hosts) + 4 * flows + -(-needed // MIB))
 
 
