@@ -20,7 +20,17 @@ HALVED = re.compile(r"(\d+(?:\.\d+)?) ?(ns|us|ms|s|p|%|B|KiB|MiB)?")
 """A default that is a number, which has a half and a double."""
 MOST = {"pie": {"beta": 32}, "fq_pie": {"beta": 32}, "hhf": {"hh_limit": 2048}}
 """The largest values that tc or the kernel takes, where a default cannot be doubled."""
-NOT_TUNED = ("limit", "memory_limit", "memlimit", "flows", "quantum", "rate", "avpkt", "bandwidth", "depth")
+NOT_TUNED = (
+    "limit",
+    "memory_limit",
+    "memlimit",
+    "flows",
+    "quantum",
+    "rate",
+    "avpkt",
+    "bandwidth",
+    "depth",
+)
 """Options that say how large a thing is or what the link is, not how the AQM decides."""
 
 
