@@ -1,4 +1,4 @@
-"""Prints the table of suites.md, of the reports in results/reference/suites.
+"""Prints the tables of suites.md, of the reports in results/reference/suites.
 
 Usage: python docs/suites.py, in Sandglass's environment.
 """
@@ -29,25 +29,61 @@ QDISCS: list[Row] = [
 ]
 
 
-def table(kind: str, rows: list[Row]) -> str:
-    """A column for each report of a suite: the means of the algorithm that it is of."""
-    reports = {home.name: means(kind, home) for home in sorted((REFERENCE / kind).iterdir())}
-    lines = [f"| | {' | '.join(f'`{name}`' for name in reports)} |"]
-    lines.append("|---|" + "---:|" * len(reports))
+PRAGUE: list[Row] = [
+    (
+        "A flow, 8 Mb/s, 200 ms, half a BDP of buffer: goodput, Mb/s",
+        *("single", "rate 8mbit, rtt 200ms, buffer 0.5bdp", "goodput"),
+    ),
+    (
+        "20 ms, 4 BDP: delay p95, ms",
+        *("single", "rate 8mbit, rtt 20ms, buffer 4bdp", "delay_p95"),
+    ),
+    ("Random loss of 1 %, goodput of 8 Mb/s", "wireless", "path 1 % loss", "goodput"),
+    ("20 ms over 160 ms, quotient of goodputs", "rtts", "", "shortest_to_longest"),
+    (
+        "What a CUBIC flow keeps beside it, of 30.2 Mb/s",
+        *("harm", "incumbent cubic, mix 1 to 1, buffer 1bdp", "theirs"),
+    ),
+    ("Flows that begin 20 s apart: Jain's index", "starts", "", "fairness"),
+    ("Data centre at 85 %: FCT p95, s", "datacentre", "load 85 %", "fct_p95"),
+    ("CoDel with ECN: delay, ms", "ecn", "aqm CoDel, ecn with", "delay"),
+    ("Cellular trace: goodput, Mb/s", "traces", "trace cellular", "goodput"),
+    ("its delay p95, ms", "traces", "trace cellular", "delay_p95"),
+    ("Until 90 % of the rate after 5 s of darkness, s", "blackout", "blackout 5 s", "to_90"),
+]
+
+
+def qdiscs() -> str:
+    """A column for each report of a qdisc: the means of the one that it is of."""
+    baseline = suite.read(suite.SUITES / "qdisc").described.baseline
+    homes = sorted((REFERENCE / "qdisc").iterdir())
+    labels = [baseline.label if home.name == baseline.name else home.name for home in homes]
+    found = [means(home, label) for home, label in zip(homes, labels, strict=True)]
+    return table([f"`{home.name}`" for home in homes], found, QDISCS)
+
+
+def contenders(home: Path, rows: list[Row]) -> str:
+    """A column for each contender of a report."""
+    labels = pl.read_csv(home / "means.csv", infer_schema_length=None)["label"]
+    names = labels.unique(maintain_order=True).to_list()
+    return table(names, [means(home, name) for name in names], rows)
+
+
+def table(columns: list[str], found: list[dict[tuple[str, ...], float]], rows: list[Row]) -> str:
+    """In Markdown."""
+    lines = [f"| | {' | '.join(columns)} |", "|---|" + "---:|" * len(columns)]
     for called, *place in rows:
-        cells = [number(found[tuple(place)]) for found in reports.values()]
+        cells = [number(each[tuple(place)]) for each in found]
         lines.append(f"| {called} | {' | '.join(cells)} |")
     return "\n".join(lines)
 
 
-def means(kind: str, home: Path) -> dict[tuple[str, ...], float]:
-    """By scenario, point and metric."""
-    baseline = suite.read(suite.SUITES / kind).described.baseline
-    label = baseline.label if home.name == baseline.name else home.name
+def means(home: Path, label: str) -> dict[tuple[str, ...], float]:
+    """Of a contender in a report, by scenario, point and metric."""
     own = pl.read_csv(home / "means.csv", infer_schema_length=None).filter(label=label)
     rows = own.select("scenario", pl.col("point").fill_null(""), "metric", "mean").rows()
     return {(scenario, point, metric): mean for scenario, point, metric, mean in rows}
 
 
 if __name__ == "__main__":
-    print(table("qdisc", QDISCS))
+    print(f"{qdiscs()}\n\n{contenders(REFERENCE / 'cc' / 'prague', PRAGUE)}")
