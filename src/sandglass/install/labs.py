@@ -90,8 +90,8 @@ def _copy(tar: tarfile.TarFile, path: Path) -> None:
         member.type, member.size, member.linkname = tarfile.REGTYPE, path.stat().st_size, ""
     member.uid = member.gid = 0
     member.uname = member.gname = ""
-    # a directory's own time is when it was unpacked or, of a guest, last used
-    member.mtime = MADE_S if member.isdir() else int(member.mtime)
+    # a directory's or link's own time is when it was unpacked or, of a guest, last used
+    member.mtime = int(member.mtime) if member.isreg() else MADE_S
     if member.isreg():
         with path.open("rb") as content:
             tar.addfile(member, content)
