@@ -10,6 +10,7 @@ import polars as pl
 from sandglass.install.builds import ROOT
 from sandglass.results.pages import number
 from sandglass.suites import suite
+from sandglass.suites.report import MEANS_CSV
 
 REFERENCE = ROOT / "results" / "reference" / "suites"
 Row = tuple[str, str, str, str]
@@ -64,7 +65,7 @@ def qdiscs() -> str:
 
 def contenders(home: Path, rows: list[Row]) -> str:
     """A column for each contender of a report."""
-    labels = pl.read_csv(home / "means.csv", infer_schema_length=None)["label"]
+    labels = pl.read_csv(home / MEANS_CSV, infer_schema_length=None)["label"]
     names = labels.unique(maintain_order=True).to_list()
     return table(names, [means(home, name) for name in names], rows)
 
@@ -80,7 +81,7 @@ def table(columns: list[str], found: list[dict[tuple[str, ...], float]], rows: l
 
 def means(home: Path, label: str) -> dict[tuple[str, ...], float]:
     """Of a contender in a report, by scenario, point and metric."""
-    own = pl.read_csv(home / "means.csv", infer_schema_length=None).filter(label=label)
+    own = pl.read_csv(home / MEANS_CSV, infer_schema_length=None).filter(label=label)
     rows = own.select("scenario", pl.col("point").fill_null(""), "metric", "mean").rows()
     return {(scenario, point, metric): mean for scenario, point, metric, mean in rows}
 

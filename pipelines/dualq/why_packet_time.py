@@ -34,7 +34,7 @@ def table(runs: Sequence[series.Run]) -> pl.DataFrame:
         packet, rate = int(str(run.axes["packet"])), units.parse_rate(str(run.axes["rate"]))
         packet_ms = (packet + FRAME_BYTES) * 8 / rate * 1e3
         rtt = units.parse_time(str(run.axes["rtt" if both else "rtt_l"])) / 1e6
-        delays = {part: found[f"qdelay_l_{part}_ms"] or 0.0 for part in ("p50", "p99")}
+        delays = {part: found[f"qdelay_l_{part}_ms"] for part in ("p50", "p99")}
         rows.append(
             {
                 "experiment": str(run.axes["experiment"]),
@@ -42,7 +42,10 @@ def table(runs: Sequence[series.Run]) -> pl.DataFrame:
                 "rate_mbit": rate / 1e6,
                 "rtt_ms": rtt,
                 **{f"{part}_ms": delay for part, delay in delays.items()},
-                **{f"{part}_packets": delay / packet_ms for part, delay in delays.items()},
+                **{
+                    f"{part}_packets": delay / packet_ms if delay is not None else None
+                    for part, delay in delays.items()
+                },
                 "loss_pct": found["drop_l_pct"],
             }
         )

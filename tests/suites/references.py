@@ -7,10 +7,10 @@ import polars as pl
 
 from sandglass.install.builds import ROOT
 from sandglass.suites import suite
+from sandglass.suites.report import JSON, MEANS_CSV
 
 REFERENCE = ROOT / "results" / "reference" / "suites"
 KEY = ("scenario", "label", "point", "metric", "n", "kernel")
-MEANS, REPORT = "means.csv", "report.json"
 
 
 def values(kind: str) -> pl.DataFrame:
@@ -30,9 +30,9 @@ def values(kind: str) -> pl.DataFrame:
 
 def means(home: Path) -> pl.DataFrame:
     """means.csv of a report, with the series of the kernel that each scenario ran on."""
-    told = json.loads((home / REPORT).read_text())["scenarios"]
+    told = json.loads((home / JSON).read_text())["scenarios"]
     kernels = {each["name"]: series(each["origin"]["kernel_release"]) for each in told}
-    return pl.read_csv(home / MEANS, infer_schema_length=None).with_columns(
+    return pl.read_csv(home / MEANS_CSV, infer_schema_length=None).with_columns(
         point=pl.col("point").fill_null(""),
         kernel=pl.col("scenario").replace_strict(kernels),
     )

@@ -10,6 +10,7 @@ import pytest
 
 from sandglass.install.builds import ROOT
 from sandglass.suites import suite
+from sandglass.suites.report import JSON
 from tests.suites.references import REFERENCE, values
 
 NAMES = {
@@ -24,7 +25,7 @@ def test_every_report_is_whole(kind: str) -> None:
     assert sorted(path.name for path in (REFERENCE / kind).iterdir()) == NAMES[kind]
     scenarios = [each.name for each in suite.read(suite.SUITES / kind).described.scenarios]
     for name in NAMES[kind]:
-        told = json.loads((REFERENCE / kind / name / "report.json").read_text())
+        told = json.loads((REFERENCE / kind / name / JSON).read_text())
         assert (told["name"], told["profile"]) == (name, "quick")
         assert [each["name"] for each in told["scenarios"]] == scenarios
         assert all(len(each["origin"]["digest"]) == 64 for each in told["scenarios"])
