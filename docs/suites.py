@@ -15,6 +15,8 @@ from sandglass.suites.report import MEANS_CSV
 REFERENCE = ROOT / "results" / "reference" / "suites"
 Row = tuple[str, str, str, str]
 """What it is called, and its scenario, point and metric."""
+Means = dict[tuple[str, ...], float]
+"""By scenario, point and metric."""
 QDISCS: list[Row] = [
     ("5.1.1, a Reno flow, 100 ms: goodput, Mb/s", "friendly", "rtt 100ms", "goodput"),
     ("its queueing delay, mean, ms", "friendly", "rtt 100ms", "delay"),
@@ -28,8 +30,6 @@ QDISCS: list[Row] = [
     ("CUBIC's Mb/s", "scalable", "rtt 10ms", "goodput_classic"),
     ("Prague's delay p99, ms", "scalable", "rtt 10ms", "delay_scalable_p99"),
 ]
-
-
 PRAGUE: list[Row] = [
     (
         "A flow, 8 Mb/s, 200 ms, half a BDP of buffer: goodput, Mb/s",
@@ -57,34 +57,32 @@ PRAGUE: list[Row] = [
 def qdiscs() -> str:
     """A column for each report of a qdisc: the means of the one that it is of."""
     baseline = suite.read(suite.SUITES / "qdisc").described.baseline
-    homes = sorted((REFERENCE / "qdisc").iterdir())
-    labels = [baseline.label if home.name == baseline.name else home.name for home in homes]
-    found = [means(home, label) for home, label in zip(homes, labels, strict=True)]
-    return table([f"`{home.name}`" for home in homes], found, QDISCS)
+    found = {
+        f"`{home.name}`": means(home)[baseline.label if home.name == baseline.name else home.name]
+        for home in sorted((REFERENCE / "qdisc").iterdir())
+    }
+    return table(found, QDISCS)
 
 
-def contenders(home: Path, rows: list[Row]) -> str:
-    """A column for each contender of a report."""
-    labels = pl.read_csv(home / MEANS_CSV, infer_schema_length=None)["label"]
-    names = labels.unique(maintain_order=True).to_list()
-    return table(names, [means(home, name) for name in names], rows)
-
-
-def table(columns: list[str], found: list[dict[tuple[str, ...], float]], rows: list[Row]) -> str:
+def table(columns: dict[str, Means], rows: list[Row]) -> str:
     """In Markdown."""
     lines = [f"| | {' | '.join(columns)} |", "|---|" + "---:|" * len(columns)]
     for called, *place in rows:
-        cells = [number(each[tuple(place)]) for each in found]
+        cells = [number(each[tuple(place)]) for each in columns.values()]
         lines.append(f"| {called} | {' | '.join(cells)} |")
     return "\n".join(lines)
 
 
-def means(home: Path, label: str) -> dict[tuple[str, ...], float]:
-    """Of a contender in a report, by scenario, point and metric."""
-    own = pl.read_csv(home / MEANS_CSV, infer_schema_length=None).filter(label=label)
-    rows = own.select("scenario", pl.col("point").fill_null(""), "metric", "mean").rows()
-    return {(scenario, point, metric): mean for scenario, point, metric, mean in rows}
+def means(home: Path) -> dict[str, Means]:
+    """Of each contender of a report, in its order."""
+    rows = pl.read_csv(home / MEANS_CSV, infer_schema_length=None).select(
+        "label", "scenario", pl.col("point").fill_null(""), "metric", "mean"
+    )
+    found: dict[str, Means] = {}
+    for label, scenario, point, metric, mean in rows.iter_rows():
+        found.setdefault(label, {})[scenario, point, metric] = mean
+    return found
 
 
 if __name__ == "__main__":
-    print(f"{qdiscs()}\n\n{contenders(REFERENCE / 'cc' / 'prague', PRAGUE)}")
+    print(f"{qdiscs()}\n\n{table(means(REFERENCE / 'cc' / 'prague'), PRAGUE)}")

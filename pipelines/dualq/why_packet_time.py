@@ -75,14 +75,9 @@ def plot(table: pl.DataFrame) -> ggplot:
     return drawn
 
 
-def least(table: pl.DataFrame, quantity: str, packet: int, rate: float) -> float | None:
-    """The least value with packets of a size on a link, over round trips."""
-    return scalar(table.filter(packet=packet, rate_mbit=rate)[quantity].min())
-
-
 def most(table: pl.DataFrame, quantity: str, packet: int, rate: float) -> float | None:
     """The largest value with packets of a size on a link, over round trips."""
     return scalar(table.filter(packet=packet, rate_mbit=rate)[quantity].max())
 
 
-METRICS = (least, most)
+METRICS = (most,)
