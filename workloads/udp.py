@@ -9,6 +9,8 @@ import csv
 import socket
 import struct
 import threading
+from array import array
+from itertools import repeat
 from typing import TYPE_CHECKING
 
 from sandglass.agent import draws, kernel, self_check, tcp
@@ -87,7 +89,7 @@ ECT0, ECT1 = 2, 1  # RFC 3168
 SECOND_NS = 1_000_000_000
 GRACE_NS = 2 * SECOND_NS  # wait for what is still under way
 RECEIVE_BUFFER = 64 << 20
-
+NEVER = -1
 
 MS = 1_000_000
 PATTERNS = ("constant", "poisson", "onoff", "trace")
@@ -203,7 +205,7 @@ def stream(
     receiver.setsockopt(socket.SOL_SOCKET, self_check.SO_TIMESTAMPNS, 1)
     receiver.bind((address, port))
     offset = kernel.monotonic_to_realtime_ns() + testbed.clock.zero_ns
-    arrivals: dict[int, int] = {}
+    arrivals = array("q")
     threading.Thread(target=receive, args=(receiver, arrivals, offset), daemon=True).start()
 
     sender = tcp.open_socket(flow["src"], socket.SOCK_DGRAM, family=family)
@@ -212,7 +214,9 @@ def stream(
         sender.setsockopt(*TRAFFIC_CLASS[family], label)
     sender.connect((address, port))
     ended_ns = end_ns(flow)
-    due: list[int] = []
+    # Eight bytes a datagram: millions of Python's own numbers lie in more pieces than a process
+    # may have on the host (vm.max_map_count).
+    due = array("q")
     testbed.sleep_until_start(flow)
     while True:
         at_ns = flow["start_ns"] + due_after(len(due))
@@ -223,26 +227,33 @@ def stream(
             sender.send(struct.pack("!Q", len(due)).ljust(size, b"\0"))
             due.append(at_ns)
     testbed.clock.sleep_until(ended_ns)
-    received = sum(size for at_ns in list(arrivals.values()) if at_ns <= ended_ns)
+    received = size * sum(NEVER < at_ns <= ended_ns for at_ns in arrivals)
     testbed.clock.sleep_until(ended_ns + GRACE_NS)
+    came = arrivals[:]  # what comes later does not count
+    came.extend(repeat(NEVER, len(due) - len(came)))
     with open(f"{testbed.directory}/datagrams-{flow['id']}.csv", "w", newline="") as file:
         table = csv.writer(file)
         table.writerow(["sequence", "due_ns", "received_ns"])
-        table.writerows([n, at_ns, arrivals.get(n, "")] for n, at_ns in enumerate(due))
+        table.writerows(
+            [n, due_ns, "" if received_ns == NEVER else received_ns]
+            for n, (due_ns, received_ns) in enumerate(zip(due, came, strict=True))
+        )
     return {
         "start_ns": flow["start_ns"],
         "end_ns": ended_ns,
         "bytes": received,
         "datagrams_sent": len(due),
-        "datagrams_received": len(arrivals),
+        "datagrams_received": len(came) - came.count(NEVER),
         "sport": sender.getsockname()[1],
         "dport": port,
     }
 
 
-def receive(receiver: socket.socket, arrivals: dict[int, int], offset: int) -> None:
-    """Note by sequence number when each datagram arrived, as the kernel stamped it."""
+def receive(receiver: socket.socket, arrivals: array[int], offset: int) -> None:
+    """Note when each datagram arrived, as the kernel stamped it; NEVER for what was left out."""
     while True:
         data, ancillary, _, _ = receiver.recvmsg(65536, 256)
         seconds, nanoseconds = struct.unpack("qq", ancillary[0][2][:16])
-        arrivals[struct.unpack("!Q", data[:8])[0]] = seconds * SECOND_NS + nanoseconds - offset
+        sequence = struct.unpack("!Q", data[:8])[0]
+        arrivals.extend(repeat(NEVER, sequence + 1 - len(arrivals)))
+        arrivals[sequence] = seconds * SECOND_NS + nanoseconds - offset
