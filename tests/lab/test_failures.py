@@ -11,9 +11,9 @@ import pytest
 
 from sandglass.errors import SandglassError
 from sandglass.experiment import reading
-from sandglass.install import builds
+from sandglass.install import builds, setup_lab
 from sandglass.run import lab, runs
-from tests.lab.conftest import Cli, command
+from tests.lab.conftest import NEWER, Cli, command
 from tests.lab.experiments import Mapped, bulk, dumbbell, flow, run, written
 
 pytestmark = pytest.mark.lab
@@ -120,8 +120,13 @@ def test_a_workload_that_raises_is_named_with_its_error(
     assert "Traceback" in (tmp_path / "out.failed" / "console.log").read_text()
 
 
-def test_a_program_with_its_memory_in_too_many_pieces(sandglass: Cli, tmp_path: Path) -> None:
+@pytest.mark.parametrize("release", [builds.DEFAULT_KERNEL, NEWER])
+def test_a_program_with_its_memory_in_too_many_pieces(
+    sandglass: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, release: str
+) -> None:
     """Each page of zeros that is read is one, though it takes no memory."""
+    monkeypatch.setenv("SANDGLASS_KERNEL", release)
+    setup_lab.lab()
     zeros = "mmap.mmap(-1, 300 << 20, flags=0x4022, prot=mmap.PROT_READ)"  # MAP_NORESERVE
     statement = f"import mmap; zeros = {zeros}; [zeros[at] for at in range(0, 300 << 20, 4096)]"
     (tmp_path / "broken.py").write_text(BROKEN_WORKLOAD.format(statement=statement))
