@@ -36,12 +36,15 @@ def home(file: Path) -> Path:
     return out
 
 
-def conduct(study: Study, out: Path, cores: int | None, profile: Path | None) -> int:
+def conduct(
+    study: Study, out: Path, cores: int | None, profile: Path | None, lanes: int = 1
+) -> int:
     """Do what is left of a study; returns an exit status.
 
     Args:
         out: the study's directory.
         profile: of Snakemake's, a directory, for a cluster.
+        lanes: how many studies go side by side here, and share memory and terminal.
 
     Raises:
         UsageError: `out` holds something else, or the study's own file.
@@ -57,11 +60,11 @@ def conduct(study: Study, out: Path, cores: int | None, profile: Path | None) ->
         raise UsageError(f"{out} is there already and is no study", "Choose another with --out.")
     out.mkdir(parents=True, exist_ok=True)
     with alone(out) as lock, builds.settled():
-        return _conducted(study, out, cores, profile, lock)
+        return _conducted(study, out, cores, profile, lanes, lock)
 
 
 def _conducted(
-    study: Study, out: Path, cores: int | None, profile: Path | None, lock: TextIO
+    study: Study, out: Path, cores: int | None, profile: Path | None, lanes: int, lock: TextIO
 ) -> int:
     written = yaml.safe_dump(dict(study.data), sort_keys=False, allow_unicode=True)
     manifest.begin(out, study, written)
@@ -77,14 +80,14 @@ def _conducted(
         work.write(out, study, runs, todo, wide)
         if study.rule is None:
             break
-        if todo and (status := _snakemake(study, out, cores, profile, "runs", lock)):
+        if todo and (status := _snakemake(study, out, cores, profile, lanes, "runs", lock)):
             return status
         more = _more(study, out, runs)
         if len(more) == len(runs):
             work.write(out, study, runs, [], wide)
             break
         runs = more
-    if status := _snakemake(study, out, cores, profile, "all", lock):
+    if status := _snakemake(study, out, cores, profile, lanes, "all", lock):
         return status
     if left := work.missing(study, out, runs):
         names = ", ".join(str(run.directory) for run in left)
@@ -94,7 +97,13 @@ def _conducted(
 
 
 def _snakemake(
-    study: Study, out: Path, cores: int | None, profile: Path | None, target: str, lock: TextIO
+    study: Study,
+    out: Path,
+    cores: int | None,
+    profile: Path | None,
+    lanes: int,
+    target: str,
+    lock: TextIO,
 ) -> int:
     words = ["--snakefile", str(RULES), "--keep-incomplete"]
     if profile:
@@ -106,16 +115,20 @@ def _snakemake(
             folder=out,
             log=Path("logs/snakemake.log"),
             cores=cores,
-            memory_mb=NO_LIMIT_MB if profile else _free_mb(study),
+            memory_mb=NO_LIMIT_MB if profile else _free_mb(study, lanes),
             parts=work.parts(out),
+            alone=lanes == 1,
         ),
         lock,
     )
 
 
-def _free_mb(study: Study) -> int:
-    """What runs may take together. Says so when that is less than one of them may need."""
-    free_mb = memory.available_mb()
+def _free_mb(study: Study, lanes: int) -> int:
+    """What runs of this study may take together.
+
+    Says so when that is less than one of them may need.
+    """
+    free_mb = memory.available_mb() // lanes
     if study.memory_mb > free_mb:
         complain(
             f"warning: a run may need {study.memory_mb} MB of memory, and {free_mb} MB are free",

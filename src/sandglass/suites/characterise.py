@@ -5,19 +5,19 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from rich.console import Console
 
 from sandglass.errors import SandglassError, UsageError, nearest
 from sandglass.experiment.document import Override
 from sandglass.install.builds import ROOT
-from sandglass.studies import conduct, reading
+from sandglass.studies import reading
 from sandglass.studies.points import Setting, text
 from sandglass.studies.study import Study
-from sandglass.suites import contenders, report, sensitivity, suite
+from sandglass.suites import abreast, contenders, report, sensitivity, suite
 from sandglass.suites.contenders import Contender
 from sandglass.suites.report import Asked
 from sandglass.suites.subject import Subject, subject
 from sandglass.suites.suite import FULL, Profile, Scenario, Suite
+from sandglass.terminal import INTERRUPTED
 
 RESULTS = ROOT / "results" / "suites"
 
@@ -65,18 +65,20 @@ def characterise(asked: Asked, cores: int | None, cluster: Path | None) -> int:
     """Run what is left, write the report; returns an exit status.
 
     A scenario that fails does not keep the others from running; the report says that it did not
-    end. `cluster` is a profile of Snakemake's.
+    end. An interrupted one does, and there is no report. `cluster` is a profile of Snakemake's.
     """
-    status = 0
-    console = Console(highlight=False)
-    for number, scenario in enumerate(asked.scenarios, 1):
-        said = f"{number} of {len(asked.scenarios)}: {scenario.section} {scenario.title}"
-        console.print(said, style="bold")
-        one = conduct.conduct(
-            asked.studies[scenario.name], asked.home / scenario.name, cores, cluster
+    count = len(asked.scenarios)
+    scenarios = [
+        (
+            f"{number} of {count}: {each.section} {each.title}",
+            asked.studies[each.name],
+            asked.home / each.name,
         )
-        status = status or one
-    report.write(asked)
+        for number, each in enumerate(asked.scenarios, 1)
+    ]
+    status = abreast.abreast(scenarios, cores, cluster)
+    if status != INTERRUPTED:
+        report.write(asked)
     return status
 
 

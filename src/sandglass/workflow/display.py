@@ -32,10 +32,13 @@ class Display(Protocol):
 
 
 @contextmanager
-def display(title: str, state: State, folder: Path) -> Iterator[Display]:
-    """The display of a work whose logs are relative to `folder`, on standard error."""
+def display(title: str, state: State, folder: Path, alone: bool = True) -> Iterator[Display]:
+    """The display of a work whose logs are relative to `folder`, on standard error.
+
+    It lives where that is a terminal, and no other work's: `alone`.
+    """
     console = Console(stderr=True, highlight=False)
-    if not console.is_terminal:
+    if not (console.is_terminal and alone):
         yield Plain(title, state, folder)
         return
     with Live(console=console, transient=True, auto_refresh=False) as live:

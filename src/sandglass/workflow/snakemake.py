@@ -37,6 +37,8 @@ class Work:
     """What these may need together."""
     parts: Mapping[str, int] = field(default_factory=dict)
     """How many runs the jobs of a rule tell of themselves (events.tell), in all."""
+    alone: bool = True
+    """Whether the terminal is this work's alone, for a display that lives."""
 
 
 def snakemake(work: Work, held: TextIO | None = None) -> int:
@@ -69,7 +71,7 @@ def snakemake(work: Work, held: TextIO | None = None) -> int:
         log.parent.mkdir(parents=True, exist_ok=True)
         with (
             log.open("w") as words,
-            display(work.title, state, work.folder) as shown,
+            display(work.title, state, work.folder, work.alone) as shown,
             subprocess.Popen(
                 command, cwd=work.folder, env=environment, pass_fds=[lock.fileno()],
                 stdin=subprocess.DEVNULL, stdout=words, stderr=subprocess.STDOUT,

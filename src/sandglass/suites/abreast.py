@@ -1,0 +1,68 @@
+"""Scenarios of a suite, two at a time: while pages of one are drawn, another's labs run."""
+
+import multiprocessing
+import os
+from collections.abc import Sequence
+from multiprocessing.connection import wait
+from multiprocessing.context import SpawnProcess
+from pathlib import Path
+from typing import cast
+
+from rich.console import Console
+
+from sandglass.studies import conduct
+from sandglass.studies.study import Study
+from sandglass.terminal import INTERRUPTED, guarded
+
+AT_ONCE = 2
+"""With more, labs would only wait for one another."""
+
+
+def abreast(
+    scenarios: Sequence[tuple[str, Study, Path]], cores: int | None, cluster: Path | None
+) -> int:
+    """Conduct them; returns an exit status: INTERRUPTED, or the first that is not 0.
+
+    One that fails does not keep the others from running.
+
+    Args:
+        scenarios: what is said when one begins, its study, and its directory.
+        cores: labs at once, of all together.
+        cluster: a profile of Snakemake's.
+    """
+    wide = cores or len(os.sched_getaffinity(0))
+    lanes = AT_ONCE if cluster else min(AT_ONCE, wide)
+    share = -(-wide // lanes)
+    # Not forked: threads of Polars would be lost in the copy, with the locks that they hold.
+    context = multiprocessing.get_context("spawn")
+    console = Console(highlight=False)
+    waiting, running = list(scenarios), dict[int, SpawnProcess]()
+    status = 0
+    try:
+        while waiting or running:
+            while waiting and len(running) < lanes:
+                title, study, out = waiting.pop(0)
+                console.print(title, style="bold")
+                process = context.Process(target=_conduct, args=(study, out, share, cluster, lanes))
+                process.start()
+                running[process.sentinel] = process
+            for ended in wait(list(running)):
+                process = running.pop(cast(int, ended))
+                process.join()
+                status = status or abs(process.exitcode or 0)
+                if process.exitcode == INTERRUPTED:
+                    waiting.clear()
+    except KeyboardInterrupt:  # which they have got, too
+        for process in running.values():
+            process.join()
+        return INTERRUPTED
+    return status
+
+
+def _conduct(study: Study, out: Path, cores: int, cluster: Path | None, lanes: int) -> None:
+    """Conduct one to the end of its process."""
+    guarded(lambda: _ended(conduct.conduct(study, out, cores, cluster, lanes)))
+
+
+def _ended(status: int) -> None:
+    raise SystemExit(status)
