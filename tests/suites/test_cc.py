@@ -177,7 +177,7 @@ def test_without_tcp_no_datagram_of_a_transient_is_lost(lab: Lab) -> None:
     datagrams = experiment["flows"][1] | {"start": "1s", "duration": "3s"}
     done = lab(experiment | {"flows": [datagrams], "duration": "4s"})
     [found] = done.content["flows"]
-    assert found["datagrams_received"] == found["datagrams_sent"] > 18_000
+    assert found["datagrams_received"] == found["datagrams_sent"] > 7_400
 
 
 @pytest.mark.lab
