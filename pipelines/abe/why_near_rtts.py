@@ -1,0 +1,59 @@
+"""Why Fig. 10 differs through CoDel: what beta_ecn adds on one path, and on those near it."""
+
+from collections.abc import Sequence
+
+import polars as pl
+from plotnine import (
+    aes,
+    geom_hline,
+    geom_line,
+    geom_point,
+    ggplot,
+    labs,
+    scale_color_manual,
+    scale_shape_manual,
+)
+
+from pipelines.abe import settings, sojourn
+from sandglass.papers.verdicts import scalar
+from sandglass.results import series, style
+
+SHOWN = (50, 90)  # stated (IV-B): "median/90th percentile"
+
+
+def table(runs: Sequence[series.Run]) -> pl.DataFrame:
+    """One row per RTT, beta but CUBIC's own, and percentile: what it adds to the delay, ms."""
+    delays = sojourn.table(runs).filter(pl.col("percentile").is_in(SHOWN))
+    own = pl.col("beta") == settings.DEFAULTS["CUBIC"]
+    key = ["rtt_ms", "percentile"]
+    return (
+        delays.filter(~own)
+        .join(delays.filter(own).select(*key, own_ms="delay_ms"), on=key)
+        .select("rtt_ms", "beta", "percentile", added_ms=pl.col("delay_ms") - pl.col("own_ms"))
+        .sort("beta", "percentile", "rtt_ms")
+    )
+
+
+def plot(table: pl.DataFrame) -> ggplot:
+    """What is added against the RTT, a line per percentile."""
+    names = {50: "median", 90: "90th percentile"}
+    shown = table.with_columns(of=pl.col("percentile").replace_strict(names))
+    drawn: ggplot = (
+        ggplot(shown, aes("rtt_ms", "added_ms", color="of", shape="of"))
+        + geom_hline(yintercept=0, linetype="dotted", color="#666666")
+        + geom_line()
+        + geom_point(size=2)
+        + scale_color_manual(style.PALETTE)
+        + scale_shape_manual(style.SHAPES)
+        + labs(x="Base RTT (ms)", y="Added to the queueing delay (ms)", color="", shape="")
+    )
+    return drawn
+
+
+def added(table: pl.DataFrame, beta: float, percentile: int) -> float | None:
+    """What a beta adds to a percentile over CUBIC's own, ms; the mean over the RTTs."""
+    chosen = table.filter((pl.col("beta") == beta) & (pl.col("percentile") == percentile))
+    return scalar(chosen["added_ms"].mean())
+
+
+METRICS = (added,)

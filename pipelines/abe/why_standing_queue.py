@@ -1,0 +1,65 @@
+"""Why Fig. 11 differs at short RTTs: the standing queue that CoDel's target allows."""
+
+from collections.abc import Sequence
+
+import polars as pl
+from plotnine import (
+    aes,
+    facet_wrap,
+    geom_line,
+    geom_point,
+    ggplot,
+    labs,
+    scale_color_manual,
+    scale_shape_manual,
+)
+
+from pipelines.abe import fig11
+from sandglass.experiment import units
+from sandglass.papers.verdicts import Extreme
+from sandglass.results import series, style
+
+
+def table(runs: Sequence[series.Run]) -> pl.DataFrame:
+    """Fig. 11's table for each target of CoDel."""
+    targets = sorted({str(run.axes["target"]) for run in runs})
+    return pl.concat(
+        fig11.table([run for run in runs if run.axes["target"] == target]).with_columns(
+            target_ms=pl.lit(units.parse_time(target) / 1e6)
+        )
+        for target in targets
+    ).sort("target_ms", "rtt_ms", "beta")
+
+
+def plot(table: pl.DataFrame) -> ggplot:
+    """What the median RTT is above the base RTT, a panel per RTT, a line per target."""
+    shown = table.with_columns(
+        target=pl.format("{} ms", pl.col("target_ms").cast(pl.Int64)),
+        path=pl.format("RTT {} ms", pl.col("rtt_ms").cast(pl.Int64)),
+        above_ms=pl.col("median_rtt_ms") - pl.col("rtt_ms"),
+    )
+    drawn: ggplot = (
+        ggplot(shown, aes("beta", "above_ms", color="target", shape="target"))
+        + facet_wrap("path")
+        + geom_line()
+        + geom_point(size=2)
+        + scale_color_manual(style.PALETTE)
+        + scale_shape_manual(style.SHAPES)
+        + labs(
+            x="beta_ecn",
+            y="Median RTT above the base RTT (ms)",
+            color="CoDel's target",
+            shape="CoDel's target",
+        )
+    )
+    return drawn
+
+
+def rtt_change(
+    table: pl.DataFrame, target_ms: float, over: float, rtt_above_ms: float
+) -> Extreme | None:
+    """The largest change of the median RTT against a beta's, as a share of that RTT."""
+    return fig11.rtt_change(table.filter(pl.col("target_ms") == target_ms), over, rtt_above_ms)
+
+
+METRICS = (rtt_change,)

@@ -1,0 +1,89 @@
+"""Why publication I's harm differs: how much each web flow sends, and over which link."""
+
+from collections.abc import Sequence
+
+import polars as pl
+from plotnine import (
+    aes,
+    facet_grid,
+    geom_line,
+    geom_point,
+    ggplot,
+    labs,
+    scale_color_manual,
+    scale_shape_manual,
+    scale_x_log10,
+    scale_y_log10,
+)
+
+from pipelines.flow_startup import pub1, transients
+from sandglass.papers.verdicts import scalar
+from sandglass.results import series, style
+
+
+def table(runs: Sequence[series.Run]) -> pl.DataFrame:
+    """Publication I's table for each `rate_mbit` of the access link."""
+    rates = sorted({transients.rate_mbit(run) for run in runs})
+    return pl.concat(
+        pub1.table([run for run in runs if transients.rate_mbit(run) == rate]).with_columns(
+            rate_mbit=pl.lit(rate)
+        )
+        for rate in rates
+    )
+
+
+def plot(table: pl.DataFrame) -> ggplot:
+    """The longest delay against what all flows send together, a line per window and number."""
+    shown = table.with_columns(
+        sent_kb=pl.col("size_kb") * pl.col("flows"),
+        link=pl.format("{} Mb/s", pl.col("rate_mbit").cast(pl.Int64)),
+        window=pl.format("initial window {}", "initial_window"),
+        number=pl.col("flows").cast(pl.String),
+    )
+    drawn: ggplot = (
+        ggplot(shown, aes("sent_kb", "longest_ms", color="number", shape="number"))
+        + facet_grid("window", "link")
+        + geom_line()
+        + geom_point(size=2)
+        + scale_x_log10()
+        + scale_y_log10()
+        + scale_color_manual(style.PALETTE)
+        + scale_shape_manual(style.SHAPES)
+        + labs(
+            x="Sent by all flows (kB)",
+            y=pub1.MEASURES["longest_ms"],
+            color="Web flows",
+            shape="Web flows",
+        )
+    )
+    return drawn
+
+
+def one_over_as_much(table: pl.DataFrame, column: str) -> float | None:
+    """A measure with one flow of initial window 10 over that with six of 3 that send as much
+    together, the least over amounts and links."""
+    one = table.filter(flows=1, initial_window=10)
+    six = table.filter(flows=6, initial_window=3).with_columns(size_kb=pl.col("size_kb") * 6)
+    both = one.join(six, on=["rate_mbit", "size_kb"], suffix="_six")
+    return scalar((both[column] / both[f"{column}_six"]).min())
+
+
+def most_delayed(
+    table: pl.DataFrame, rate: float, size_kb: float, initial_window: int, flows_to: int
+) -> float | None:
+    """The longest delay over a link in Mb/s, the largest with up to so many flows of a size."""
+    return pub1.most_delayed(
+        table.filter(rate_mbit=rate, size_kb=size_kb), "longest_ms", initial_window, flows_to
+    )
+
+
+def least_delayed(
+    table: pl.DataFrame, rate: float, size_kb: float, initial_window: int
+) -> float | None:
+    """The longest delay over a link in Mb/s, the least with any number of flows of a size."""
+    return pub1.least_delayed(
+        table.filter(rate_mbit=rate, size_kb=size_kb), "longest_ms", initial_window, 1
+    )
+
+
+METRICS = (one_over_as_much, most_delayed, least_delayed)
