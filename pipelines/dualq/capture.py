@@ -4,6 +4,8 @@ Class L is what host s1 sends, class C what s2 does, whatever their ECN field, a
 analyser tells them apart (`traffic_analyzer`); datagrams are apart.
 """
 
+from collections.abc import Mapping
+
 import numpy as np
 import polars as pl
 
@@ -86,6 +88,16 @@ def _of_class(captured: pl.DataFrame, kind: str, seconds: int) -> dict[str, floa
             float(np.quantile(delays, share, method="inverted_cdf")) if len(delays) else None
         )
     return found
+
+
+def per_flow(found: Mapping[str, float | None], counts: Mapping[str, int]) -> dict[str, float]:
+    """`tput_l_mbit` and `tput_c_mbit` for each of so many flows."""
+    totals = {kind: found[f"tput_{kind}_mbit"] for kind in counts}
+    return {
+        f"tput_{kind}_mbit": (totals[kind] or 0.0) / count
+        for kind, count in counts.items()
+        if count
+    }
 
 
 def _number(value: object) -> float | None:

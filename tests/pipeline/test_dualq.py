@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.dualq import capture, mixed
+from pipelines.dualq import capture, mixed, overload
 
 QUANTILES = [f"qdelay_{kind}_{part}_ms" for kind in "lc" for part in ("p25", "p50", "p99")]
 
@@ -26,9 +26,10 @@ def test_a_code_stays_what_it_is(delay_ms: float) -> None:
     assert coded(once * (1 + 1e-12)) == pytest.approx(once)
 
 
-def test_the_published_quantiles_are_codes() -> None:
+@pytest.mark.parametrize("read", [mixed.published, overload.published])
+def test_the_published_quantiles_are_codes(read) -> None:  # type: ignore[no-untyped-def]
     """So the published delays were read back from just this code."""
-    values = mixed.published().filter(pl.col("quantity").is_in(QUANTILES)).drop_nulls()["published"]
+    values = read().filter(pl.col("quantity").is_in(QUANTILES)).drop_nulls()["published"]
     assert len(values) > 50
     # cut off after three digits; a mean of two published runs, of class L alone, need not be one
     single = [value for value in values if 0 <= coded(value + 1e-3) - value < 1e-3]

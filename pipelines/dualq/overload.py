@@ -1,0 +1,144 @@
+"""Unresponsive datagrams beside five flows of each class: ours and the published statistics."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import polars as pl
+from plotnine import aes, facet_grid, geom_line, geom_point, ggplot, labs, scale_color_manual
+
+from pipelines.dualq import capture
+from sandglass.papers.verdicts import scalar
+from sandglass.results import series, style
+
+PUBLISHED = Path(__file__).with_name("published-overload.csv")
+LEAD_IN_S = 60
+KEY = ("run", "udp_ecn", "udp_mbit")
+QUANTITIES = (
+    "tput_l_mbit",
+    "tput_c_mbit",
+    "rate_ratio_l_c",
+    "tput_udp_mbit",
+    *(f"qdelay_{kind}_{part}_ms" for kind in ("l", "c", "udp") for part in ("mean", "p50", "p99")),
+    "mark_l_pct",
+    "drop_l_pct",
+    "drop_c_pct",
+    "mark_udp_pct",
+    "drop_udp_pct",
+    "util_mean_pct",
+    "util_p1_pct",
+)
+SHOWN = {
+    "tput_udp_mbit": "Datagrams (Mb/s)",
+    "qdelay_l_mean_ms": "Delay of L (ms)",
+    "qdelay_c_mean_ms": "Delay of C (ms)",
+}
+LABELS = {"ect1": "with a label", "ect": "with a label", "not_ect": "without"}
+
+
+def table(runs: Sequence[series.Run]) -> pl.DataFrame:
+    """One row per published run, label, load and quantity: `ours` and `published`.
+
+    Throughputs of L and C are those of one flow.
+    """
+    rows = []
+    for run in runs:
+        found = capture.statistics(run, LEAD_IN_S)
+        counts = {kind: _count(run, host) for kind, host in capture.CLASSES.items()}
+        found |= capture.per_flow(found, counts)
+        low, classic = found["tput_l_mbit"], found["tput_c_mbit"]
+        found["rate_ratio_l_c"] = low / classic if low and classic else None
+        named = {
+            "run": str(run.axes["published"]),
+            "udp_ecn": str(run.axes["label"]),
+            "udp_mbit": int(str(run.axes["load"]).removesuffix("mbit")),
+        }
+        rows += [{**named, "quantity": name, "ours": found.get(name)} for name in QUANTITIES]
+    return (
+        pl.DataFrame(rows, schema_overrides={"ours": pl.Float64})
+        .join(published(), on=[*KEY, "quantity"], how="left")
+        .drop_nulls("ours")
+        .sort(*KEY, "quantity")
+    )
+
+
+def _count(run: series.Run, host: str) -> int:
+    """How many TCP flows a host sends."""
+    flows = run.field("flows")
+    return sum(1 for flow in flows if flow["from"] == host and flow["workload"] == "bulk")
+
+
+def published() -> pl.DataFrame:
+    """The published statistics, one row per case and quantity: KEY, `quantity`, `published`."""
+    return (
+        pl.read_csv(PUBLISHED, infer_schema_length=None)
+        .unpivot(QUANTITIES, index=list(KEY), variable_name="quantity", value_name="published")
+        .with_columns(pl.col("published").cast(pl.Float64))
+    )
+
+
+def chosen(
+    table: pl.DataFrame, run: str, quantity: str, label: str, loads: Sequence[int]
+) -> pl.DataFrame:
+    """The rows of a quantity in a published run with a label of the datagrams, at some loads."""
+    return table.filter(
+        pl.col("run") == run,
+        pl.col("quantity") == quantity,
+        pl.col("udp_ecn") == label,
+        pl.col("udp_mbit").is_in(loads),
+    )
+
+
+def least(
+    table: pl.DataFrame, run: str, quantity: str, label: str, loads: Sequence[int]
+) -> float | None:
+    """The least value over the loads."""
+    return scalar(chosen(table, run, quantity, label, loads)["ours"].min())
+
+
+def most(
+    table: pl.DataFrame, run: str, quantity: str, label: str, loads: Sequence[int]
+) -> float | None:
+    """The largest value over the loads."""
+    return scalar(chosen(table, run, quantity, label, loads)["ours"].max())
+
+
+def most_difference(
+    table: pl.DataFrame, run: str, quantity: str, label: str, loads: Sequence[int]
+) -> float | None:
+    """The largest distance from the published value over the loads, in the quantity's unit."""
+    rows = chosen(table, run, quantity, label, loads)
+    return scalar((rows["ours"] - rows["published"]).abs().max())
+
+
+def most_between_labels(table: pl.DataFrame, run: str, quantity: str) -> float | None:
+    """The largest difference of a quantity between labelled datagrams and others, over loads."""
+    rows = table.filter(pl.col("run") == run, pl.col("quantity") == quantity)
+    both = rows.group_by("udp_mbit").agg(apart=pl.col("ours").max() - pl.col("ours").min())
+    return scalar(both["apart"].max())
+
+
+def coupling_error(table: pl.DataFrame, run: str, label: str, loads: Sequence[int]) -> float | None:
+    """The largest relative distance of L's marking from 2 sqrt(C's losses), over the loads."""
+    marks = chosen(table, run, "mark_l_pct", label, loads)["ours"] / 100
+    drops = chosen(table, run, "drop_c_pct", label, loads)["ours"] / 100
+    return scalar((marks / (2 * drops.sqrt()) - 1).abs().max())
+
+
+METRICS = (least, most, most_difference, most_between_labels, coupling_error)
+
+
+def plot(table: pl.DataFrame) -> ggplot:
+    """What the datagrams get, and both classes' mean delays, against the load; rings: published."""
+    shown = table.filter(pl.col("quantity").is_in([*SHOWN])).with_columns(
+        what=pl.col("quantity").replace_strict(SHOWN, return_dtype=pl.Enum([*SHOWN.values()])),
+        label=pl.col("udp_ecn").replace_strict(LABELS),
+    )
+    drawn: ggplot = (
+        ggplot(shown, aes("udp_mbit", "ours", color="label"))
+        + facet_grid("what", "run", scales="free_y")
+        + geom_line()
+        + geom_point(aes(y="published"), shape="o", fill="none", size=2, na_rm=True)
+        + scale_color_manual(style.PALETTE)
+        + labs(x="Load of datagrams (Mb/s of payload)", y="", color="Datagrams")
+    )
+    return drawn
