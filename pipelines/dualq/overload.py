@@ -12,6 +12,8 @@ from sandglass.results import series, style
 
 PUBLISHED = Path(__file__).with_name("published-overload.csv")
 LEAD_IN_S = 60
+LIMIT_PACKETS = 10240  # of CoDel
+PAYLOAD_BYTES = 1470
 KEY = ("run", "udp_ecn", "udp_mbit")
 QUANTITIES = (
     "tput_l_mbit",
@@ -102,6 +104,14 @@ def most(
     return scalar(chosen(table, run, quantity, label, loads)["ours"].max())
 
 
+def least_of_limit(table: pl.DataFrame, run: str, label: str, loads: Sequence[int]) -> float | None:
+    """The median delay of the datagrams over the time in which a full buffer of them comes, the
+    least over the loads."""
+    rows = chosen(table, run, "qdelay_udp_p50_ms", label, loads)
+    full_ms = LIMIT_PACKETS * PAYLOAD_BYTES * 8 / (rows["udp_mbit"] * 1000)
+    return scalar((rows["ours"] / full_ms).min())
+
+
 def most_difference(
     table: pl.DataFrame, run: str, quantity: str, label: str, loads: Sequence[int]
 ) -> float | None:
@@ -124,7 +134,7 @@ def coupling_error(table: pl.DataFrame, run: str, label: str, loads: Sequence[in
     return scalar((marks / (2 * drops.sqrt()) - 1).abs().max())
 
 
-METRICS = (least, most, most_difference, most_between_labels, coupling_error)
+METRICS = (least, most, least_of_limit, most_difference, most_between_labels, coupling_error)
 
 
 def plot(table: pl.DataFrame) -> ggplot:
