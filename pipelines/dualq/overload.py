@@ -4,7 +4,16 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import polars as pl
-from plotnine import aes, facet_grid, geom_line, geom_point, ggplot, labs, scale_color_manual
+from plotnine import (
+    aes,
+    facet_grid,
+    geom_line,
+    geom_point,
+    ggplot,
+    labs,
+    scale_color_manual,
+    scale_y_log10,
+)
 
 from pipelines.dualq import capture
 from sandglass.papers.verdicts import scalar
@@ -30,9 +39,15 @@ QUANTITIES = (
     "util_p1_pct",
 )
 SHOWN = {
-    "tput_udp_mbit": "Datagrams (Mb/s)",
-    "qdelay_l_mean_ms": "Delay of L (ms)",
-    "qdelay_c_mean_ms": "Delay of C (ms)",
+    "tput_udp_mbit": "Datagrams",
+    "qdelay_l_mean_ms": "L waits",
+    "qdelay_c_mean_ms": "C waits",
+}
+RUNS = {
+    "2022-02": "DualPI2, CUBIC",
+    "2022-01": "DualPI2, Reno",
+    "2021-10": "PIE",
+    "CoDel": "CoDel",
 }
 LABELS = {"ect1": "with a label", "ect": "with a label", "not_ect": "without"}
 
@@ -142,13 +157,15 @@ def plot(table: pl.DataFrame) -> ggplot:
     shown = table.filter(pl.col("quantity").is_in([*SHOWN])).with_columns(
         what=pl.col("quantity").replace_strict(SHOWN, return_dtype=pl.Enum([*SHOWN.values()])),
         label=pl.col("udp_ecn").replace_strict(LABELS),
+        run=pl.col("run").replace_strict(RUNS, return_dtype=pl.Enum([*RUNS.values()])),
     )
     drawn: ggplot = (
         ggplot(shown, aes("udp_mbit", "ours", color="label"))
         + facet_grid("what", "run", scales="free_y")
         + geom_line()
         + geom_point(aes(y="published"), shape="o", fill="none", size=2, na_rm=True)
+        + scale_y_log10()
         + scale_color_manual(style.PALETTE)
-        + labs(x="Load of datagrams (Mb/s of payload)", y="", color="Datagrams")
+        + labs(x="Load of datagrams (Mb/s of payload)", y="ms; datagrams: Mb/s", color="Datagrams")
     )
     return drawn
