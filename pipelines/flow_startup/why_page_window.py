@@ -33,14 +33,16 @@ def plot(table: pl.DataFrame) -> ggplot:
     return drawn
 
 
-def over_best_built_in(table: pl.DataFrame, column: str, window_to: int) -> float | None:
+def over_best_built_in(
+    table: pl.DataFrame, column: str, window_from: int, window_to: int
+) -> float | None:
     """A measure with Predict over the least with mainline's AQMs, the largest over the initial
-    windows up to one."""
+    windows from one to another."""
     ratios = [
         page.over_best_built_in(rows, column, rtt_from=0, rtt_to=50)
-        for _, rows in table.filter(pl.col("initial_window") <= window_to).group_by(
-            "initial_window"
-        )
+        for _, rows in table.filter(
+            pl.col("initial_window").is_between(window_from, window_to)
+        ).group_by("initial_window")
     ]
     known = [ratio for ratio in ratios if ratio is not None]
     return max(known, default=None)

@@ -59,12 +59,13 @@ def plot(table: pl.DataFrame) -> ggplot:
     return drawn
 
 
-def one_over_as_much(table: pl.DataFrame, column: str) -> float | None:
-    """A measure with one flow of initial window 10 over that with six of 3 that send as much
-    together, the least over amounts and links."""
-    one = table.filter(flows=1, initial_window=10)
-    six = table.filter(flows=6, initial_window=3).with_columns(size_kb=pl.col("size_kb") * 6)
-    both = one.join(six, on=["rate_mbit", "size_kb"], suffix="_six")
+def one_over_as_much(table: pl.DataFrame, column: str, rate: float) -> float | None:
+    """A measure over a link in Mb/s with one flow of initial window 10 over that with six of 3
+    that send as much together, the least over amounts."""
+    link = table.filter(rate_mbit=rate)
+    one = link.filter(flows=1, initial_window=10)
+    six = link.filter(flows=6, initial_window=3).with_columns(size_kb=pl.col("size_kb") * 6)
+    both = one.join(six, on="size_kb", suffix="_six")
     return scalar((both[column] / both[f"{column}_six"]).min())
 
 
