@@ -32,28 +32,31 @@ def abreast(
     """
     wide = cores or len(os.sched_getaffinity(0))
     lanes = AT_ONCE if cluster else min(AT_ONCE, wide)
-    share = -(-wide // lanes)
+    free = [wide // lanes + (number < wide % lanes) for number in range(lanes)]
     # Not forked: threads of Polars would be lost in the copy, with the locks that they hold.
     context = multiprocessing.get_context("spawn")
     console = Console(highlight=False)
-    waiting, running = list(scenarios), dict[int, SpawnProcess]()
+    waiting, running = list(scenarios), dict[int, tuple[SpawnProcess, int]]()
     status = 0
     try:
         while waiting or running:
-            while waiting and len(running) < lanes:
+            while waiting and free:
                 title, study, out = waiting.pop(0)
+                share = free.pop()
                 console.print(title, style="bold")
                 process = context.Process(target=_conduct, args=(study, out, share, cluster, lanes))
                 process.start()
-                running[process.sentinel] = process
+                running[process.sentinel] = process, share
             for ended in wait(list(running)):
-                process = running.pop(cast(int, ended))
+                process, share = running.pop(cast(int, ended))
                 process.join()
-                status = status or abs(process.exitcode or 0)
+                free.append(share)
                 if process.exitcode == INTERRUPTED:
                     waiting.clear()
+                    status = INTERRUPTED
+                status = status or abs(process.exitcode or 0)
     except KeyboardInterrupt:  # which they have got, too
-        for process in running.values():
+        for process, _ in running.values():
             process.join()
         return INTERRUPTED
     return status
