@@ -30,7 +30,7 @@ QDISCS: list[Row] = [
     ("CUBIC's Mb/s", "scalable", "rtt 10ms", "goodput_classic"),
     ("Prague's delay p99, ms", "scalable", "rtt 10ms", "delay_scalable_p99"),
 ]
-PRAGUE: list[Row] = [
+CONTROLS: list[Row] = [
     (
         "A flow, 8 Mb/s, 200 ms, half a BDP of buffer: goodput, Mb/s",
         *("single", "rate 8mbit, rtt 200ms, buffer 0.5bdp", "goodput"),
@@ -54,14 +54,13 @@ PRAGUE: list[Row] = [
 ]
 
 
-def qdiscs() -> str:
-    """A column for each report of a qdisc: the means of the one that it is of."""
-    baseline = suite.read(suite.SUITES / "qdisc").described.baseline
-    found = {
+def own(kind: str) -> dict[str, Means]:
+    """By the name of each report of a suite, the means of the contender that it is of."""
+    baseline = suite.read(suite.SUITES / kind).described.baseline
+    return {
         f"`{home.name}`": means(home)[baseline.label if home.name == baseline.name else home.name]
-        for home in sorted((REFERENCE / "qdisc").iterdir())
+        for home in sorted((REFERENCE / kind).iterdir())
     }
-    return table(found, QDISCS)
 
 
 def table(columns: dict[str, Means], rows: list[Row]) -> str:
@@ -85,4 +84,4 @@ def means(home: Path) -> dict[str, Means]:
 
 
 if __name__ == "__main__":
-    print(f"{qdiscs()}\n\n{table(means(REFERENCE / 'cc' / 'prague'), PRAGUE)}")
+    print(f"{table(own('qdisc'), QDISCS)}\n\n{table(own('cc'), CONTROLS)}")

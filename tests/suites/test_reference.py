@@ -15,7 +15,7 @@ from tests.suites.references import REFERENCE, values
 
 NAMES = {
     "qdisc": ["cake", "codel", "dualpi2", "fq_codel", "hred", "pfifo", "pie", "predict"],
-    "cc": ["prague"],
+    "cc": ["abe_cubic", "bbr", "cubic", "dctcp", "lsaimd_reno", "prague", "reno"],
 }
 PAGE = ROOT / "docs" / "suites.md"
 
@@ -31,9 +31,10 @@ def test_every_report_is_whole(kind: str) -> None:
         assert all(len(each["origin"]["digest"]) == 64 for each in told["scenarios"])
 
 
-def test_a_contender_is_the_same_in_all_reports() -> None:
+@pytest.mark.parametrize("kind", NAMES)
+def test_a_contender_is_the_same_in_all_reports(kind: str) -> None:
     """Runs are exact, so the one that is compared with all has the same numbers beside each."""
-    seen = values("qdisc")
+    seen = values(kind)
     assert max(seen["reports"].to_list()) > 3
     assert seen.filter(pl.col("means").list.len() > 1).is_empty()
 
