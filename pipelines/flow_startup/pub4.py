@@ -111,8 +111,7 @@ def _delay_ratios(
 
 def longest_at(table: pl.DataFrame, queue: str) -> float | None:
     """The RTT at which a queue's wait, geometric mean over the numbers of flows, is longest, ms."""
-    waits = _of(table, queue, 0, 1e9, "unpaced").group_by("rtt_ms")
-    return scalar(waits.agg(pl.col("peak_ms").log().mean()).sort("peak_ms")["rtt_ms"].tail(1).max())
+    return transients.longest_at(_of(table, queue, 0, 1e9, "unpaced"))
 
 
 def least_wait(table: pl.DataFrame, queue: str, rtt_to: float) -> float | None:

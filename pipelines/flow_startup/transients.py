@@ -1,5 +1,7 @@
 """What the figures on load transients measure in a run."""
 
+from collections.abc import Callable, Sequence
+
 import polars as pl
 from plotnine import (
     aes,
@@ -15,6 +17,7 @@ from plotnine import (
 )
 
 from sandglass.experiment import units
+from sandglass.papers.verdicts import scalar
 from sandglass.results import series, style
 
 PACKET_BYTES = 1514  # a full packet as the shaper counts it, with its Ethernet header
@@ -23,6 +26,23 @@ PACKET_BYTES = 1514  # a full packet as the shaper counts it, with its Ethernet 
 def rate_mbit(run: series.Run) -> float:
     """The bottleneck's rate."""
     return units.parse_rate(run.field("experiment.bottleneck.rate")) / 1e6
+
+
+def of_each_rate(
+    runs: Sequence[series.Run], table: Callable[[Sequence[series.Run]], pl.DataFrame]
+) -> pl.DataFrame:
+    """A figure's table of the runs of each rate of the link, and a column `rate_mbit`."""
+    rates = sorted({rate_mbit(run) for run in runs})
+    return pl.concat(
+        table([run for run in runs if rate_mbit(run) == rate]).with_columns(rate_mbit=pl.lit(rate))
+        for rate in rates
+    )
+
+
+def longest_at(waits: pl.DataFrame) -> float | None:
+    """The `rtt_ms` at which `peak_ms`, geometric mean over what else varies, is longest."""
+    means = waits.group_by("rtt_ms").agg(pl.col("peak_ms").log().mean())
+    return scalar(means.sort("peak_ms")["rtt_ms"].tail(1).max())
 
 
 def buffer_packets(run: series.Run) -> int:

@@ -21,13 +21,7 @@ from sandglass.results import series, style
 
 def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     """Publication IV's table for each `rate_mbit` of the link."""
-    rates = sorted({transients.rate_mbit(run) for run in runs})
-    return pl.concat(
-        pub4.table([run for run in runs if transients.rate_mbit(run) == rate]).with_columns(
-            rate_mbit=pl.lit(rate)
-        )
-        for rate in rates
-    )
+    return transients.of_each_rate(runs, pub4.table)
 
 
 def plot(table: pl.DataFrame) -> ggplot:

@@ -7,7 +7,6 @@ from plotnine import facet_wrap, ggplot
 
 from pipelines.flow_startup import transients
 from sandglass.experiment import units
-from sandglass.papers.verdicts import scalar
 from sandglass.results import series
 
 
@@ -37,8 +36,7 @@ def plot(table: pl.DataFrame) -> ggplot:
 
 def longest_at(table: pl.DataFrame, queue: str) -> float | None:
     """The RTT at which a PIE's wait, geometric mean over the numbers of flows, is longest, ms."""
-    waits = table.filter(queue=queue).group_by("rtt_ms").agg(pl.col("peak_ms").log().mean())
-    return scalar(waits.sort("peak_ms")["rtt_ms"].tail(1).max())
+    return transients.longest_at(table.filter(queue=queue))
 
 
 METRICS = (longest_at,)

@@ -1,5 +1,7 @@
 """The evaluation's own way to measure, and the statistics that it published."""
 
+from collections.abc import Callable
+
 import polars as pl
 import pytest
 from hypothesis import given
@@ -27,7 +29,7 @@ def test_a_code_stays_what_it_is(delay_ms: float) -> None:
 
 
 @pytest.mark.parametrize("read", [mixed.published, overload.published])
-def test_the_published_quantiles_are_codes(read) -> None:  # type: ignore[no-untyped-def]
+def test_the_published_quantiles_are_codes(read: Callable[[], pl.DataFrame]) -> None:
     """So the published delays were read back from just this code."""
     values = read().filter(pl.col("quantity").is_in(QUANTILES)).drop_nulls()["published"]
     assert len(values) > 50
