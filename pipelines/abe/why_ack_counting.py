@@ -22,13 +22,7 @@ from sandglass.results import series, style
 
 def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     """Figs. 14 and 15's table for each NewReno."""
-    senders = sorted({str(run.axes["newreno"]) for run in runs})
-    return pl.concat(
-        friendliness.table([run for run in runs if run.axes["newreno"] == sender]).with_columns(
-            newreno=pl.lit(sender)
-        )
-        for sender in senders
-    )
+    return series.along(runs, "newreno", friendliness.table)
 
 
 def plot(table: pl.DataFrame) -> ggplot:

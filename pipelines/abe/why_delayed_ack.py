@@ -11,13 +11,7 @@ from sandglass.results import series, style
 
 def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     """Fig. 7's table for each receiver."""
-    receivers = sorted({str(run.axes["receiver"]) for run in runs})
-    return pl.concat(
-        departures.table([run for run in runs if run.axes["receiver"] == receiver]).with_columns(
-            receiver=pl.lit(receiver)
-        )
-        for receiver in receivers
-    )
+    return series.along(runs, "receiver", departures.table)
 
 
 def plot(table: pl.DataFrame) -> ggplot:

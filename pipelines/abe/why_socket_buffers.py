@@ -20,16 +20,7 @@ from sandglass.results import series, style
 
 def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     """Fig. 4's table for each size of the socket buffers."""
-    sizes = sorted({str(run.axes["buffers"]) for run in runs})
-    return pl.concat(
-        (
-            fig04.table([run for run in runs if run.axes["buffers"] == size]).with_columns(
-                buffers=pl.lit(size)
-            )
-            for size in sizes
-        ),
-        how="diagonal_relaxed",
-    )
+    return series.along(runs, "buffers", fig04.table)
 
 
 def plot(table: pl.DataFrame) -> ggplot:

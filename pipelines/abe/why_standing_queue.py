@@ -22,13 +22,13 @@ from sandglass.results import series, style
 
 def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     """Fig. 11's table for each target of CoDel."""
-    targets = sorted({str(run.axes["target"]) for run in runs})
-    return pl.concat(
-        fig11.table([run for run in runs if run.axes["target"] == target]).with_columns(
-            target_ms=pl.lit(units.parse_time(target) / 1e6)
-        )
-        for target in targets
-    ).sort("target_ms", "rtt_ms", "beta")
+    target_ms = pl.col("target").map_elements(units.parse_time, pl.Int64) / 1e6
+    return (
+        series.along(runs, "target", fig11.table)
+        .with_columns(target_ms=target_ms)
+        .drop("target")
+        .sort("target_ms", "rtt_ms", "beta")
+    )
 
 
 def plot(table: pl.DataFrame) -> ggplot:

@@ -12,13 +12,7 @@ from sandglass.results import series, style
 
 def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     """One row per choice of `drops` and `relative` = K / Min_Thresh_Reno; means over the seeds."""
-    slopes = dict.fromkeys(str(run.axes["drops"]) for run in runs)
-    return pl.concat(
-        fig05.table([run for run in runs if str(run.axes["drops"]) == slope]).with_columns(
-            drops=pl.lit(slope)
-        )
-        for slope in slopes
-    )
+    return series.along(runs, "drops", fig05.table)
 
 
 def plot(table: pl.DataFrame) -> ggplot:

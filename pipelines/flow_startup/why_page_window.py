@@ -11,13 +11,7 @@ from sandglass.results import series, style
 
 def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     """The page's table for each `initial_window`, packets."""
-    windows = sorted({int(run.axes["initial_window"]) for run in runs})
-    return pl.concat(
-        page.table([run for run in runs if run.axes["initial_window"] == window]).with_columns(
-            initial_window=pl.lit(window)
-        )
-        for window in windows
-    )
+    return series.along(runs, "initial_window", page.table)
 
 
 def plot(table: pl.DataFrame) -> ggplot:

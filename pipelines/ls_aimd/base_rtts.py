@@ -22,7 +22,7 @@ SHOWN = ("mean", "sd", "p95", "p99")
 
 def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     """The table of delays for each choice of base `rtts`."""
-    return delays.along(runs, "rtts")
+    return series.along(runs, "rtts", delays.table)
 
 
 def plot(table: pl.DataFrame) -> ggplot:

@@ -51,17 +51,6 @@ def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     )
 
 
-def along(runs: Sequence[series.Run], axis: str) -> pl.DataFrame:
-    """The table for each value of an axis, which is a column of its own."""
-    values = dict.fromkeys(str(run.axes[axis]) for run in runs)
-    return pl.concat(
-        table([run for run in runs if str(run.axes[axis]) == value]).with_columns(
-            pl.lit(value).alias(axis)
-        )
-        for value in values
-    )
-
-
 def statistics(waits: pl.Series) -> dict[str, float | None]:
     """The thesis's statistics of waits."""
     found = {

@@ -26,7 +26,7 @@ SHOWN = ("mean", "sd", "p95", "p99")
 
 def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     """The table of delays for each `max_p`."""
-    return delays.along(runs, "max_p").with_columns(pl.col("max_p").cast(pl.Float64))
+    return series.along(runs, "max_p", delays.table).with_columns(pl.col("max_p").cast(pl.Float64))
 
 
 def plot(table: pl.DataFrame) -> ggplot:

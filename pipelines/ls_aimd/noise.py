@@ -22,7 +22,7 @@ SHOWN = ("sd", "p99")
 
 def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     """The table of delays for each kind of `noise`."""
-    return delays.along(runs, "noise")
+    return series.along(runs, "noise", delays.table)
 
 
 def plot(table: pl.DataFrame) -> ggplot:

@@ -1,6 +1,7 @@
 """From records to series, on examples small enough to work out by hand."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import polars as pl
@@ -136,6 +137,19 @@ def test_tidy(tmp_path: Path) -> None:
     ]
     with pytest.raises(SandglassError, match="no run"):
         series.tidy([], {})
+
+
+def test_tables_along_an_axis(tmp_path: Path) -> None:
+    """In the order of the runs; what only some of the tables have is null in the others."""
+    runs = [series.Run(tmp_path, {"window": n}, {}) for n in (10, 3, 10)]
+
+    def table(some: Sequence[series.Run]) -> pl.DataFrame:
+        return pl.DataFrame({"runs": [len(some)], **({"alone": [1]} if len(some) == 1 else {})})
+
+    assert series.along(runs, "window", table).to_dicts() == [
+        {"runs": 2, "window": 10, "alone": None},
+        {"runs": 1, "window": 3, "alone": 1},
+    ]
 
 
 # A queue and what its counters said at eight times.

@@ -5,7 +5,7 @@ All times of the records are virtual nanoseconds since the start of the experime
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -140,6 +140,22 @@ def tidy(runs: Sequence[Run], fields: Mapping[str, str]) -> pl.DataFrame:
         {**run.axes, **{name: run.field(path) for name, path in fields.items()}} for run in runs
     ]
     return pl.DataFrame(rows, infer_schema_length=None)
+
+
+def along(
+    runs: Sequence[Run], axis: str, table: Callable[[Sequence[Run]], pl.DataFrame]
+) -> pl.DataFrame:
+    """The tables of the runs with each value of an axis, which is a column of its own, at the end.
+
+    A column that some of them lack is null there. Raises KeyError when a run lacks the axis.
+    """
+    own: dict[Value, list[Run]] = {}
+    for run in runs:
+        own.setdefault(run.axes[axis], []).append(run)
+    return pl.concat(
+        (table(some).with_columns(pl.lit(value).alias(axis)) for value, some in own.items()),
+        how="diagonal_relaxed",
+    )
 
 
 def combined_digest(digests: Iterable[str]) -> str:
