@@ -25,17 +25,20 @@ STEP_NS = 1_000_000_000
 # "The period right after slow-start" (IV-B): slow start lasts some 3 s at the largest RTT, and
 # congestion avoidance needs tens of seconds to reach its first peak.
 EARLY_S = 30
+LATE_STEP_S = 5
 
 
 def table(runs: Sequence[series.Run]) -> pl.DataFrame:
-    """One row per congestion control, queue, RTT, beta and second.
+    """One row per congestion control, queue, RTT, beta and time: each second right after slow
+    start, later each fifth.
 
     `departed_mb` is the mean over the seeds of what has left the queue since the start, in 10^6
     bytes; `gain_percent` what that is more than with the control's own beta, null without such a
     run.
     """
+    shown = (pl.col("time_s") <= EARLY_S) | (pl.col("time_s") % LATE_STEP_S == 0)
     departed = (
-        pl.concat([_departed(run) for run in runs])
+        pl.concat([_departed(run).filter(shown) for run in runs])
         .group_by("control", "queue", "rtt_ms", "beta", "time_s")
         .agg(pl.col("departed_mb").mean(), seeds=pl.len())
     )
@@ -103,7 +106,7 @@ def agreeing_horizons(
     high: float,
     from_s: float,
 ) -> float | None:
-    """The share of the seconds from `from_s` on at which a beta's gain is from `low` to `high`."""
+    """The share of the times from `from_s` on at which a beta's gain is from `low` to `high`."""
     chosen = _of(table, control, queue).filter(
         (pl.col("rtt_ms") == rtt_ms) & (pl.col("beta") == beta) & (pl.col("time_s") >= from_s)
     )
