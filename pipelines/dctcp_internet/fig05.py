@@ -6,7 +6,7 @@ import polars as pl
 from plotnine import ggplot, labs
 
 from pipelines.dctcp_internet import sharing
-from sandglass.papers.verdicts import Extreme, least, scalar
+from sandglass.papers.verdicts import Extreme, least
 from sandglass.results import series
 
 PANELS = {
@@ -49,22 +49,6 @@ def equal_for(table: pl.DataFrame) -> float | None:
     return sum(found) / len(found)
 
 
-def steps_explain(table: pl.DataFrame, minimum: float, low: float, high: float) -> float | None:
-    """The larger of two ratios over the smaller, at K that hold as many packets."""
-    ratios = [
-        scalar(
-            table.filter(
-                ((pl.col("minimum") - minimum).abs() < 1e-6)
-                & ((pl.col("relative") - relative).abs() < 1e-6)
-            )["ratio"].mean()
-        )
-        for relative in (low, high)
-    ]
-    if ratios[0] is None or ratios[1] is None:
-        return None
-    return max(ratios[0] / ratios[1], ratios[1] / ratios[0])
-
-
 def starving(table: pl.DataFrame, beyond: float) -> Extreme | None:
     """The smaller of the ratio and its inverse, least over all settings with K from some multiple
     on."""
@@ -85,4 +69,4 @@ def nearest(table: pl.DataFrame) -> Extreme | None:
     return least(table.group_by("minimum").agg(ratio.max()), "ratio")
 
 
-METRICS = (equal_for, steps_explain, starving, rises, nearest)
+METRICS = (equal_for, starving, rises, nearest)

@@ -248,8 +248,6 @@ def test_fig05_metrics() -> None:
         ]
     )
     assert fig05.equal_for(table) == 0.5
-    assert fig05.steps_explain(table, 0.125, 2, 3) == 4
-    assert fig05.steps_explain(table, 0.125, 2, 2.1) is None
     assert value(fig05.starving(table, 1)) == 0.25
     assert value(fig05.starving(table, 2)) == 0.5
     assert value(fig05.nearest(table)) == 0.5
