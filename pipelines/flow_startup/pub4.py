@@ -7,7 +7,8 @@ from plotnine import facet_grid, ggplot
 
 from pipelines.flow_startup import transients
 from sandglass.experiment import units
-from sandglass.papers.verdicts import scalar
+from sandglass.papers import ensemble
+from sandglass.papers.verdicts import Extreme, largest, least, scalar
 from sandglass.results import series
 
 QUEUES = {
@@ -61,10 +62,13 @@ def table(runs: Sequence[series.Run]) -> pl.DataFrame:
 
 def plot(table: pl.DataFrame) -> ggplot:
     """Delay above, completion time below; a panel per number of flows, unpaced senders."""
+    numbered = ensemble.numbered(table)
     shown = (
-        table.filter(pl.col("senders") == "unpaced")
+        numbered.filter(pl.col("senders") == "unpaced")
         .unpivot(
-            ["peak_ms", "fct_ratio"], index=["queue", "flows", "rtt_ms"], variable_name="measure"
+            ["peak_ms", "fct_ratio"],
+            index=[ensemble.REPLICA, "queue", "flows", "rtt_ms"],
+            variable_name="measure",
         )
         .with_columns(
             measure=pl.col("measure").replace_strict(
@@ -86,27 +90,27 @@ def plot(table: pl.DataFrame) -> ggplot:
 
 def delay_ratio(
     table: pl.DataFrame, queue: str, over: str, rtt_from: float, rtt_to: float, senders: str
-) -> float | None:
+) -> Extreme | None:
     """The longest wait with one queue over that with another; the largest over flows and RTTs."""
-    return scalar(_delay_ratios(table, queue, over, rtt_from, rtt_to, senders).max())
+    return largest(_delay_ratios(table, queue, over, rtt_from, rtt_to, senders), "ratio")
 
 
 def typical_delay_ratio(
     table: pl.DataFrame, queue: str, over: str, rtt_from: float, rtt_to: float, senders: str
 ) -> float | None:
     """The longest wait with one queue over that with another; the median over flows and RTTs."""
-    return scalar(_delay_ratios(table, queue, over, rtt_from, rtt_to, senders).median())
+    return scalar(_delay_ratios(table, queue, over, rtt_from, rtt_to, senders)["ratio"].median())
 
 
 def _delay_ratios(
     table: pl.DataFrame, queue: str, over: str, rtt_from: float, rtt_to: float, senders: str
-) -> pl.Series:
+) -> pl.DataFrame:
     one, other = (
         _of(table, name, rtt_from, rtt_to, senders).select("flows", "rtt_ms", "peak_ms")
         for name in (queue, over)
     )
     both = one.join(other, on=["flows", "rtt_ms"], suffix="_over")
-    return both["peak_ms"] / both["peak_ms_over"]
+    return both.select("flows", "rtt_ms", ratio=pl.col("peak_ms") / pl.col("peak_ms_over"))
 
 
 def longest_at(table: pl.DataFrame, queue: str) -> float | None:
@@ -114,16 +118,18 @@ def longest_at(table: pl.DataFrame, queue: str) -> float | None:
     return transients.longest_at(_of(table, queue, 0, 1e9, "unpaced"))
 
 
-def least_wait(table: pl.DataFrame, queue: str, rtt_to: float) -> float | None:
+def least_wait(table: pl.DataFrame, queue: str, rtt_to: float) -> Extreme | None:
     """A queue's longest wait, ms, the least over flows and RTTs."""
-    return scalar(_of(table, queue, 0, rtt_to, "unpaced")["peak_ms"].min())
+    chosen = _of(table, queue, 0, rtt_to, "unpaced")
+    return least(chosen.select("flows", "rtt_ms", "peak_ms"), "peak_ms")
 
 
 def slowest_completion(
     table: pl.DataFrame, queue: str, rtt_from: float, rtt_to: float, senders: str
-) -> float | None:
+) -> Extreme | None:
     """Completion time over that with a FIFO, the largest over flows and RTTs."""
-    return scalar(_of(table, queue, rtt_from, rtt_to, senders)["fct_ratio"].max())
+    chosen = _of(table, queue, rtt_from, rtt_to, senders)
+    return largest(chosen.select("flows", "rtt_ms", "fct_ratio"), "fct_ratio")
 
 
 def typical_completion(
@@ -133,10 +139,11 @@ def typical_completion(
     return scalar(_of(table, queue, rtt_from, rtt_to, senders)["fct_ratio"].median())
 
 
-def wait_in_rtts(table: pl.DataFrame, queue: str, rtt_from: float) -> float | None:
+def wait_in_rtts(table: pl.DataFrame, queue: str, rtt_from: float) -> Extreme | None:
     """The longest wait over the RTT, the largest over flows and RTTs."""
     chosen = _of(table, queue, rtt_from, 1e9, "unpaced")
-    return scalar((chosen["peak_ms"] / chosen["rtt_ms"]).max())
+    waits = chosen.select("flows", "rtt_ms", rtts=pl.col("peak_ms") / pl.col("rtt_ms"))
+    return largest(waits, "rtts")
 
 
 def pacing_effect(table: pl.DataFrame, queue: str, rtt_from: float, senders: str) -> float | None:

@@ -10,6 +10,7 @@ from plotnine import (
     ggplot,
     labs,
     scale_color_manual,
+    scale_fill_manual,
     scale_linetype_manual,
     scale_shape_manual,
     scale_x_log10,
@@ -17,6 +18,7 @@ from plotnine import (
 )
 
 from sandglass.experiment import units
+from sandglass.papers import ensemble
 from sandglass.papers.verdicts import scalar
 from sandglass.results import series, style
 
@@ -194,16 +196,24 @@ def rtt_label(table: pl.DataFrame) -> pl.Expr:
 
 
 def against_rtt(shown: pl.DataFrame) -> ggplot:
-    """The column `value` against `rtt_ms`, both by their logarithms, a line per `queue`."""
+    """The column `value` against `rtt_ms`, both by their logarithms, a line per `queue`; of
+    replicas, which are alike in all other columns, the mean with its interval."""
+    point = [name for name in shown.columns if name not in ("value", ensemble.REPLICA)]
+    means = ensemble.means(shown, point, "value").with_columns(
+        # an interval that reaches 0 ends at the panel's edge
+        pl.col("low").clip(lower_bound=pl.col("value").min())
+    )
     drawn: ggplot = (
-        ggplot(shown, aes("rtt_ms", "value", color="queue", shape="queue", linetype="queue"))
+        ggplot(means, aes("rtt_ms", "value", color="queue", shape="queue", linetype="queue"))
+        + ensemble.band(means, "queue")
         + geom_line()
         + geom_point(size=1.8)
         + scale_x_log10()
         + scale_y_log10()
         + scale_color_manual(style.PALETTE)
+        + scale_fill_manual(style.PALETTE)
         + scale_shape_manual(style.SHAPES)
         + scale_linetype_manual([*style.LINES, *style.LINES])
-        + labs(x="Base RTT (ms)", y="", color="", shape="", linetype="")
+        + labs(x="Base RTT (ms)", y="", color="", fill="", shape="", linetype="")
     )
     return drawn
