@@ -1,5 +1,6 @@
 """Publication II: how HRED, recommended RED and Taildrop lose packets in load transients."""
 
+import math
 from collections.abc import Sequence
 
 import polars as pl
@@ -99,10 +100,13 @@ def most(table: pl.DataFrame, queue: str, column: str, buffer_from: int = 0) -> 
     return scalar(_of(table, queue, buffer_from)[column].max())
 
 
-def least_cut(table: pl.DataFrame, queue: str, column: str) -> float | None:
-    """The smallest value of a column over the buffers and numbers of flows at which the average
-    rose above the maximum threshold."""
-    return scalar(_of(table, queue, 0).filter(pl.col("cut") > 0)[column].min())
+def least_cut(
+    table: pl.DataFrame, queue: str, column: str, buffer_to: float = math.inf
+) -> float | None:
+    """The smallest value of a column over the buffers, up to one in packets, and numbers of flows
+    at which the average rose above the maximum threshold."""
+    cut = _of(table, queue, 0).filter((pl.col("cut") > 0) & (pl.col("buffer") <= buffer_to))
+    return scalar(cut[column].min())
 
 
 def share_in_a_row(table: pl.DataFrame, queue: str, buffer_from: int = 0) -> float | None:
