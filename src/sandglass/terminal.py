@@ -2,11 +2,13 @@
 
 import datetime
 import os
+import signal
 import sys
 import time
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from types import FrameType
 from typing import NoReturn
 
 from sandglass.errors import SandglassError
@@ -17,7 +19,13 @@ PROGRESS_EVERY_S = 0.2
 
 
 def guarded(command: Callable[[], object]) -> NoReturn:
-    """Run a command to the end of the process: one message for a failure, never a traceback."""
+    """Run a command to the end of the process: one message for a failure, never a traceback.
+
+    Who ends it from elsewhere (kill, timeout, a terminal that closes) interrupts it.
+    """
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) == signal.SIG_DFL:  # nohup ignores one
+            signal.signal(number, _interrupt)
     try:
         command()
         sys.exit(0)
@@ -39,6 +47,10 @@ def guarded(command: Callable[[], object]) -> NoReturn:
         log.write_text(f"{datetime.datetime.now().isoformat()}\n{traceback.format_exc()}")
         complain(f"this should not happen: {error!r}", f"a report of it should hold {log}")
         sys.exit(1)
+
+
+def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
+    raise KeyboardInterrupt
 
 
 def complain(message: str, hint: str | None = None) -> None:

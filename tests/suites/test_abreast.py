@@ -3,6 +3,7 @@
 import os
 import signal
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,8 +13,12 @@ from tests.lab.conftest import command
 
 
 @pytest.mark.lab
-def test_an_interrupt_ends_all_of_them(tmp_path: Path) -> None:
-    """Those that run, and those that wait; and there is no report of a part."""
+@pytest.mark.parametrize("tell", [os.killpg, os.kill])
+def test_an_interrupt_ends_all_of_them(
+    tmp_path: Path, tell: Callable[[int, signal.Signals], None]
+) -> None:
+    """Those that run, and those that wait, whether all of them are told or we alone; and there is
+    no report of a part."""
     out = tmp_path / "out"
     words = ["characterise", "qdisc", "pie", "--against", "codel", "--only", "5.1.1,5.2,4.4,9.1"]
     with subprocess.Popen(
@@ -26,7 +31,7 @@ def test_an_interrupt_ends_all_of_them(tmp_path: Path) -> None:
     ) as process:
         assert process.stderr
         said = next(line for line in process.stderr if "runs" in line)
-        os.killpg(process.pid, signal.SIGINT)
+        tell(process.pid, signal.SIGINT)
         rest = process.stderr.read()
     assert process.returncode == 130, said + rest
     assert "interrupted" in rest

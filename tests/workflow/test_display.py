@@ -2,6 +2,7 @@
 
 import os
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -131,6 +132,70 @@ def test_an_interrupt_ends_in_good_order(tmp_path: Path) -> None:
     assert "sandglass: interrupted" in seen
     (tmp_path / "go").touch()
     assert do(tmp_path, command).returncode == 0
+
+
+NAMED = "test -e go || {{ echo $BASHPID > pid.{wildcards.n}; exec sleep 1000; }}; touch {output}"
+WAITS = "echo $$ > pid.{wildcards.n}; while ! test -e go; do sleep 0.1; done; touch {output}"
+
+
+def jobs(folder: Path) -> list[int]:
+    """The processes of the two jobs that wait, once there are both."""
+    for _ in range(600):
+        found = [path.read_text().strip() for path in folder.glob("pid.*")]
+        if len(found) == 2 and all(found):
+            return [int(text) for text in found]
+        time.sleep(0.1)
+    raise TimeoutError
+
+
+def states(processes: list[int]) -> set[str]:
+    """What /proc says of them: R, S, D, T where they are stopped; - where they have ended."""
+    found = set()
+    for number in processes:
+        try:
+            found.add(Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[0])
+        except FileNotFoundError:
+            found.add("-")
+    return found
+
+
+def until(processes: list[int], wanted: set[str]) -> bool:
+    for _ in range(100):
+        if states(processes) <= wanted:
+            return True
+        time.sleep(0.1)
+    return False
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_who_ends_it_alone_ends_its_jobs(tmp_path: Path, number: signal.Signals) -> None:
+    """As kill and timeout do, where Ctrl-C is for all that a terminal has."""
+    command = prepared(tmp_path, NAMED)
+    with subprocess.Popen(
+        command, cwd=tmp_path, env=environment(), stderr=subprocess.PIPE, text=True
+    ) as process:
+        running = jobs(tmp_path)
+        process.send_signal(number)
+        _, said = process.communicate(timeout=60)
+    assert process.returncode == INTERRUPTED
+    assert "sandglass: interrupted" in said
+    assert until(running, {"-"})
+    (tmp_path / "go").touch()
+    assert do(tmp_path, command).returncode == 0
+
+
+def test_suspended_it_suspends_its_jobs(tmp_path: Path) -> None:
+    command = prepared(tmp_path, WAITS)
+    with subprocess.Popen(
+        command, cwd=tmp_path, env=environment(), stderr=subprocess.DEVNULL
+    ) as process:
+        running = jobs(tmp_path)
+        process.send_signal(signal.SIGTSTP)
+        assert until([*running, process.pid], {"T"})
+        process.send_signal(signal.SIGCONT)
+        assert until([*running, process.pid], {"R", "S", "D"})
+        (tmp_path / "go").touch()
+        assert process.wait(60) == 0
 
 
 def test_parts_count_instead_of_the_job_that_has_them(

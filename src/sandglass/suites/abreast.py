@@ -16,6 +16,8 @@ from sandglass.terminal import INTERRUPTED, guarded
 
 AT_ONCE = 2
 """With more, labs would only wait for one another."""
+GRACE_S = 10
+"""What those that a terminal interrupted with us have to end."""
 
 
 def abreast(
@@ -55,7 +57,10 @@ def abreast(
                     waiting.clear()
                     status = INTERRUPTED
                 status = status or abs(process.exitcode or 0)
-    except KeyboardInterrupt:  # which they have got, too
+    except KeyboardInterrupt:
+        for process, _ in running.values():
+            process.join(GRACE_S)  # at a terminal they have got it, too
+            process.terminate()
         for process, _ in running.values():
             process.join()
         return INTERRUPTED

@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -9,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import FrameType
 from typing import TextIO
 
 from sandglass.errors import SandglassError
@@ -72,10 +74,13 @@ def snakemake(work: Work, held: TextIO | None = None) -> int:
         with (
             log.open("w") as words,
             display(work.title, state, work.folder, work.alone) as shown,
+            # In a group of its own, so that it and its jobs hear of an interrupt once, from us,
+            # whether the whole terminal gets it (Ctrl-C) or we alone (kill, timeout).
             subprocess.Popen(
                 command, cwd=work.folder, env=environment, pass_fds=[lock.fileno()],
-                stdin=subprocess.DEVNULL, stdout=words, stderr=subprocess.STDOUT,
+                stdin=subprocess.DEVNULL, stdout=words, stderr=subprocess.STDOUT, process_group=0,
             ) as process,
+            _tied_to_us(process),
         ):  # fmt: skip
             status = _watch(process, state, reader, shown)
         _conclude(work, state, status)
@@ -109,7 +114,7 @@ def alone(folder: Path) -> Iterator[TextIO]:
 def _watch(
     process: subprocess.Popen[bytes], state: State, reader: events.Reader, shown: Display
 ) -> int:
-    """Show what goes on until it ends; an interrupt reaches it too, and it ends in good order."""
+    """Show what goes on until it ends; an interrupt is passed on, and it ends in good order."""
     interrupted = False
     status = None
     while status is None:
@@ -120,8 +125,28 @@ def _watch(
                 state.take(event)
             shown.show()
         except KeyboardInterrupt:
+            # what does not end in good order may end in another
+            os.killpg(process.pid, signal.SIGTERM if interrupted else signal.SIGINT)
             interrupted = True
     return INTERRUPTED if interrupted else status
+
+
+@contextmanager
+def _tied_to_us(process: subprocess.Popen[bytes]) -> Iterator[None]:
+    """Has Ctrl-Z stop the process's group with us, go on when we do, and not outlive us."""
+
+    def suspend(number: int, frame: FrameType | None) -> None:
+        os.killpg(process.pid, signal.SIGSTOP)
+        os.kill(os.getpid(), signal.SIGSTOP)
+        os.killpg(process.pid, signal.SIGCONT)
+
+    before = signal.signal(signal.SIGTSTP, suspend)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTSTP, before)
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGINT)
 
 
 def _conclude(work: Work, state: State, status: int) -> None:
