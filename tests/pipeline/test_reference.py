@@ -12,13 +12,13 @@ from tests.conftest import Reproduced
 
 PROFILES = {
     "abe": "paper",
-    "flow_startup": "quick",
+    "flow_startup": "paper",
     "dctcp_internet": "paper",
     "dualq": "paper",
     "ls_aimd": "paper",
 }
 """The profile that a paper's reference is of."""
-NOT_WHOLE = ("abe", "flow_startup", "ls_aimd")
+NOT_WHOLE = ("abe", "ls_aimd")
 """Papers whose figures that isolate causes came after their last whole run, on another build."""
 KEY = ["experiment", "settings"]
 BUILD = ["kernel_build", "modules"]
