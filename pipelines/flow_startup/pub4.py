@@ -1,5 +1,6 @@
 """Publication IV: longest queueing delay and flow completion time against RTT."""
 
+import math
 from collections.abc import Sequence
 
 import polars as pl
@@ -113,9 +114,11 @@ def _delay_ratios(
     return both.select("flows", "rtt_ms", ratio=pl.col("peak_ms") / pl.col("peak_ms_over"))
 
 
-def longest_at(table: pl.DataFrame, queue: str) -> float | None:
-    """The RTT at which a queue's wait, geometric mean over the numbers of flows, is longest, ms."""
-    return transients.longest_at(_of(table, queue, 0, 1e9, "unpaced"))
+def longest_at(table: pl.DataFrame, queue: str, flows_to: float = math.inf) -> float | None:
+    """The RTT at which a queue's wait, geometric mean over the numbers of flows up to one, is
+    longest, ms."""
+    own = _of(table, queue, 0, 1e9, "unpaced")
+    return transients.longest_at(own.filter(pl.col("flows") <= flows_to))
 
 
 def least_wait(table: pl.DataFrame, queue: str, rtt_to: float) -> Extreme | None:
@@ -185,10 +188,12 @@ def share_below(
     rivals: Sequence[str] = RIVALS,
     rtt_from: float = 0,
     rtt_to: float = 1e9,
+    flows_to: float = math.inf,
 ) -> float | None:
     """The share of cases in which the best rival's longest wait is so many times a queue's or more,
-    in percent."""
-    found = _reductions(table, queue, rivals, rtt_from, rtt_to)
+    in percent; of up to so many flows."""
+    few = table.filter(pl.col("flows") <= flows_to)
+    found = _reductions(few, queue, rivals, rtt_from, rtt_to)
     return scalar((found >= times).mean() * 100) if len(found) else None  # type: ignore[operator]
 
 

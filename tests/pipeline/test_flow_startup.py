@@ -6,9 +6,19 @@ from typing import Any
 import polars as pl
 import pytest
 
-from pipelines.flow_startup import page, pub1, pub2, pub3, pub4, transients, why_link_rate
+from pipelines.flow_startup import (
+    page,
+    pub1,
+    pub2,
+    pub3,
+    pub4,
+    transients,
+    why_bursts,
+    why_link_rate,
+    why_rack,
+)
 from sandglass.results.series import Run
-from tests.pipeline.synthetic import document, value
+from tests.pipeline.synthetic import document, packets, value, write
 
 MS = 10**6
 BURSTS = "unpaced"
@@ -304,3 +314,38 @@ def test_one_queues_wait_over_anothers_by_rate() -> None:
     )
     assert why_link_rate.delay_ratio(table, "Predict", "CoDel", 10) == pytest.approx(1.5)
     assert why_link_rate.delay_ratio(table, "Predict", "CoDel", 20) == pytest.approx(0.8)
+
+
+def test_losses_near_another(tmp_path: Path) -> None:
+    """Lost are the first, second, fourth and ninth packet: 1, 2 and 5 arrivals after another."""
+    rows = [(at, None, at) if at in (1, 2, 4, 9) else (at, at + 5, None) for at in range(1, 12)]
+    content = document()
+    content["experiment"]["flows"] = [{"count": 2}]
+    content["experiment"]["bottleneck"]["queue"]["limit"] = 83
+    write(tmp_path / "run", content, packets(rows))
+    axes = {"experiment": "pub2-fifo"}
+    table = why_bursts.table([Run(tmp_path / "run", axes, content)])
+    assert table["lost"].to_list() == [1, 2, 2, 2, 3, 3, 3, 3]
+    half = table.with_columns(pl.col("lost") / 2, queue=pl.lit("HRED"))
+    both = pl.concat([table, half])
+    assert why_bursts.ratio(both, "HRED", "Taildrop", 2) == 0.5
+    assert why_bursts.ratio(both, "HRED", "PIE", 2) is None
+
+
+def test_timeouts_of_one_recovery() -> None:
+    table = pl.DataFrame(
+        {
+            "queue": ["Recommended RED"] * 3,
+            "recovery": ["RACK", "none", "none"],
+            "buffer": [83] * 3,
+            "cut": [5.0, 5.0, 0.0],
+            "rtos": [1.0, 4.0, 0.0],
+        }
+    )
+    assert why_rack.least_cut(table, "RACK", "rtos") == 1
+    assert why_rack.least_cut(table, "none", "rtos") == 4
+
+
+def test_pub4_of_few_flows() -> None:
+    assert pub4.longest_at(TABLE, "CoDel", flows_to=1) == 100
+    assert pub4.share_below(TABLE, "Predict", 2, ["CoDel"], rtt_to=150, flows_to=0) is None
