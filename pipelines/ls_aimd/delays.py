@@ -45,10 +45,14 @@ def table(runs: Sequence[series.Run]) -> pl.DataFrame:
             {**steady.case(run), "statistic": name, "ours_us": ours[name], "like_us": like[name]}
             for name in STATISTICS
         ]
-    thesis = pl.read_csv(THESIS, schema_overrides={"thesis_us": pl.Float64})
     return steady.ordered(rows).join(
-        thesis, on=[*KEYS, "statistic"], how="left", maintain_order="left"
+        thesis(), on=[*KEYS, "statistic"], how="left", maintain_order="left"
     )
+
+
+def thesis() -> pl.DataFrame:
+    """The slides' table: `case`, `marking`, `sender`, `statistic`, `thesis_us`."""
+    return pl.read_csv(THESIS, schema_overrides={"thesis_us": pl.Float64})
 
 
 def statistics(waits: pl.Series) -> dict[str, float | None]:

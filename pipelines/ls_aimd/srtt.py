@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import polars as pl
 from plotnine import aes, geom_line, ggplot, scale_linetype_manual
 
-from pipelines.ls_aimd import bars, steady
+from pipelines.ls_aimd import bars, delays, steady
 from sandglass.papers.verdicts import scalar
 from sandglass.results import series, style
 
@@ -62,4 +62,15 @@ def fewest(
     return scalar((rows["srtt_us"] / rows[line]).min())
 
 
-METRICS = (most, fewest)
+def agreeing(table: pl.DataFrame, within: float) -> float | None:
+    """The share of runs whose SRTT is `within` or less away from the base RTT and the thesis's mean
+    wait, relative to these."""
+    waits = delays.thesis().filter(statistic="mean")
+    both = table.join(waits, on=delays.KEYS)
+    base_us = 2 * pl.col("minimum") - pl.col("middle")
+    expected = base_us + pl.col("thesis_us")
+    off = both.select(off=(pl.col("srtt_us") / expected - 1).abs())["off"]
+    return scalar((off <= within).mean())
+
+
+METRICS = (most, fewest, agreeing)

@@ -92,6 +92,7 @@ def test_tables_count_the_second_half(tmp_path: Path) -> None:
     assert queue["of_target"] == pytest.approx(1000 * 0.1 / 2500)
     assert srtt.table(runs)["srtt_us"].to_list() == [1000, 1000]
     assert srtt.table(runs).select(srtt.LEVELS).row(0) == (750, 1000, 1250)
+    assert srtt.agreeing(srtt.table(runs), 0.02) == 0.5  # the thesis's 4A: 500 us and 514, or 258
     assert marking.table(runs)["marked"].to_list() == [0.5, 0.5]
     rows = increase.table(runs).to_dicts()
     assert [row["increase_bytes"] for row in rows] == [1448, 2]
