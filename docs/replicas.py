@@ -40,24 +40,22 @@ def judged(paper: str, figure: str, table: pl.DataFrame) -> dict[str, verdicts.V
     return {each.claim: each for each in found if each.n}
 
 
-def row(paper: str, figure: str, table: pl.DataFrame, column: str) -> str | None:
-    """What replicas 1 to n / 2 say and all n; None where nothing is judged by several."""
+def rows(paper: str, figure: str, table: pl.DataFrame, column: str) -> Iterator[str]:
+    """What replicas 1 to n / 2 say and all n, for each n that claims are judged by."""
     whole = judged(paper, figure, table)
-    n = max((each.n or 0 for each in whole.values()), default=0)
-    if n < 2:
-        return None
-    half = judged(paper, figure, table.filter(pl.col(column) <= n // 2))
-    own = [name for name in whole if whole[name].n == n]
-    words = {name: (half[name].verdict, whole[name].verdict) for name in own}
-    moved = [f"{name}: {was}, {now}" for name, (was, now) in words.items() if was != now]
-    still = sum(now == "open" for _, now in words.values())
-    changed = "; ".join(moved) or "none"
-    return f"| {paper}/{figure} | {n // 2}, {n} | {len(own)} | {changed} | {still} |"
+    for n in sorted({each.n for each in whole.values() if each.n and each.n > 1}):
+        half = judged(paper, figure, table.filter(pl.col(column) <= n // 2))
+        own = [name for name in whole if whole[name].n == n]
+        words = {name: (half[name].verdict, whole[name].verdict) for name in own}
+        moved = [f"{name}: {was}, {now}" for name, (was, now) in words.items() if was != now]
+        still = sum(now == "open" for _, now in words.values())
+        changed = "; ".join(moved) or "none"
+        yield f"| {paper}/{figure} | {n // 2}, {n} | {len(own)} | {changed} | {still} |"
 
 
 def main() -> None:
     for found in tables():
-        if line := row(*found):
+        for line in rows(*found):
             print(line, flush=True)
 
 

@@ -89,11 +89,20 @@ def test_replicas_that_make_no_sense(
         grid.points("p", "fig1", "quick")
 
 
-def test_all_grids_of_a_figure_have_as_many_replicas(pipelines: Path) -> None:
+def test_all_grids_of_a_figure_have_replicas_or_none(pipelines: Path) -> None:
     """A run that stood in each replica would be counted as many."""
     profile(pipelines, {"experiment": ["one"], "replicas": 2}, {"experiment": ["two"]})
-    with pytest.raises(UsageError, match="the same number of replicas"):
+    with pytest.raises(UsageError, match="all grids of a figure have replicas, or none"):
         grid.points("p", "fig1", "quick")
+
+
+def test_some_points_may_have_more_replicas(pipelines: Path) -> None:
+    more = {"experiment": ["one"], "replicas": 3}
+    profile(pipelines, more, {"experiment": ["two"], "replicas": 2})
+    found = grid.points("p", "fig1", "quick")
+    assert [(point.experiment, point.replica) for point in found] == [
+        *[("one", 1), ("one", 2), ("one", 3), ("two", 1), ("two", 2)]
+    ]
 
 
 def test_an_axis_may_stand_for_a_key(pipelines: Path) -> None:

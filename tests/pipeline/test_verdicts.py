@@ -182,6 +182,41 @@ def test_an_extreme_without_points_or_with_others_is_an_error() -> None:
         judge(of_all, table=pl.concat([TABLE, TABLE]))
 
 
+def partial(*shares: float) -> pl.DataFrame:
+    """Two whole replicas, 0.96 and 0.98 at 20 ms, and for each share one that has 20 ms alone."""
+    points = enumerate(shares, 3)
+    parts = [(number, TABLE.head(1).with_columns(share=pl.lit(share))) for number, share in points]
+    wholes = [(1, replicas(0.96)), (2, replicas(0.98))]
+    tables = [(number, table.drop("replica")) for number, table in wholes]
+    return ensemble.together([*tables, *parts], [number for number, _ in parts])
+
+
+def test_replicas_of_some_points_count_for_claims_that_ask_for_all() -> None:
+    """The least share at 320 ms, which they do not have, is no number of theirs."""
+    table = partial(0.96, 0.98)
+    near, far = claim(), claim(arguments={"rtt_up_to_ms": 400}, bounds={"at_most": 0.98})
+    assert [verdict.n for verdict in judge(near, far, table=table)] == [2, 2]
+    (verdict,) = judge(claim(replicas="all"), table=table)
+    half = 3.18245 * 0.02 / 12**0.5  # Student's t of three degrees of freedom
+    assert (verdict.n, verdict.verdict) == (4, "holds")
+    assert (verdict.low, verdict.high) == pytest.approx((0.97 - half, 0.97 + half), abs=1e-6)
+
+
+def test_a_point_of_an_extreme_has_the_replicas_that_have_it() -> None:
+    all_replicas = claim(metric="least_point", arguments={}, replicas="all")
+    (verdict,) = judge(all_replicas, table=partial(0.80, 0.98, 0.80))
+    assert (verdict.n, verdict.measured) == (5, pytest.approx(0.904))
+    (verdict,) = judge(claim(metric="least_point", arguments={}), table=partial(0.80, 0.98, 0.80))
+    assert (verdict.n, verdict.measured) == (2, pytest.approx(0.97))
+
+
+def test_a_replica_without_the_points_of_a_claim_is_none_of_it() -> None:
+    far = TABLE.tail(1)
+    table = ensemble.together([(1, TABLE), (2, TABLE), (3, far)], [3])
+    (verdict,) = judge(claim(replicas="all"), table=table)
+    assert verdict.n == 2
+
+
 def test_a_table_may_have_several_runs_itself() -> None:
     """Each of their numbers is a replica's."""
     (verdict,) = judge(claim(metric="of_each", arguments={}, bounds={"at_least": 0}))

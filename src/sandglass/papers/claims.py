@@ -48,6 +48,9 @@ class Claim(shelf.Strict):
     plotted: FiniteFloat | None = None
     """Instead of bounds: what the paper has of one run, which must be like one of ours."""
     unit: str = ""
+    replicas: Literal["whole", "all"] = "whole"
+    """All are also those that have only some of the figure's points, run more often than others:
+    for a metric that measures each point by itself."""
     profiles: list[str] = Field(default_factory=lambda: list(grid.PROFILES))
     """The profiles whose runs are long and many enough to judge it."""
     amended: list[Amendment] = Field(default_factory=list)

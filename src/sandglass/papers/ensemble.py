@@ -1,10 +1,11 @@
 """A figure's table where its points were run several times.
 
 The column `replica` says of which a row is. Replica r of an experiment has the same seed at every
-point of a grid.
+point of a grid. Where some points were run more often than others, the column `partial` is true of the
+replicas that have these points alone.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import polars as pl
 from plotnine import aes, geom_ribbon
@@ -13,10 +14,13 @@ from sandglass.errors import SandglassError
 from sandglass.studies import statistics
 
 REPLICA = "replica"
+PARTIAL = "partial"
 
 
-def together(tables: Sequence[tuple[int, pl.DataFrame]]) -> pl.DataFrame:
-    """The tables of replicas, by their numbers, as one.
+def together(
+    tables: Sequence[tuple[int, pl.DataFrame]], parts: Collection[int] = ()
+) -> pl.DataFrame:
+    """The tables of replicas, by their numbers, as one; `parts` are those without some points.
 
     Raises SandglassError where one is empty or has other columns than the first: what a metric
     finds in the others would not be of all.
@@ -31,11 +35,17 @@ def together(tables: Sequence[tuple[int, pl.DataFrame]]) -> pl.DataFrame:
                 f"and replica {tables[0][0]} {', '.join(columns)}"
             )
     marked = [table.with_columns(pl.lit(number).alias(REPLICA)) for number, table in tables]
-    return pl.concat(marked, how="vertical_relaxed")
+    whole = pl.concat(marked, how="vertical_relaxed")
+    return whole.with_columns(pl.col(REPLICA).is_in(list(parts)).alias(PARTIAL)) if parts else whole
 
 
-def replicas(table: pl.DataFrame) -> list[pl.DataFrame]:
-    """The tables of the replicas, without the column; of a table without it, the table alone."""
+def replicas(table: pl.DataFrame, *, parts: bool = False) -> list[pl.DataFrame]:
+    """The tables of the replicas that have all points, or of the others, without the columns that
+    tell them apart; of a table without them, the table alone."""
+    if PARTIAL in table.columns:
+        table = table.filter(pl.col(PARTIAL) == parts).drop(PARTIAL)
+    elif parts:
+        return []
     if REPLICA not in table.columns:
         return [table]
     return [own.drop(REPLICA) for _, own in table.group_by(REPLICA, maintain_order=True)]

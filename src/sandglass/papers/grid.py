@@ -3,7 +3,8 @@
 figures.yaml says what a figure's axes set, a profile how much of it is run: for every figure a list
 of grids, each the product of its axes' values. The axis `experiment` names a file in the paper's
 experiments/; every other axis sets keys of it, as `--set` does. `replicas` says how often each
-point is run: the seeds are the experiment's and those after it, the same at every point of it.
+point is run: the seeds are the experiment's and those after it, the same at every point of it. A
+grid may have more of them than another of the figure, for what takes more to decide.
 """
 
 import functools
@@ -106,8 +107,8 @@ def points(paper: str, figure: str, profile: str) -> list[Point]:
     if grids is None:
         raise UsageError(f"{path}: {figure} has no grid")
     where = f"{path}: {figure}"
-    if len({str(grid.get(REPLICAS)) for grid in grids}) > 1:
-        raise UsageError(f"{where}: all grids of a figure have the same number of {REPLICAS}")
+    if len({REPLICAS in grid for grid in grids}) > 1:
+        raise UsageError(f"{where}: either all grids of a figure have {REPLICAS}, or none")
     found = [
         run
         for grid in grids

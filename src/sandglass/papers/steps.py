@@ -102,7 +102,9 @@ def _rows(code: FigureModule, points: Sequence[grid.Point], runs: Sequence[Run])
         return code.table(runs)
     both = list(zip(points, runs, strict=True))
     own = {number: [run for point, run in both if point.replica == number] for number in numbers}
-    return ensemble.together([(number, code.table(own[number])) for number in numbers])
+    most = max(len(runs) for runs in own.values())
+    parts = [number for number in numbers if len(own[number]) < most]
+    return ensemble.together([(number, code.table(own[number])) for number in numbers], parts)
 
 
 @app.command()

@@ -91,7 +91,7 @@ def judge(
     take the claim's arguments, or has no value in the table.
     """
     known = {metric.__name__: metric for metric in metrics}
-    tables = ensemble.replicas(table)
+    whole, parts = ensemble.replicas(table), ensemble.replicas(table, parts=True)
     verdicts: list[Verdict] = []
     errors: list[str] = []
     for claim in claims:
@@ -99,7 +99,7 @@ def judge(
         try:
             metric = _metric(claim, known)
             if profile in claim.profiles:
-                found = _judged(claim, metric, tables)
+                found = _judged(claim, metric, whole, parts if claim.replicas == "all" else [])
         except SandglassError as error:
             errors.append(f"{figure}: claim {claim.id}: {error.message}")
             continue
@@ -228,12 +228,19 @@ def _metric(claim: Claim, known: dict[str, Metric]) -> Metric:
     return metric
 
 
-def _judged(claim: Claim, metric: Metric, tables: Sequence[pl.DataFrame]) -> dict[str, Any]:
-    """What is measured, and the outcome, as a Verdict has them."""
-    measured = [each for table in tables for each in _measure(claim, metric, table)]
+def _judged(
+    claim: Claim, metric: Metric, whole: Sequence[pl.DataFrame], parts: Sequence[pl.DataFrame]
+) -> dict[str, Any]:
+    """What is measured, and the outcome, as a Verdict has them.
+
+    Of replicas with only some of the points, those count that have the claim's.
+    """
+    measured = [each for table in whole for each in _measure(claim, metric, table)]
+    more = (_found(claim, metric, table) for table in parts)
+    measured += [each for found in more if found not in (None, []) for each in _known(claim, found)]
     extremes = [each for each in measured if isinstance(each, Extreme)]
     values = sorted(each.value if isinstance(each, Extreme) else each for each in measured)
-    found = _simultaneous(extremes) if extremes else statistics.interval(values)
+    found = _simultaneous(extremes, len(whole)) if extremes else statistics.interval(values)
     row: dict[str, Any] = {"n": len(values), "measured": _rounded(found.mean)}
     if claim.plotted is not None:
         return row | _like_ours(claim.plotted, values)
@@ -243,16 +250,21 @@ def _judged(claim: Claim, metric: Metric, tables: Sequence[pl.DataFrame]) -> dic
     return row | {"verdict": claim.bounds.judge(found)}
 
 
-def _simultaneous(replicas: Sequence[Extreme]) -> Interval:
+def _simultaneous(replicas: Sequence[Extreme], whole: int) -> Interval:
     """The extreme of the points' means, with an interval that all points have at once.
 
-    Raises SandglassError where a replica has other points than the first.
+    The first `whole` of the replicas have all points, the others at least one. Raises
+    SandglassError where a replica has other points than the first.
     """
     points = replicas[0].values.keys()
-    if any(each.values.keys() != points for each in replicas):
+    if any(each.values.keys() != points for each in replicas[:whole]) or any(
+        each.values.keys() - points for each in replicas
+    ):
         raise SandglassError("replicas have values at different points")
     over = statistics.least if replicas[0].of is min else statistics.largest
-    return over([[each.values[point] for each in replicas] for point in points])
+    return over(
+        [[each.values[point] for each in replicas if point in each.values] for point in points]
+    )
 
 
 def _like_ours(plotted: float, values: Sequence[float]) -> dict[str, Any]:
@@ -270,10 +282,18 @@ def _like_ours(plotted: float, values: Sequence[float]) -> dict[str, Any]:
 
 def _measure(claim: Claim, metric: Metric, table: pl.DataFrame) -> Sequence[float | Extreme]:
     """What a table has for a claim: of each of its runs, if the metric tells them apart."""
+    return _known(claim, _found(claim, metric, table))
+
+
+def _found(claim: Claim, metric: Metric, table: pl.DataFrame) -> Found:
     try:
-        found = metric(table, **claim.arguments)
+        return metric(table, **claim.arguments)
     except pl.exceptions.PolarsError as error:
         raise SandglassError(f"metric {claim.metric}: {error}") from error
+
+
+def _known(claim: Claim, found: Found) -> Sequence[float | Extreme]:
+    """The values that were found, as numbers. Raises SandglassError where there is none."""
     if isinstance(found, Extreme):
         _finite(claim, found.value)
         return [found]
