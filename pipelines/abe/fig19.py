@@ -35,7 +35,6 @@ def table(runs: Sequence[series.Run]) -> pl.DataFrame:
 def _over_time(run: series.Run) -> pl.DataFrame:
     marked = (pl.col("ecn_out") == CE) & (pl.col("ecn_in") != CE)
     dropped = pl.col("drop_ns").is_not_null()
-    last = run.field("flows.20")
     probability = (
         run.records("queues")
         .filter((pl.col("direction") == "forward") & (pl.col("time_ns") >= 0))
@@ -63,7 +62,6 @@ def _over_time(run: series.Run) -> pl.DataFrame:
             signalled_percent=(pl.col("marks") + pl.col("drops")) / pl.col("packets") * 100,
             drops_percent=pl.col("drops") / pl.col("packets") * 100,
             delay_ms="delay_ms",
-            short_fct_s=pl.lit(last["fct_s"], pl.Float64),
         )
     )
 
@@ -156,14 +154,8 @@ def delay_ratio(table: pl.DataFrame) -> Extreme | None:
     return least(_on_over_off(late, "delay_ms"), "ratio")
 
 
-def short_flow_ratio(table: pl.DataFrame) -> float | None:
-    """The short flow's completion time, part (b) over part (a); mean over beta_ecn."""
-    return scalar(_on_over_off(table, "short_fct_s")["ratio"].mean())
-
-
 METRICS = (
     delay_ratio,
-    short_flow_ratio,
     seconds_above,
     slow_start_peak,
     most_seconds_above,

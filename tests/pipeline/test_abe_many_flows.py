@@ -5,7 +5,16 @@ from math import log
 import polars as pl
 import pytest
 
-from pipelines.abe import completion, convergence, fig16, fig17, fig18, fig19, friendliness
+from pipelines.abe import (
+    completion,
+    convergence,
+    fig16,
+    fig17,
+    fig18,
+    fig19,
+    fig19_short,
+    friendliness,
+)
 from tests.pipeline.synthetic import value
 
 STEP_NS = 10_000_000
@@ -237,17 +246,28 @@ def test_fig19_metrics() -> None:
 
 def test_fig19_compares_its_parts() -> None:
     rows = [
-        (part, beta, second, delay if second >= 10 else 999.0, fct)
-        for part, beta, delay, fct in (
-            ("(a) rule off", 0.5, 20.0, 4.0),
-            ("(b) rule on", 0.5, 19.0, 5.0),
-            ("(a) rule off", 0.9, 20.0, 8.0),
-            ("(b) rule on", 0.9, 30.0, 6.0),
+        (part, beta, second, delay if second >= 10 else 999.0)
+        for part, beta, delay in (
+            ("(a) rule off", 0.5, 20.0),
+            ("(b) rule on", 0.5, 19.0),
+            ("(a) rule off", 0.9, 20.0),
+            ("(b) rule on", 0.9, 30.0),
         )
         for second in (5, 15)
     ]
-    columns = ["part", "beta_ecn", "time_s", "delay_ms", "short_fct_s"]
-    table = pl.DataFrame(rows, schema=columns, orient="row")
+    table = pl.DataFrame(rows, schema=["part", "beta_ecn", "time_s", "delay_ms"], orient="row")
     assert value(fig19.delay_ratio(table)) == pytest.approx(0.95)
-    assert fig19.short_flow_ratio(table) == pytest.approx((1.25 + 0.75) / 2)
     assert value(fig19.delay_ratio(table.filter(pl.col("part") == "(a) rule off"))) is None
+
+
+def test_the_short_flows_of_fig19() -> None:
+    rows = [
+        (rule, beta, size, fct)
+        for beta in (0.5, 0.9)
+        for size, off, on in ((50.0, 1.0, 1.2), (500.0, 4.0, 4.0 * (1 + beta)))
+        for rule, fct in (("off", off), ("on", on))
+    ]
+    table = pl.DataFrame(rows, schema=["rule", "beta_ecn", "size_kb", "fct_s"], orient="row")
+    assert fig19_short.ratio(table) == pytest.approx((1.2 + 1.5 + 1.2 + 1.9) / 4)
+    assert fig19_short.ratio(table, beta_from=0.9) == pytest.approx((1.2 + 1.9) / 2)
+    assert fig19_short.ratio(table.filter(rule="on")) is None

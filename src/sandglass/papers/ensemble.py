@@ -1,8 +1,8 @@
 """A figure's table where its points were run several times.
 
 The column `replica` says of which a row is. Replica r of an experiment has the same seed at every
-point of a grid. Where some points were run more often than others, the column `partial` is true of the
-replicas that have these points alone.
+point of a grid. Where some points were run more often than others, the column `partial` is true of
+the replicas that have these points alone.
 """
 
 from collections.abc import Collection, Sequence

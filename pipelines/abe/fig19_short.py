@@ -1,0 +1,87 @@
+"""Fig. 19 with many short flows: how long they take without PIE's 10 % rule and with it."""
+
+from collections.abc import Sequence
+
+import polars as pl
+from plotnine import (
+    aes,
+    facet_wrap,
+    geom_errorbar,
+    geom_line,
+    geom_point,
+    ggplot,
+    labs,
+    position_dodge,
+    scale_color_manual,
+    scale_shape_manual,
+)
+
+from sandglass.experiment import units
+from sandglass.papers import ensemble
+from sandglass.papers.verdicts import scalar
+from sandglass.results import series, style
+
+CASE = ["rule", "beta_ecn", "size_kb"]
+
+
+def table(runs: Sequence[series.Run]) -> pl.DataFrame:
+    """One row per `rule` (on, off), beta_ecn and size of the short flows.
+
+    `fct_s` is the mean completion time of the `flows` that ended.
+    """
+    return (
+        pl.concat([_short(run) for run in runs])
+        .group_by(CASE)
+        .agg(flows=pl.col("fct_s").count(), fct_s=pl.col("fct_s").mean())
+        .sort(CASE)
+    )
+
+
+def _short(run: series.Run) -> pl.DataFrame:
+    short = [
+        (units.parse_size(entry["size"]) / 1e3, flow["fct_s"])
+        for flow, entry in zip(
+            run.field("flows")[-len(run.field("experiment.flows")) + 1 :],
+            run.field("experiment.flows")[1:],
+            strict=True,
+        )
+    ]
+    schema = {"size_kb": pl.Float64, "fct_s": pl.Float64}
+    return pl.DataFrame(short, schema=schema, orient="row").with_columns(
+        rule=pl.lit(str(run.axes["rule"])), beta_ecn=pl.lit(run.axes["beta_ecn"], pl.Int64) / 100
+    )
+
+
+def plot(table: pl.DataFrame) -> ggplot:
+    """Completion time against beta_ecn, a panel per size; of replicas the mean with its
+    interval."""
+    sizes = [f"{size:.0f} kB" for size in table["size_kb"].unique().sort()]
+    shown = ensemble.means(table, CASE, "fct_s").with_columns(
+        size=pl.format("{} kB", pl.col("size_kb").cast(pl.Int64)).cast(pl.Enum(sizes))
+    )
+    beside = position_dodge(width=0.03)
+    drawn: ggplot = (
+        ggplot(shown, aes("beta_ecn", "fct_s", color="rule", shape="rule"))
+        + facet_wrap("size", scales="free_y")
+        + geom_line(position=beside)
+        + geom_errorbar(
+            aes(ymin="low", ymax="high"), shown.drop_nulls("low"), width=0.03, position=beside
+        )
+        + geom_point(size=2, position=beside)
+        + scale_color_manual(style.PALETTE)
+        + scale_shape_manual(style.SHAPES)
+        + labs(x="beta_ecn", y="Completion time (s)", color="10 % rule", shape="10 % rule")
+    )
+    return drawn
+
+
+def ratio(table: pl.DataFrame, beta_from: float = 0.0) -> float | None:
+    """The short flows' completion time with the rule over that without, mean over all sizes and
+    the beta_ecn from one on."""
+    chosen = table.filter(pl.col("beta_ecn") >= beta_from - 1e-9)
+    off = chosen.filter(rule="off")
+    both = chosen.filter(rule="on").join(off, on=["beta_ecn", "size_kb"], suffix="_off")
+    return scalar((both["fct_s"] / both["fct_s_off"]).mean())
+
+
+METRICS = (ratio,)
