@@ -18,7 +18,7 @@ PROFILES = {
     "ls_aimd": "paper",
 }
 """The profile that a paper's reference is of."""
-NOT_WHOLE = ("abe", "ls_aimd")
+NOT_WHOLE = ("abe",)
 """Papers whose figures that isolate causes came after their last whole run, on another build."""
 KEY = ["experiment", "settings"]
 BUILD = ["kernel_build", "modules"]
