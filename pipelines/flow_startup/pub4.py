@@ -114,11 +114,18 @@ def _delay_ratios(
     return both.select("flows", "rtt_ms", ratio=pl.col("peak_ms") / pl.col("peak_ms_over"))
 
 
-def longest_at(table: pl.DataFrame, queue: str, flows_to: float = math.inf) -> float | None:
-    """The RTT at which a queue's wait, geometric mean over the numbers of flows up to one, is
-    longest, ms."""
-    own = _of(table, queue, 0, 1e9, "unpaced")
-    return transients.longest_at(own.filter(pl.col("flows") <= flows_to))
+def peak_margin(
+    table: pl.DataFrame,
+    queue: str,
+    at_ms: float,
+    rtt_from: float,
+    rtt_to: float,
+    flows_to: float = math.inf,
+) -> Extreme | None:
+    """A queue's wait at one RTT over that at those outside of a range, the least; geometric means
+    over the numbers of flows up to one."""
+    own = _of(table, queue, 0, 1e9, "unpaced").filter(pl.col("flows") <= flows_to)
+    return transients.peak_margin(own, at_ms, rtt_from, rtt_to)
 
 
 def least_wait(table: pl.DataFrame, queue: str, rtt_to: float) -> Extreme | None:
@@ -212,7 +219,7 @@ METRICS = (
     completion_over_best,
     delay_ratio,
     typical_delay_ratio,
-    longest_at,
+    peak_margin,
     least_wait,
     slowest_completion,
     typical_completion,

@@ -19,7 +19,7 @@ from plotnine import (
 
 from sandglass.experiment import units
 from sandglass.papers import ensemble
-from sandglass.papers.verdicts import scalar
+from sandglass.papers.verdicts import Extreme, least
 from sandglass.results import series, style
 
 PACKET_BYTES = 1514  # a full packet as the shaper counts it, with its Ethernet header
@@ -41,10 +41,17 @@ def of_each_rate(
     )
 
 
-def longest_at(waits: pl.DataFrame) -> float | None:
-    """The `rtt_ms` at which `peak_ms`, geometric mean over what else varies, is longest."""
-    means = waits.group_by("rtt_ms").agg(pl.col("peak_ms").log().mean())
-    return scalar(means.sort("peak_ms")["rtt_ms"].tail(1).max())
+def peak_margin(
+    waits: pl.DataFrame, at_ms: float, rtt_from: float, rtt_to: float
+) -> Extreme | None:
+    """`peak_ms` at one `rtt_ms` over that at those outside of a range, the least.
+
+    It is the geometric mean over what else varies. Above 1 the longest is within the range.
+    """
+    means = waits.group_by("rtt_ms").agg(wait=pl.col("peak_ms").log().mean().exp())
+    at = means.filter(pl.col("rtt_ms") == at_ms).select(at="wait")
+    outside = means.filter(~pl.col("rtt_ms").is_between(rtt_from, rtt_to)).join(at, how="cross")
+    return least(outside.select("rtt_ms", ratio=pl.col("at") / pl.col("wait")), "ratio")
 
 
 def buffer_packets(run: series.Run) -> int:

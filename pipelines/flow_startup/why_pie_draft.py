@@ -7,6 +7,7 @@ from plotnine import facet_wrap, ggplot
 
 from pipelines.flow_startup import transients
 from sandglass.experiment import units
+from sandglass.papers.verdicts import Extreme
 from sandglass.results import series
 
 
@@ -34,9 +35,12 @@ def plot(table: pl.DataFrame) -> ggplot:
     return drawn
 
 
-def longest_at(table: pl.DataFrame, queue: str) -> float | None:
-    """The RTT at which a PIE's wait, geometric mean over the numbers of flows, is longest, ms."""
-    return transients.longest_at(table.filter(queue=queue))
+def peak_margin(
+    table: pl.DataFrame, queue: str, at_ms: float, rtt_from: float, rtt_to: float
+) -> Extreme | None:
+    """A PIE's wait at one RTT over that at those outside of a range, the least; geometric means
+    over the numbers of flows."""
+    return transients.peak_margin(table.filter(queue=queue), at_ms, rtt_from, rtt_to)
 
 
-METRICS = (longest_at,)
+METRICS = (peak_margin,)

@@ -124,9 +124,11 @@ def test_pub4_metrics() -> None:
     assert value(pub4.delay_ratio(TABLE, "Predict", "CoDel", 0, 1000, BURSTS)) == 3
     # 0.2, 0.5 and 3
     assert pub4.typical_delay_ratio(TABLE, "Predict", "CoDel", 0, 1000, BURSTS) == 0.5
-    # 60 and 160 ms at 400 ms: 98
-    assert pub4.longest_at(TABLE, "CoDel") == 400
-    assert pub4.longest_at(TABLE.filter(pl.col("flows") == 1), "CoDel") == 100
+    # 60 and 160 ms at 400 ms: 98; 50 at 20 ms, 90 at 100 ms
+    assert value(pub4.peak_margin(TABLE, "CoDel", 100, 100, 200)) == pytest.approx(90 / 9600**0.5)
+    one = TABLE.filter(pl.col("flows") == 1)
+    assert value(pub4.peak_margin(one, "CoDel", 100, 100, 200)) == pytest.approx(1.5)
+    assert value(pub4.peak_margin(one, "CoDel", 100, 100, 400)) == pytest.approx(1.8)
     assert value(pub4.least_wait(TABLE, "CoDel", 100)) == 50
     assert value(pub4.slowest_completion(TABLE, "CoDel", 200, 1000, BURSTS)) == 1.5
     assert pub4.typical_completion(TABLE, "CoDel", 200, 1000, BURSTS) == pytest.approx(1.45)
@@ -159,7 +161,7 @@ def test_pub4_completion_over_the_best_rivals_of_each_case() -> None:
 def test_pub4_without_data_has_no_value() -> None:
     assert value(pub4.delay_ratio(TABLE, "Predict", "PIE", 0, 1000, BURSTS)) is None
     assert pub4.typical_delay_ratio(TABLE, "Predict", "PIE", 0, 1000, BURSTS) is None
-    assert pub4.longest_at(TABLE, "PIE") is None
+    assert value(pub4.peak_margin(TABLE, "PIE", 100, 100, 200)) is None
     assert value(pub4.least_wait(TABLE, "PIE", 1000)) is None
     assert value(pub4.slowest_completion(TABLE, "CoDel", 500, 1000, BURSTS)) is None
     assert pub4.typical_completion(TABLE, "CoDel", 500, 1000, BURSTS) is None
@@ -347,5 +349,6 @@ def test_timeouts_of_one_recovery() -> None:
 
 
 def test_pub4_of_few_flows() -> None:
-    assert pub4.longest_at(TABLE, "CoDel", flows_to=1) == 100
+    few = pub4.peak_margin(TABLE, "CoDel", 100, 100, 200, flows_to=1)
+    assert value(few) == pytest.approx(1.5)
     assert pub4.share_below(TABLE, "Predict", 2, ["CoDel"], rtt_to=150, flows_to=0) is None
