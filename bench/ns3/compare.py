@@ -19,7 +19,6 @@ from sandglass.install import builds
 OUT = builds.ROOT / "docs" / "ns3.csv"
 LINUX = {"reno": "LinuxReno", "cubic": "Cubic", "dctcp": "Dctcp"}
 """What ns-3 calls them."""
-SECONDS = 90
 BDP_PACKETS_PER_MS = 20e6 / 8e3 / 1514
 
 
@@ -29,6 +28,7 @@ class Case(NamedTuple):
     cc: str
     since_s: int = 0
     seed: int = 1
+    seconds: int = 90
 
 
 def cases() -> Iterator[Case]:
@@ -39,6 +39,11 @@ def cases() -> Iterator[Case]:
             yield Case("codel", rtt, cc)
         for cc in ("reno", "cubic"):
             yield Case("fifo", rtt, cc)
+    for rtt in range(380, 421, 5):  # where 90 s are hardly more than the start
+        for cc in LINUX:
+            yield Case("codel", rtt, cc, 200, seconds=400)
+    for cc in ("reno", "cubic"):
+        yield Case("fifo", 400, cc, 200, seconds=400)
     for seed in (1, 2, 3, 4):
         for rtt in (100, 200):
             for cc in LINUX:
@@ -58,7 +63,7 @@ def experiment(case: Case) -> dict[str, Any]:
             "queue": aqm if ecn else {"kind": "pfifo", "limit": "1bdp"},
         },
         "flows": [{"workload": "bulk", "from": "s1", "to": "d1", "cc": case.cc, "ecn": ecn}],
-        "duration": f"{SECONDS}s",
+        "duration": f"{case.seconds}s",
         "record": ["goodput"],
         "seed": case.seed,
     }
@@ -78,7 +83,7 @@ def options(case: Case) -> list[str]:
     A slow start that overshoots through ns-3's PIE can end in a timeout that lasts for the rest of
     the run (Reno, 200 ms, RngRun 1), so that slow start ends at one BDP there.
     """
-    given = [f"--rtt={case.rtt_ms}", f"--since={case.since_s}"]
+    given = [f"--rtt={case.rtt_ms}", f"--since={case.since_s}", f"--seconds={case.seconds}"]
     given += [f"--cc={LINUX[case.cc]}", f"--RngRun={case.seed}"]
     if case.queue == "fifo":
         limit = round(case.rtt_ms * BDP_PACKETS_PER_MS)
