@@ -85,10 +85,14 @@ def test_the_ends_of_the_least_are_of_points() -> None:
     found = statistics.least([[4, 4, 4], [5, 5, 5]])
     assert found == (4, 4, 4)
     assert statistics.largest([[4, 4, 4], [5, 5, 5]]) == (5, 5, 5)
-    # of two points 0.9875 of Student's t with 2 degrees of freedom: 6.2053 times 1 / sqrt(3)
-    low, high = 2 - 3.58264, 2 + 3.58264
-    assert statistics.least([[1, 2, 3], [5, 5, 5]]) == pytest.approx((2, low, 5), abs=1e-4)
-    assert statistics.largest([[1, 2, 3], [1, 1, 1]]) == pytest.approx((2, 1, high), abs=1e-4)
+    # Student's t with 2 degrees of freedom times 1 / sqrt(3): 4.3027, of two points 6.2053
+    own, of_two = 2.48414, 3.58264
+    low = statistics.least([[1, 2, 3], [5, 5, 5]])
+    assert low == pytest.approx((2, 2 - own, 5), abs=1e-4)
+    low = statistics.least([[1, 2, 3], [6, 6, 6]])
+    assert low == pytest.approx((2, 2 - own, 2 + of_two), abs=1e-4)
+    high = statistics.largest([[1, 2, 3], [-2, -2, -2]])
+    assert high == pytest.approx((2, 2 - of_two, 2 + own), abs=1e-4)
 
 
 def test_the_least_of_single_values_has_no_interval() -> None:

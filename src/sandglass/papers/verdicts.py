@@ -135,7 +135,7 @@ def scalar(value: object) -> float | None:
 def least(points: pl.DataFrame, value: str) -> Extreme | None:
     """The least of a column as a metric; a row is a point, told apart by the other columns.
 
-    With replicas it is the least of the points' means, with the interval of all of them at once
+    With replicas it is the least of the points' means, with its interval
     (statistics.least): the least of each replica would be lower the noisier they are.
     """
     return _extreme(min, points, value)
@@ -251,7 +251,7 @@ def _judged(
 
 
 def _simultaneous(replicas: Sequence[Extreme], whole: int) -> Interval:
-    """The extreme of the points' means, with an interval that all points have at once.
+    """The extreme of the points' means, with its interval.
 
     The first `whole` of the replicas have all points, the others at least one. Raises
     SandglassError where a replica has other points than the first.

@@ -115,21 +115,24 @@ def interval(values: Iterable[float]) -> Interval:
 def least(points: Iterable[Iterable[float]]) -> Interval:
     """The least of some points' means with its 95 % interval; each point has its replicas.
 
-    Which point is the least is found from the same replicas, so each has Student's interval at
-    1 - 0.05 / points (Bonferroni): all hold their means at once in 95 % of cases and more, and then
-    the least mean lies between the least of the lower ends and the least of the upper ones.
+    Which point is the least is found from the same replicas. Its lower end is that of a point's own
+    interval: whichever is the least, its own end is below its mean in 97.5 % of cases, and the
+    least of all ends is no higher. The upper end is that of intervals at 1 - 0.05 / points
+    (Bonferroni), whose upper ends are all above their means in as many cases. All are Student's.
     """
     known = [list(values) for values in points]
     means = [math.fsum(values) / len(values) for values in known]
     if any(len(values) == 1 for values in known):
         return Interval(min(means), None, None)
-    tail = TAIL / len(known)
-    halves = [
-        _student(len(values), tail)[1] * float(np.std(values, ddof=1)) / math.sqrt(len(values))
-        for values in known
-    ]
-    ends = [(mean - half, mean + half) for mean, half in zip(means, halves, strict=True)]
-    return Interval(min(means), min(low for low, _ in ends), min(high for _, high in ends))
+    errors = [float(np.std(values, ddof=1)) / math.sqrt(len(values)) for values in known]
+    lower, upper = (
+        [
+            mean + sign * _student(len(values), tail)[1] * error
+            for mean, values, error in zip(means, known, errors, strict=True)
+        ]
+        for sign, tail in ((-1, TAIL), (1, TAIL / len(known)))
+    )
+    return Interval(min(means), min(lower), min(upper))
 
 
 def largest(points: Iterable[Iterable[float]]) -> Interval:
