@@ -101,9 +101,13 @@ def window_after_over(
     return None if one is None or other is None else one - other
 
 
-def utilisation_after(table: pl.DataFrame, rtt_ms: float, beta: float) -> float | None:
-    """The link's mean utilisation from slow start's last back-off on."""
-    after = _of(table, rtt_ms, beta).filter(pl.col("back_offs") >= pl.col("slow_start_back_offs"))
+def utilisation_after(
+    table: pl.DataFrame, rtt_ms: float, beta: float, from_s: float = 0.0
+) -> float | None:
+    """The link's mean utilisation from slow start's last back-off on, or from a later time."""
+    after = _of(table, rtt_ms, beta).filter(
+        pl.col("back_offs") >= pl.col("slow_start_back_offs"), pl.col("time_s") > from_s
+    )
     return scalar(after["utilisation"].mean())
 
 

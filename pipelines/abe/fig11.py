@@ -82,14 +82,14 @@ def recovered(table: pl.DataFrame, beta: float, over: float) -> float | None:
 
 
 def rtt_change(table: pl.DataFrame, over: float, rtt_above_ms: float) -> Extreme | None:
-    """The largest change of the median RTT against a beta's, as a share of that RTT.
+    """The largest change of the median RTT against a beta's, as a share of the base RTT.
 
     Over the base RTTs above a bound.
     """
     both = table.join(table.filter(pl.col("beta") == over), on="rtt_ms", suffix="_over").filter(
         (pl.col("beta") != over) & (pl.col("rtt_ms") > rtt_above_ms)
     )
-    change = pl.col("median_rtt_ms") / pl.col("median_rtt_ms_over") - 1
+    change = (pl.col("median_rtt_ms") - pl.col("median_rtt_ms_over")) / pl.col("rtt_ms")
     return farthest(both.select("beta", "rtt_ms", change=change), "change")
 
 

@@ -124,6 +124,12 @@ def high_delay(table: pl.DataFrame, part: str) -> Extreme | None:
     return largest(own, "delay_ms")
 
 
+def start_delay(table: pl.DataFrame, part: str) -> Extreme | None:
+    """The longest mean delay of a second of the slow start, ms; the largest over beta_ecn."""
+    start = table.filter((pl.col("part") == part) & (pl.col("time_s") < SLOW_START_S))
+    return largest(start.group_by("beta_ecn").agg(pl.col("delay_ms").max()), "delay_ms")
+
+
 def delay_trend(table: pl.DataFrame, part: str) -> float | None:
     """Spearman's correlation of the mean delay after slow start with beta_ecn."""
     own = _steady(table, part).group_by("beta_ecn").agg(pl.col("delay_ms").mean())
@@ -160,6 +166,7 @@ METRICS = (
     slow_start_peak,
     most_seconds_above,
     high_delay,
+    start_delay,
     delay_trend,
     delay_increase,
     signal_increase,

@@ -120,11 +120,14 @@ def peak_margin(
     at_ms: float,
     rtt_from: float,
     rtt_to: float,
+    flows_from: int = 1,
     flows_to: float = math.inf,
 ) -> Extreme | None:
     """A queue's wait at one RTT over that at those outside of a range, the least; geometric means
-    over the numbers of flows up to one."""
-    own = _of(table, queue, 0, 1e9, "unpaced").filter(pl.col("flows") <= flows_to)
+    over the numbers of flows from one to another."""
+    own = _of(table, queue, 0, 1e9, "unpaced").filter(
+        pl.col("flows").is_between(flows_from, flows_to)
+    )
     return transients.peak_margin(own, at_ms, rtt_from, rtt_to)
 
 

@@ -237,6 +237,7 @@ def test_fig19_metrics() -> None:
     assert value(fig19.most_seconds_above(table, "b", 10)) == pytest.approx(50)
     assert value(fig19.most_seconds_above(table, "b", 18)) == 0
     assert value(fig19.high_delay(table, "a")) == pytest.approx(18)
+    assert value(fig19.start_delay(table, "b")) == pytest.approx(36)
     assert fig19.delay_trend(table, "b") == pytest.approx(1)
     assert fig19.delay_increase(table, "b") == pytest.approx(1.8)
     assert fig19.signal_increase(table, "a") == pytest.approx(1)

@@ -128,6 +128,7 @@ def fig06_table(cwnd: list[int], back_offs: list[int], utilisation: list[float])
     ).with_columns(
         rtt_ms=pl.lit(160.0),
         beta=pl.lit(0.5),
+        time_s=pl.int_range(1, pl.len() + 1).cast(pl.Float64),
         slow_start_back_offs=pl.lit(2),
         path_packets=pl.lit(100.0),
     )
@@ -140,6 +141,7 @@ def test_fig06_metrics() -> None:
     assert fig06.back_offs_in_a_row(table, 0.5) == 2
     assert fig06.window_after(table, 160, 0.5) == pytest.approx(0.75)
     assert fig06.utilisation_after(table, 160, 0.5) == pytest.approx(0.7)
+    assert fig06.utilisation_after(table, 160, 0.5, from_s=3) == pytest.approx(0.675)
     both = pl.concat([table, other])
     assert fig06.window_after_over(both, 160, 240, 0.5) == pytest.approx(0.25)
     assert fig06.window_after_over(table, 160, 240, 0.5) is None
@@ -283,8 +285,8 @@ def test_fig11_metrics() -> None:
     assert fig11.recovered(FIG11, 0.8, 0.5) == pytest.approx(0.25)
     assert fig11.recovered(FIG11, 0.7, 0.5) is None
     assert value(fig11.least_step(FIG11)) == pytest.approx(-0.05)
-    assert value(fig11.rtt_change(FIG11, 0.5, 0)) == pytest.approx(0.04)
-    assert value(fig11.rtt_change(FIG11, 0.5, 80)) == pytest.approx(2 / 324)
+    assert value(fig11.rtt_change(FIG11, 0.5, 0)) == pytest.approx(0.05)
+    assert value(fig11.rtt_change(FIG11, 0.5, 80)) == pytest.approx(2 / 320)
     assert value(fig11.rtt_change(FIG11, 0.5, 320)) is None
 
 

@@ -351,4 +351,6 @@ def test_timeouts_of_one_recovery() -> None:
 def test_pub4_of_few_flows() -> None:
     few = pub4.peak_margin(TABLE, "CoDel", 100, 100, 200, flows_to=1)
     assert value(few) == pytest.approx(1.5)
+    many = pub4.peak_margin(TABLE, "CoDel", 400, 100, 200, flows_from=4)
+    assert value(many) == 1
     assert pub4.share_below(TABLE, "Predict", 2, ["CoDel"], rtt_to=150, flows_to=0) is None
