@@ -15,7 +15,8 @@ MEASURES = {"signalled": "Share of packets signalled", "reduction": "Reduction o
 
 def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     """One row per `flow` after the warm-up: the share of its packets that was marked or dropped
-    (`signalled`), and the mean share that it then reduced its window by (`reduction`)."""
+    (`signalled`), the mean share that it then reduced its window by (`reduction`), and the share of
+    these reductions that left half of the window, to a packet (`halved`)."""
     return pl.concat([_flows(run) for run in runs])
 
 
@@ -37,10 +38,10 @@ def _flows(run: series.Run) -> pl.DataFrame:
     acks = run.records("acks").filter(pl.col("time_ns") >= sharing.WARM_UP_NS).collect()
     answered = pl.DataFrame(
         [
-            (flow, scalar(reductions(own)["share"].mean()))
+            (flow, *_answer(reductions(own)))
             for (flow,), own in acks.group_by("flow", maintain_order=True)
         ],
-        schema={"flow": pl.UInt16, "reduction": pl.Float64},
+        schema={"flow": pl.UInt16, "reduction": pl.Float64, "halved": pl.Float64},
         orient="row",
     )
     return (
@@ -49,6 +50,17 @@ def _flows(run: series.Run) -> pl.DataFrame:
         .sort("flow")
         .with_columns(pl.col("flow").replace_strict(names, return_dtype=pl.String))
     )
+
+
+def _answer(found: pl.DataFrame) -> tuple[float | None, float | None]:
+    """Of reductions the mean share, and how many of them left half of the window."""
+    return scalar(found["share"].mean()), scalar(halves(found).mean())
+
+
+def halves(found: pl.DataFrame) -> pl.Series:
+    """Which reductions left half of the window, to a packet; Linux rounds down."""
+    off = found["left"].cast(pl.Int64) - found["before"].cast(pl.Int64) // 2
+    return off.abs() <= 1
 
 
 def reductions(acks: pl.DataFrame) -> pl.DataFrame:
@@ -100,7 +112,12 @@ def reduction(table: pl.DataFrame, flow: str) -> float | None:
     return _of(table, flow, "reduction")
 
 
-METRICS = (signals_over, reduction)
+def halved(table: pl.DataFrame, flow: str) -> float | None:
+    """The share of a flow's reductions that left half of the window, to a packet."""
+    return _of(table, flow, "halved")
+
+
+METRICS = (signals_over, reduction, halved)
 
 
 def _of(table: pl.DataFrame, flow: str, column: str) -> float | None:

@@ -187,13 +187,19 @@ def test_equal_thresholds_reductions() -> None:
     assert found["before"].to_list() == [40, 40, 36]
     assert found["left"].to_list() == [20, 36, 39]
     assert found["share"].to_list() == pytest.approx([0.5, 0.1, 0])
+    assert equal_thresholds.halves(found).to_list() == [True, False, False]
 
 
 def test_equal_thresholds_metrics() -> None:
-    table = frame(["flow", "signalled", "reduction"], ("Reno", 0.01, 0.5), ("DCTCP", 0.012, 0.1))
+    table = frame(
+        ["flow", "signalled", "reduction", "halved"],
+        ("Reno", 0.01, 0.5, 0.9),
+        ("DCTCP", 0.012, 0.1, 0.0),
+    )
     assert equal_thresholds.signals_over(table) == pytest.approx(1.2)
     assert equal_thresholds.reduction(table, "DCTCP") == 0.1
     assert equal_thresholds.reduction(table, "CUBIC") is None
+    assert equal_thresholds.halved(table, "Reno") == 0.9
 
 
 def test_stable(tmp_path: Path) -> None:
