@@ -52,7 +52,7 @@ def plot(table: pl.DataFrame) -> ggplot:
 def settling_s(table: pl.DataFrame, sender: str, than: str) -> float | None:
     """How much longer another sender takes from the end of slow start to its steady mean, in s,
     mean over the seeds."""
-    one, other = (settling(table, name) for name in (sender, than))
+    one, other = (_settling(table, name) for name in (sender, than))
     return None if one is None or other is None else other - one
 
 
@@ -77,7 +77,7 @@ def means(table: pl.DataFrame, sender: str) -> pl.DataFrame:
     )
 
 
-def settling(table: pl.DataFrame, sender: str) -> float | None:
+def _settling(table: pl.DataFrame, sender: str) -> float | None:
     """From the first window after slow start to the first at or below the steady mean, in s."""
     after = table.filter((pl.col("sender") == sender) & ~pl.col("slow_start"))
     reached = (

@@ -22,10 +22,22 @@ def settled(run: series.Run) -> dict[str, float | None]:
     """`settled_s` and `mean` of a run of one flow."""
     sender = str(run.axes["sender"])
     windows = fig01.table([run])
-    return {
-        "settled_s": fig01.settling(windows, sender),
-        "mean": scalar(fig01.means(windows, sender)["mean"].mean()),
-    }
+    mean = scalar(fig01.means(windows, sender)["mean"].mean())
+    after = windows.filter(~pl.col("slow_start"))
+    return {"settled_s": None if mean is None else falls_s(after, mean), "mean": mean}
+
+
+def falls_s(after: pl.DataFrame, mean: float) -> float | None:
+    """From the first window after slow start to the first at or below the mean once the largest has
+    passed, in s.
+
+    Linux's proportional rate reduction lets the window dip in its first round trip and rise again.
+    """
+    past = pl.int_range(pl.len()) >= pl.col("cwnd_packets").arg_max()
+    reached = after.filter(past).filter(pl.col("cwnd_packets") <= mean)["time_s"].min()
+    began = after["time_s"].min()
+    one, other = scalar(reached), scalar(began)
+    return None if one is None or other is None else one - other
 
 
 def plot(table: pl.DataFrame) -> ggplot:

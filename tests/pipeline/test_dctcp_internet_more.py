@@ -244,6 +244,12 @@ def test_average(tmp_path: Path) -> None:
     assert average.compared(table) == 2
 
 
+def test_a_dip_before_the_largest_window_does_not_settle() -> None:
+    after = frame(["time_s", "cwnd_packets"], (1.0, 30), (1.1, 90), (1.5, 50), (1.7, 44), (2.0, 40))
+    assert patch_start.falls_s(after, 45) == pytest.approx(0.7)
+    assert patch_start.falls_s(after, 35) is None
+
+
 def test_settling_of_one_sender_against_another() -> None:
     table = frame(["sender", "settled_s"], ("old", 0.5), ("new", 0.2))
     assert patch_start.longer_s(table, "old", "new") == pytest.approx(0.3)
