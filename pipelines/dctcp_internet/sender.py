@@ -70,7 +70,7 @@ def table(runs: Sequence[series.Run]) -> pl.DataFrame:
 
     `echoed`: packets that ACKs with ECN-Echo delivered, for each that was marked. `spacing`: the
     least time between two reductions, in least RTTs. `gained`: packets that the window grows by in
-    an RTT of CWR that reduces nothing. Of dctcp_inet alone, null for others: `equation1`, the
+    an RTT of CWR after its last reduction. Of dctcp_inet alone, null for others: `equation1`, the
     largest distance of a reduced window from (1 - alpha/2) of that before, in packets;
     `equation2`, the largest difference between alpha as ss(8) tells it and equation (2);
     `stale`, the standard deviation of log(alpha / share of marks in the RTT around) at reductions.
@@ -220,21 +220,23 @@ def spacing(path: Path) -> float | None:
 
 
 def gained(path: Path) -> float | None:
-    """How much the window grows in an RTT of CWR, over the spells of CWR that reduce nothing."""
+    """How much the window has grown at the end of a spell of CWR since its last reduction, packets
+    per RTT since then; over all spells."""
     packets = rtts = 0.0
-    begin: int | None = None
+    since: int | None = None
     high = 0
     for ack in range(len(path.acked) - 1):
-        ends = begin is not None and (not path.cwr[ack + 1] or path.acked[ack + 1] > high)
-        if begin is not None and ends:
-            window = path.cwnd[begin]
-            kept = path.ssthresh[begin + 1] == path.ssthresh[ack] == window
-            if kept and path.time_ns[begin] >= SETTLED_NS:
-                packets += path.cwnd[ack + 1] - window
-                rtts += (path.time_ns[ack] - path.time_ns[begin]) / path.rtt_ns[begin]
-            begin = None
-        if begin is None and path.cwr[ack + 1]:
-            begin, high = ack, path.sent[ack]
+        if since is not None:
+            if path.ssthresh[ack] != path.ssthresh[ack - 1]:
+                since = ack
+            if not path.cwr[ack + 1] or path.acked[ack + 1] > high:
+                left = path.ssthresh[ack]
+                if left is not None and path.time_ns[since] >= SETTLED_NS:
+                    packets += path.cwnd[ack + 1] - left
+                    rtts += (path.time_ns[ack] - path.time_ns[since]) / path.rtt_ns[since]
+                since = None
+        if since is None and path.cwr[ack + 1]:
+            since, high = ack + 1, path.sent[ack]
     return packets / rtts if rtts else None
 
 

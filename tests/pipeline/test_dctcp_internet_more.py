@@ -349,10 +349,11 @@ def test_spacing_of_reductions() -> None:
     assert sender.spacing(path()) == 2
 
 
-def test_growth_in_cwr_that_reduces_nothing() -> None:
-    """Only the second spell: from the seventh ACK to the ninth a packet more, in one RTT of 2 s."""
-    assert sender.gained(path()) == 1
-    assert sender.gained(path(ssthresh=[None, None, None, *[18] * 7])) is None
+def test_growth_in_cwr() -> None:
+    """From the eighth ACK to the ninth, half an RTT, the window gains a packet over the threshold;
+    the first spell is slow start's."""
+    assert sender.gained(path()) == 2
+    assert sender.gained(path(cwr=[False] * 10)) is None
 
 
 def test_how_far_alpha_is_from_the_marks() -> None:
