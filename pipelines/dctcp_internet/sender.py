@@ -66,7 +66,7 @@ class Path(NamedTuple):
 
 
 def table(runs: Sequence[series.Run]) -> pl.DataFrame:
-    """One row per `sender` and `marks` (step or slope).
+    """One row per `sender`, `marks` (step or slope) and `seed`.
 
     `echoed`: packets that ACKs with ECN-Echo delivered, for each that was marked. `spacing`: the
     least time between two reductions, in least RTTs. `gained`: packets that the window grows by in
@@ -76,7 +76,7 @@ def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     `stale`, the standard deviation of log(alpha / share of marks in the RTT around) at reductions.
     """
     return pl.DataFrame([_row(run) for run in runs], infer_schema_length=None).sort(
-        "sender", "marks"
+        "sender", "marks", "seed"
     )
 
 
@@ -86,6 +86,7 @@ def _row(run: series.Run) -> dict[str, object]:
     row: dict[str, object] = {
         "sender": str(run.axes["sender"]),
         "marks": str(run.axes["marks"]),
+        "seed": int(run.field("experiment.seed")),
         "echoed": path.marked[-1] / _marked(run),
         "spacing": spacing(path),
         "gained": gained(path),
@@ -258,7 +259,7 @@ def stale(path: Path, alpha: Sequence[float]) -> float | None:
 
 
 def plot(table: pl.DataFrame) -> ggplot:
-    """What is not an equation, per sender and marks; of replicas the mean with its interval."""
+    """What is not an equation, per sender and marks; of seeds the mean with its interval."""
     long = sharing.long(table, ["sender", "marks"], NAMES)
     shown = ensemble.means(long, ["sender", "marks", "measure"], "value")
     beside = position_dodge(width=0.9)
@@ -279,20 +280,26 @@ def plot(table: pl.DataFrame) -> ggplot:
     return drawn
 
 
-def of(table: pl.DataFrame, sender: str, marks: str, measure: str) -> float | None:
-    """A measure of one sender with one kind of marks."""
-    return scalar(table.filter(sender=sender, marks=marks)[measure].mean())
+def of(table: pl.DataFrame, sender: str, marks: str, measure: str) -> list[float]:
+    """A measure of one sender with one kind of marks, of each seed."""
+    found: list[float] = table.filter(sender=sender, marks=marks)[measure].drop_nulls().to_list()
+    return found
 
 
 def worst(table: pl.DataFrame, measure: str) -> float | None:
-    """The largest of a measure over all senders that have it, and both kinds of marks."""
+    """The largest of a measure over all senders that have it, both kinds of marks and the seeds."""
     return scalar(table[measure].max())
 
 
-def stale_over(table: pl.DataFrame, sender: str, than: str, marks: str) -> float | None:
-    """How far alpha is from the marks at reductions, one sender's spread over another's."""
-    one, other = (of(table, name, marks, "stale") for name in (sender, than))
-    return one / other if one is not None and other else None
+def stale_over(table: pl.DataFrame, sender: str, than: str, marks: str) -> list[float]:
+    """How far alpha is from the marks at reductions: one sender's spread over another's, of each
+    seed that both have."""
+    one, other = (
+        table.filter(sender=name, marks=marks).select("seed", "stale") for name in (sender, than)
+    )
+    both = one.join(other, on="seed", suffix="_than").sort("seed")
+    found: list[float] = (both["stale"] / both["stale_than"]).drop_nulls().to_list()
+    return found
 
 
 METRICS = (of, worst, stale_over)

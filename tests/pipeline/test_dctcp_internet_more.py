@@ -377,16 +377,17 @@ def test_how_far_alpha_is_from_the_marks() -> None:
 
 def test_sender_metrics() -> None:
     table = frame(
-        ["sender", "marks", "equation1", "stale"],
-        ("modified", "step", 0.4, 0.2),
-        ("original alpha", "step", 0.9, 0.4),
-        ("Linux 6.12", "step", None, None),
+        ["sender", "marks", "seed", "equation1", "stale"],
+        ("modified", "step", 1, 0.4, 0.2),
+        ("modified", "step", 2, 0.3, 0.3),
+        ("original alpha", "step", 2, 0.9, 0.4),
+        ("Linux 6.12", "step", 1, None, None),
     )
-    assert sender.of(table, "modified", "step", "stale") == 0.2
-    assert sender.of(table, "Linux 6.12", "step", "stale") is None
+    assert sender.of(table, "modified", "step", "stale") == [0.2, 0.3]
+    assert sender.of(table, "Linux 6.12", "step", "stale") == []
     assert sender.worst(table, "equation1") == 0.9
-    assert sender.stale_over(table, "modified", "original alpha", "step") == 0.5
-    assert sender.stale_over(table, "modified", "Linux 6.12", "step") is None
+    assert sender.stale_over(table, "modified", "original alpha", "step") == [0.75]
+    assert sender.stale_over(table, "modified", "Linux 6.12", "step") == []
 
 
 def test_sender_records(tmp_path: Path) -> None:
