@@ -86,7 +86,7 @@ def _row(run: series.Run) -> dict[str, object]:
     row: dict[str, object] = {
         "sender": str(run.axes["sender"]),
         "marks": str(run.axes["marks"]),
-        "seed": int(run.field("experiment.seed")),
+        "seed": int(run.field("seed")),
         "echoed": path.marked[-1] / _marked(run),
         "spacing": spacing(path),
         "gained": gained(path),

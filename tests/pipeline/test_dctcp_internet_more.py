@@ -386,7 +386,7 @@ def test_sender_metrics() -> None:
     assert sender.of(table, "modified", "step", "stale") == [0.2, 0.3]
     assert sender.of(table, "Linux 6.12", "step", "stale") == []
     assert sender.worst(table, "equation1") == 0.9
-    assert sender.stale_over(table, "modified", "original alpha", "step") == [0.75]
+    assert sender.stale_over(table, "modified", "original alpha", "step") == pytest.approx([0.75])
     assert sender.stale_over(table, "modified", "Linux 6.12", "step") == []
 
 
