@@ -8,22 +8,13 @@ import polars as pl
 import pytest
 
 from pipelines.dctcp_internet import (
-    average,
     buffer,
-    dominated,
     equal_thresholds,
     fig02_rule,
     fig06,
-    instantaneous,
-    legacy,
-    outside,
     patch_start,
-    resolution,
     sender,
     sharing,
-    stable,
-    weight,
-    weight_g,
     whole_segments,
 )
 from sandglass.results.series import Run
@@ -63,95 +54,6 @@ def test_buffer(tmp_path: Path) -> None:
     assert value(buffer.largest_utilisation(table, 0.75)) == 0.97
     assert buffer.gained(table, 1, 0.75) == pytest.approx(2)
     assert buffer.gained(table, 1, 0.6) is None
-
-
-def test_outside(tmp_path: Path) -> None:
-    (row,) = outside.table([made(tmp_path / "run", 2, 6)]).to_dicts()
-    assert (row["reno"], row["larger"]) == (pytest.approx(0.25), pytest.approx(0.75))
-    table = frame(
-        ["minimum", "relative", "reno", "larger"],
-        (1.0, 0.5, 0.99, 0.99),
-        (1.0, 0.75, 0.96, 0.96),
-        (1.0, 3.25, 0.1, 0.9),
-    )
-    assert value(outside.least_larger(table, above=False)) == 0.96
-    assert value(outside.least_larger(table, above=True)) == 0.9
-
-
-def test_weight(tmp_path: Path) -> None:
-    run = made(tmp_path / "run", 2, 6, setting="one", weight=0.02)
-    (row,) = weight.table([run]).to_dicts()
-    assert (row["setting"], row["weight"], row["ratio"]) == ("one", 0.02, pytest.approx(1 / 3))
-    table = frame(
-        ["setting", "weight", "ratio"],
-        ("one", 0.002, 1.0),
-        ("one", 1.0, 1.1),
-        ("two", 0.002, 2.0),
-        ("two", 1.0, 1.6),
-    )
-    assert value(weight.farthest_apart(table)) == pytest.approx(1.25)
-
-
-def test_legacy(tmp_path: Path) -> None:
-    axes: dict[str, Any] = {"experiment": "three", "queue": "step 1"}
-    run = made(tmp_path / "run", 2, 6)
-    flows = [{"id": 1, "cc": "reno", "ecn": True}, {"id": 2, "cc": "dctcp_inet", "ecn": True}]
-    document = {**run.document, "flows": flows}
-    document["experiment"]["bottleneck"]["queue"]["kind"] = "dualred"
-    table = legacy.table([Run(run.directory, axes, document)])
-    assert table["sender"].to_list() == [legacy.DCTCP, legacy.RENO_ECN]
-    assert set(table["flows"]) == {"all three"}
-    assert table["mbit"].to_list() == pytest.approx([6, 2])
-    table = frame(
-        ["queue", "flows", "sender", "mbit"],
-        *(
-            (queue, "all three", sender, mbit)
-            for queue, all_mbit in (("a", (4, 1, 5)), ("b", (4, 3, 2)))
-            for sender, mbit in zip(("Reno", "Reno with ECN", "DCTCP"), all_mbit, strict=True)
-        ),
-        ("a", "both Reno", "Reno", 1),
-    )
-    assert value(legacy.over(table, "all three", "Reno with ECN", "Reno")) == 0.75
-    assert value(legacy.smallest(table, "all three")) == 0.2
-    assert legacy.over(table, "both with ECN", "Reno with ECN", "Reno") is None
-
-
-def test_dominated(tmp_path: Path) -> None:
-    (row,) = dominated.table([made(tmp_path / "run", 2, 6)]).to_dicts()
-    assert (row["share"], row["minimum"], row["p95_ms"]) == (50, 0.5, pytest.approx(25))
-    table = frame(
-        ["share", "minimum", "utilisation", "p95_ms"],
-        (0, 0.5, 0.97, 10.0),
-        (0, 1.0, 0.99, 40.0),
-        (50, 0.5, 0.98, 20.0),
-        (50, 1.0, 0.99, 30.0),
-        (100, 0.25, 0.99, 8.0),
-        (100, 0.5, 0.97, 5.0),
-    )
-    assert dominated.least_over(table, "p95_ms", 0.98, 100, 0) == 0.2
-    assert dominated.least_over(table, "minimum", 0.98, 50, 0) == 0.5
-    assert dominated.least_over(table, "minimum", 0.98, 75, 0) is None
-    assert dominated.falls(table, "p95_ms", 0.98) == pytest.approx(-1)
-    assert dominated.falls(table, "p95_ms", 0.995) is None
-
-
-def test_instantaneous(tmp_path: Path) -> None:
-    run = made(tmp_path / "run", 2, 6, queue={"mark_weight": 1})
-    run.document["experiment"]["hosts"] = {"s1": {"rtt": "5ms"}, "s2": {}}
-    (row,) = instantaneous.table([run]).to_dicts()
-    assert (row["reno_ms"], row["dctcp_ms"], row["weight"]) == (5, 25, 1)
-    table = frame(
-        ["reno_ms", "dctcp_ms", "weight", "ratio", "p95_ms"],
-        (25.0, 25.0, 1.0, 1.0, 9.0),
-        (25.0, 25.0, 0.002, 1.0, 10.0),
-        (5.0, 100.0, 1.0, 4.0, 8.0),
-        (5.0, 100.0, 0.002, 8.0, 10.0),
-        (100.0, 5.0, 1.0, 0.25, 12.0),
-        (100.0, 5.0, 0.002, 0.2, 10.0),
-    )
-    assert value(instantaneous.delay_over(table, unequal=True)) == pytest.approx(1.2)
-    assert value(instantaneous.delay_over(table, unequal=False)) == pytest.approx(0.9)
-    assert value(instantaneous.unfairness_over(table)) == pytest.approx(0.8)
 
 
 def test_fig02_by_the_rule() -> None:
@@ -202,48 +104,6 @@ def test_equal_thresholds_metrics() -> None:
     assert equal_thresholds.halved(table, "Reno") == 0.9
 
 
-def test_stable(tmp_path: Path) -> None:
-    run = made(tmp_path / "run", 2, 6, experiment="step", setting="one")
-    assert stable.table([run]).rows() == [("step", "one", 10, pytest.approx(1 / 3))]
-    table = frame(
-        ["marks", "setting", "start_s", "ratio"],
-        *(("step", "one", start, 1.0) for start in (10, 20, 30, 40)),
-        *(("slope", "two", 10 * n, ratio) for n, ratio in enumerate((1.0, 1.0, 1.5, 1.8), 1)),
-        *(("slope", "three", 10 * n, ratio) for n, ratio in enumerate((1.0, 1.0, 1.1, 1.1), 1)),
-    )
-    assert stable.drift(table) == pytest.approx(1.1)
-    assert value(stable.spread(table, 20)) == pytest.approx(1.2)
-    assert value(stable.spread(table, 30)) == pytest.approx(1.8)
-
-
-def test_average(tmp_path: Path) -> None:
-    """Two packets between two samples; where one meets an empty queue nothing is computed."""
-    assert average.averaged(1000, [2000, 3000], 0.5) == 2250
-    warm = sharing.WARM_UP_NS
-    pl.DataFrame(
-        [(warm + 1, 3000), (warm + 1, 2000), (warm + 11, 0), (warm + 12, 1500)],
-        schema={"enqueue_ns": pl.Int64, "queue_bytes": pl.UInt32},
-        orient="row",
-    ).with_columns(bottleneck=pl.lit("bottleneck"), direction=pl.lit("forward")).write_parquet(
-        tmp_path / "packets.parquet"
-    )
-    pl.DataFrame(
-        [(warm, 1000.0, 1000.0), (warm + 10, 2250.0, 2900.0), (warm + 20, 0.0, 0.0)],
-        schema=["time_ns", "drop_avg", "mark_avg"],
-        orient="row",
-    ).with_columns(bottleneck=pl.lit("bottleneck"), direction=pl.lit("forward")).write_parquet(
-        tmp_path / "queues.parquet"
-    )
-    run = Run(tmp_path, {}, content({"drop_weight": 0.5, "mark_weight": 1}))
-    table = average.table([run])
-    assert table.select("kind", "held_bytes", "computed_bytes").rows() == [
-        ("drop", 2250, 2250),
-        ("mark", 2900, 3000),
-    ]
-    assert average.farthest_off(table) == 100
-    assert average.compared(table) == 2
-
-
 def test_a_dip_before_the_largest_window_does_not_settle() -> None:
     after = frame(["time_s", "cwnd_packets"], (1.0, 30), (1.1, 90), (1.5, 50), (1.7, 44), (2.0, 40))
     assert patch_start.falls_s(after, 45) == pytest.approx(0.7)
@@ -254,39 +114,6 @@ def test_settling_of_one_sender_against_another() -> None:
     table = frame(["sender", "settled_s"], ("old", 0.5), ("new", 0.2))
     assert patch_start.longer_s(table, "old", "new") == pytest.approx(0.3)
     assert patch_start.longer_s(table, "old", "other") is None
-
-
-def test_weight_g_nearest() -> None:
-    table = frame(
-        ["rate_mbit", "shift", "settled_s"],
-        (2.0, None, 0.1),
-        (2.0, 4, 0.11),
-        (2.0, 8, 0.5),
-        (50.0, None, 1.0),
-        (50.0, 4, 0.1),
-        (50.0, 8, 3.0),
-    )
-    assert weight_g.nearest(table, 2) == 4
-    assert weight_g.nearest(table, 50) == 8
-    assert weight_g.moves(table, 50, 2) == 4
-    assert weight_g.moves(table, 10, 2) is None
-
-
-def test_resolution(tmp_path: Path) -> None:
-    pl.DataFrame(
-        [(1, 0, 90), (1, SECOND, 30), (2, SECOND, 1), (1, 2 * SECOND, 34)],
-        schema={"flow": pl.UInt16, "time_ns": pl.Int64, "cwnd_packets": pl.UInt32},
-        orient="row",
-    ).write_parquet(tmp_path / "acks.parquet")
-    document = content({"mark_probability": 0.1})
-    document["experiment"]["duration"] = "60500ms"
-    (row,) = resolution.table([Run(tmp_path, {"sender": "fine"}, document)]).to_dicts()
-    assert (row["probability"], row["range"], row["mean"]) == (0.1, 4, 32)
-    table = frame(
-        ["sender", "probability", "range"], ("fine", 0.1, 4), ("fine", 0.2, 3), ("coarse", 0.1, 0)
-    )
-    assert value(resolution.least_range(table, "fine")) == 3
-    assert value(resolution.least_range(table, "coarse")) == 0
 
 
 def test_whole_segments() -> None:
