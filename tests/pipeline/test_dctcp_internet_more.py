@@ -8,10 +8,13 @@ import polars as pl
 import pytest
 
 from pipelines.dctcp_internet import (
+    average,
     buffer,
     equal_thresholds,
     fig02_rule,
     fig06,
+    legacy,
+    outside,
     patch_start,
     sender,
     sharing,
@@ -54,6 +57,43 @@ def test_buffer(tmp_path: Path) -> None:
     assert value(buffer.largest_utilisation(table, 0.75)) == 0.97
     assert buffer.gained(table, 1, 0.75) == pytest.approx(2)
     assert buffer.gained(table, 1, 0.6) is None
+
+
+def test_outside(tmp_path: Path) -> None:
+    (row,) = outside.table([made(tmp_path / "run", 2, 6)]).to_dicts()
+    assert (row["reno"], row["larger"]) == (pytest.approx(0.25), pytest.approx(0.75))
+    table = frame(
+        ["minimum", "relative", "reno", "larger"],
+        (1.0, 0.5, 0.99, 0.99),
+        (1.0, 0.75, 0.96, 0.96),
+        (1.0, 3.25, 0.1, 0.9),
+    )
+    assert value(outside.least_larger(table, above=False)) == 0.96
+    assert value(outside.least_larger(table, above=True)) == 0.9
+
+
+def test_legacy(tmp_path: Path) -> None:
+    axes: dict[str, Any] = {"experiment": "three", "queue": "step 1"}
+    run = made(tmp_path / "run", 2, 6)
+    flows = [{"id": 1, "cc": "reno", "ecn": True}, {"id": 2, "cc": "dctcp_inet", "ecn": True}]
+    document = {**run.document, "flows": flows}
+    document["experiment"]["bottleneck"]["queue"]["kind"] = "dualred"
+    table = legacy.table([Run(run.directory, axes, document)])
+    assert table["sender"].to_list() == [legacy.DCTCP, legacy.RENO_ECN]
+    assert set(table["flows"]) == {"all three"}
+    assert table["mbit"].to_list() == pytest.approx([6, 2])
+    table = frame(
+        ["queue", "flows", "sender", "mbit"],
+        *(
+            (queue, "all three", sender, mbit)
+            for queue, all_mbit in (("a", (4, 1, 5)), ("b", (4, 3, 2)))
+            for sender, mbit in zip(("Reno", "Reno with ECN", "DCTCP"), all_mbit, strict=True)
+        ),
+        ("a", "both Reno", "Reno", 1),
+    )
+    assert value(legacy.over(table, "all three", "Reno with ECN", "Reno")) == 0.75
+    assert value(legacy.smallest(table, "all three")) == 0.2
+    assert legacy.over(table, "both with ECN", "Reno with ECN", "Reno") is None
 
 
 def test_fig02_by_the_rule() -> None:
@@ -102,6 +142,34 @@ def test_equal_thresholds_metrics() -> None:
     assert equal_thresholds.reduction(table, "DCTCP") == 0.1
     assert equal_thresholds.reduction(table, "CUBIC") is None
     assert equal_thresholds.halved(table, "Reno") == 0.9
+
+
+def test_average(tmp_path: Path) -> None:
+    """Two packets between two samples; where one meets an empty queue nothing is computed."""
+    assert average.averaged(1000, [2000, 3000], 0.5) == 2250
+    warm = sharing.WARM_UP_NS
+    pl.DataFrame(
+        [(warm + 1, 3000), (warm + 1, 2000), (warm + 11, 0), (warm + 12, 1500)],
+        schema={"enqueue_ns": pl.Int64, "queue_bytes": pl.UInt32},
+        orient="row",
+    ).with_columns(bottleneck=pl.lit("bottleneck"), direction=pl.lit("forward")).write_parquet(
+        tmp_path / "packets.parquet"
+    )
+    pl.DataFrame(
+        [(warm, 1000.0, 1000.0), (warm + 10, 2250.0, 2900.0), (warm + 20, 0.0, 0.0)],
+        schema=["time_ns", "drop_avg", "mark_avg"],
+        orient="row",
+    ).with_columns(bottleneck=pl.lit("bottleneck"), direction=pl.lit("forward")).write_parquet(
+        tmp_path / "queues.parquet"
+    )
+    run = Run(tmp_path, {}, content({"drop_weight": 0.5, "mark_weight": 1}))
+    table = average.table([run])
+    assert table.select("kind", "held_bytes", "computed_bytes").rows() == [
+        ("drop", 2250, 2250),
+        ("mark", 2900, 3000),
+    ]
+    assert average.farthest_off(table) == 100
+    assert average.compared(table) == 2
 
 
 def test_a_dip_before_the_largest_window_does_not_settle() -> None:
