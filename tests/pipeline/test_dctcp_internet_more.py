@@ -29,13 +29,6 @@ def frame(columns: list[str], *rows: tuple[Any, ...]) -> pl.DataFrame:
     return pl.DataFrame(list(rows), schema=columns, orient="row")
 
 
-def test_the_delay_is_that_of_the_queue_samples(tmp_path: Path) -> None:
-    """Half of the samples after the warm-up have 1 BDP, which the link takes 25 ms for."""
-    run = made(tmp_path / "run", 2, 6)
-    assert sharing.delay_ms(run, 0.95) == pytest.approx(25)
-    assert sharing.delay_ms(run, 0.05) == 0
-
-
 def test_fig06_grows_at_each_threshold() -> None:
     table = frame(
         ["flows", "relative", "utilisation"],
