@@ -58,14 +58,14 @@ def settling_s(table: pl.DataFrame, sender: str, than: str) -> float | None:
 
 def mean_ratio(table: pl.DataFrame, sender: str, than: str) -> float | None:
     """The mean window from 20 s on over that of another sender, mean over the seeds."""
-    one, other = (scalar(_means(table, name)["mean"].mean()) for name in (sender, than))
+    one, other = (scalar(means(table, name)["mean"].mean()) for name in (sender, than))
     return one / other if one is not None and other else None
 
 
 METRICS = (settling_s, mean_ratio)
 
 
-def _means(table: pl.DataFrame, sender: str) -> pl.DataFrame:
+def means(table: pl.DataFrame, sender: str) -> pl.DataFrame:
     """`mean` by seed, weighted by time."""
     held = (pl.col("time_s").shift(-1) - pl.col("time_s")).over("seed")
     return (
@@ -81,7 +81,7 @@ def _settling(table: pl.DataFrame, sender: str) -> float | None:
     """From the first window after slow start to the first at or below the steady mean, in s."""
     after = table.filter((pl.col("sender") == sender) & ~pl.col("slow_start"))
     reached = (
-        after.join(_means(table, sender), on="seed")
+        after.join(means(table, sender), on="seed")
         .group_by("seed")
         .agg(
             took=pl.col("time_s").filter(pl.col("cwnd_packets") <= pl.col("mean")).min()

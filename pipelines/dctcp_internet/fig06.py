@@ -7,7 +7,7 @@ from plotnine import ggplot, labs
 
 from pipelines.dctcp_internet import sharing
 from pipelines.dctcp_internet.fig05 import PANELS, thresholds
-from sandglass.papers.verdicts import Extreme, scalar
+from sandglass.papers.verdicts import Extreme, least, scalar
 from sandglass.results import series
 
 
@@ -35,6 +35,18 @@ def utilisation_grows(table: pl.DataFrame) -> float | None:
     """Spearman's correlation of the utilisation, mean over all K, with the number of flows."""
     by_flows = table.group_by("flows").agg(pl.col("utilisation").mean())
     return scalar(by_flows.select(pl.corr("flows", "utilisation", method="spearman")).item())
+
+
+def grows_at_each(table: pl.DataFrame, below: float) -> Extreme | None:
+    """The same correlation at each K with which one flow uses the link to less than this, the least
+    over these K."""
+    one = table.filter(pl.col("flows") == 1, pl.col("utilisation") < below)
+    ranks = (
+        table.join(one, on="relative", how="semi")
+        .group_by("relative")
+        .agg(rho=pl.corr("flows", "utilisation", method="spearman"))
+    )
+    return least(ranks, "rho")
 
 
 def equal_sharing_at(table: pl.DataFrame, flows: int) -> float | None:
@@ -69,6 +81,7 @@ def _growth(table: pl.DataFrame, flows: int, measure: str) -> float | None:
 
 METRICS = (
     utilisation_grows,
+    grows_at_each,
     equal_sharing_at,
     equal_sharing_moves,
     queue_at_equal_sharing,

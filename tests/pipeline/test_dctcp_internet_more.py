@@ -1,0 +1,331 @@
+"""Figures on sentences of the paper beyond its own figures: reductions and metrics, by hand."""
+
+from math import log
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from pipelines.dctcp_internet import (
+    average,
+    buffer,
+    equal_thresholds,
+    fig02_rule,
+    fig06,
+    legacy,
+    outside,
+    patch_start,
+    sender,
+    sharing,
+    whole_segments,
+)
+from sandglass.results.series import Run
+from tests.pipeline.synthetic import value
+from tests.pipeline.test_dctcp_internet import SECOND, content, made
+
+
+def frame(columns: list[str], *rows: tuple[Any, ...]) -> pl.DataFrame:
+    return pl.DataFrame(list(rows), schema=columns, orient="row")
+
+
+def test_fig06_grows_at_each_threshold() -> None:
+    table = frame(
+        ["flows", "relative", "utilisation"],
+        *((flows, 1.0, 0.9 + flows / 100) for flows in (1, 2, 3)),
+        *((flows, 2.0, 0.98 - flows / 100) for flows in (1, 2, 3)),
+        *((flows, 3.0, 1.0 - flows / 1000) for flows in (1, 2, 3)),
+    )
+    assert value(fig06.grows_at_each(table, 0.95)) == pytest.approx(1)
+    assert value(fig06.grows_at_each(table, 0.98)) == pytest.approx(-1)
+    assert fig06.grows_at_each(table, 0.5) is None
+
+
+def test_buffer(tmp_path: Path) -> None:
+    queue = {"limit": "0.75bdp"}
+    table = buffer.table([made(tmp_path / "run", 2, 6, queue=queue)])
+    assert table.rows() == [(0.75, pytest.approx(0.8), pytest.approx(0.5))]
+    table = frame(["buffer", "utilisation"], (0.5, 0.9), (0.75, 0.97), (1.0, 0.99), (1.5, 1.0))
+    assert value(buffer.least_utilisation(table, 1)) == 0.99
+    assert value(buffer.largest_utilisation(table, 0.75)) == 0.97
+    assert buffer.gained(table, 1, 0.75) == pytest.approx(2)
+    assert buffer.gained(table, 1, 0.6) is None
+
+
+def test_outside(tmp_path: Path) -> None:
+    (row,) = outside.table([made(tmp_path / "run", 2, 6)]).to_dicts()
+    assert (row["reno"], row["larger"]) == (pytest.approx(0.25), pytest.approx(0.75))
+    table = frame(
+        ["minimum", "relative", "reno", "larger"],
+        (1.0, 0.5, 0.99, 0.99),
+        (1.0, 0.75, 0.96, 0.96),
+        (1.0, 3.25, 0.1, 0.9),
+    )
+    assert value(outside.least_larger(table, above=False)) == 0.96
+    assert value(outside.least_larger(table, above=True)) == 0.9
+
+
+def test_legacy(tmp_path: Path) -> None:
+    axes: dict[str, Any] = {"experiment": "three", "queue": "step 1"}
+    run = made(tmp_path / "run", 2, 6)
+    flows = [{"id": 1, "cc": "reno", "ecn": True}, {"id": 2, "cc": "dctcp_inet", "ecn": True}]
+    document = {**run.document, "flows": flows}
+    document["experiment"]["bottleneck"]["queue"]["kind"] = "dualred"
+    table = legacy.table([Run(run.directory, axes, document)])
+    assert table["sender"].to_list() == [legacy.DCTCP, legacy.RENO_ECN]
+    assert set(table["flows"]) == {"all three"}
+    assert table["mbit"].to_list() == pytest.approx([6, 2])
+    table = frame(
+        ["queue", "flows", "sender", "mbit"],
+        *(
+            (queue, "all three", sender, mbit)
+            for queue, all_mbit in (("a", (4, 1, 5)), ("b", (4, 3, 2)))
+            for sender, mbit in zip(("Reno", "Reno with ECN", "DCTCP"), all_mbit, strict=True)
+        ),
+        ("a", "both Reno", "Reno", 1),
+    )
+    assert value(legacy.over(table, "all three", "Reno with ECN", "Reno")) == 0.75
+    assert value(legacy.smallest(table, "all three")) == 0.2
+    assert legacy.over(table, "both with ECN", "Reno with ECN", "Reno") is None
+
+
+def test_fig02_by_the_rule() -> None:
+    table = frame(["minimum", "ratio"], (0.3, 0.9), (0.5, 1.2))
+    assert fig02_rule.ratio_at(table, 0.5) == 1.2
+    assert fig02_rule.ratio_at(table, 1) is None
+
+
+def acks(*rows: tuple[str, int, int]) -> pl.DataFrame:
+    """State, window and threshold before each ACK, one every second."""
+    return frame(
+        ["time_ns", "ca_state", "cwnd_packets", "ssthresh_packets"],
+        *((n * SECOND, *row) for n, row in enumerate(rows)),
+    )
+
+
+def test_equal_thresholds_reductions() -> None:
+    """A recovery, and two spells of CWR of which the second begins with the ACK that ends the
+    first; what the record begins in does not count."""
+    found = equal_thresholds.reductions(
+        acks(
+            ("CWR", 30, 30),
+            ("Open", 40, 30),
+            ("Recovery", 21, 20),
+            ("Recovery", 20, 20),
+            ("Open", 40, 20),
+            ("CWR", 38, 38),
+            ("CWR", 36, 36),
+            ("CWR", 39, 39),
+            ("Open", 39, 39),
+        )
+    )
+    assert found["before"].to_list() == [40, 40, 36]
+    assert found["left"].to_list() == [20, 36, 39]
+    assert found["share"].to_list() == pytest.approx([0.5, 0.1, 0])
+    assert equal_thresholds.halves(found).to_list() == [True, False, False]
+
+
+def test_equal_thresholds_metrics() -> None:
+    table = frame(
+        ["flow", "signalled", "reduction", "halved"],
+        ("Reno", 0.01, 0.5, 0.9),
+        ("DCTCP", 0.012, 0.1, 0.0),
+    )
+    assert equal_thresholds.signals_over(table) == pytest.approx(1.2)
+    assert equal_thresholds.reduction(table, "DCTCP") == 0.1
+    assert equal_thresholds.reduction(table, "CUBIC") is None
+    assert equal_thresholds.halved(table, "Reno") == 0.9
+
+
+def test_average(tmp_path: Path) -> None:
+    """Two packets between two samples; where one meets an empty queue nothing is computed."""
+    assert average.averaged(1000, [2000, 3000], 0.5) == 2250
+    warm = sharing.WARM_UP_NS
+    pl.DataFrame(
+        [(warm + 1, 3000), (warm + 1, 2000), (warm + 11, 0), (warm + 12, 1500)],
+        schema={"enqueue_ns": pl.Int64, "queue_bytes": pl.UInt32},
+        orient="row",
+    ).with_columns(bottleneck=pl.lit("bottleneck"), direction=pl.lit("forward")).write_parquet(
+        tmp_path / "packets.parquet"
+    )
+    pl.DataFrame(
+        [(warm, 1000.0, 1000.0), (warm + 10, 2250.0, 2900.0), (warm + 20, 0.0, 0.0)],
+        schema=["time_ns", "drop_avg", "mark_avg"],
+        orient="row",
+    ).with_columns(bottleneck=pl.lit("bottleneck"), direction=pl.lit("forward")).write_parquet(
+        tmp_path / "queues.parquet"
+    )
+    run = Run(tmp_path, {}, content({"drop_weight": 0.5, "mark_weight": 1}))
+    table = average.table([run])
+    assert table.select("kind", "held_bytes", "computed_bytes").rows() == [
+        ("drop", 2250, 2250),
+        ("mark", 2900, 3000),
+    ]
+    assert average.farthest_off(table) == 100
+    assert average.compared(table) == 2
+
+
+def test_a_dip_before_the_largest_window_does_not_settle() -> None:
+    after = frame(["time_s", "cwnd_packets"], (1.0, 30), (1.1, 90), (1.5, 50), (1.7, 44), (2.0, 40))
+    assert patch_start.falls_s(after, 45) == pytest.approx(0.7)
+    assert patch_start.falls_s(after, 35) is None
+
+
+def test_settling_of_one_sender_against_another() -> None:
+    table = frame(["sender", "settled_s"], ("old", 0.5), ("new", 0.2))
+    assert patch_start.longer_s(table, "old", "new") == pytest.approx(0.3)
+    assert patch_start.longer_s(table, "old", "other") is None
+
+
+def test_whole_segments() -> None:
+    table = pl.DataFrame({"small": [0, 2]})
+    assert whole_segments.most_small(table) == 2
+
+
+# A sender, ACK by ACK
+
+
+def path(**changes: list[Any]) -> sender.Path:
+    """Ten packets of one byte sent before each ACK, which acknowledges one; marks on the third and
+    the seventh. CWR begins with each of these marks, reduces 20 by 2 and then nothing."""
+    given: dict[str, list[Any]] = {
+        "time_ns": [n * SECOND for n in range(10)],
+        "acked": list(range(10)),
+        "sent": [3 + n for n in range(10)],
+        "delivered": list(range(10)),
+        "marked": [0, 0, 0, 1, 1, 1, 1, 2, 2, 2],
+        "cwnd": [20, 20, 20, 18, 18, 19, 19, 19, 19, 20],
+        "ssthresh": [None, None, None, 18, 18, 18, 18, 19, 19, 19],
+        "cwr": [False, False, False, True, True, True, False, True, True, False],
+        "rtt_ns": [2 * SECOND] * 10,
+    }
+    return sender.Path(**(given | changes))
+
+
+def test_alpha_of_each_ack() -> None:
+    found = sender.alphas(path(), sender.Alpha(per_ack=True, bits=4, shift=2))
+    # 16 >> 2 with a mark; then 4, 3, 3, 3 less what is 4 or more of it
+    assert [each * 16 for each in found] == [0, 0, 4, 3, 3, 3, 7, 6, 5]
+
+
+def test_alpha_of_each_rtt() -> None:
+    """It is updated when what was sent at the last update is acknowledged: with the first, the
+    third, the fifth ACK and so on."""
+    setting = sender.Alpha(per_ack=False, bits=4, shift=2)
+    found = sender.alphas(path(), setting)
+    # one mark in the two packets of the second and fourth round: 8 >> 2; 2 is too little to fall
+    assert [each * 16 for each in found] == [0, 0, 2, 2, 2, 2, 4, 4, 3]
+
+
+def test_reductions_and_equation_1() -> None:
+    found = path()
+    assert sender.reductions(found) == [(2, 20)]
+    assert sender.equation1(found, [0.0, 0.0, 0.15]) == pytest.approx(0.5)
+    assert sender.equation1(path(cwr=[False] * 10), [0.0] * 9) is None
+
+
+def test_equation_2_at_the_samples_of_ss() -> None:
+    text = "cwnd:9 bytes_acked:{} x dctcp:(ce_state:0,alpha:{},ab_ecn:0,ab_tot:0)\nnothing\n"
+    alpha = [0.0, 0.0, 0.25] + [0.5] * 6
+    told = "".join(text.format(acked, round(2**30 * each)) for acked, each in ((4, 0.25), (5, 0.4)))
+    assert sender.equation2(path(), alpha, told) == pytest.approx(0.1)
+    assert sender.equation2(path(), alpha, "") is None
+
+
+def test_spacing_of_reductions() -> None:
+    """At the third and the seventh ACK, in round trips of 2 s."""
+    assert sender.spacing(path()) == 2
+
+
+def test_growth_in_cwr() -> None:
+    """From the eighth ACK to the ninth, half an RTT, the window gains a packet over the threshold;
+    the first spell is slow start's."""
+    assert sender.gained(path()) == 2
+    assert sender.gained(path(cwr=[False] * 10)) is None
+
+
+def test_how_far_alpha_is_from_the_marks() -> None:
+    """Two reductions at which alpha is as the marks around, and twice that."""
+    times = [n * SECOND // 2 for n in range(20)]
+    cwnd = [20] * 11 + [18] * 4 + [16] * 5
+    found = path(
+        time_ns=times,
+        acked=list(range(20)),
+        sent=[n + 1 for n in range(20)],
+        delivered=list(range(20)),
+        marked=[n // 2 for n in range(20)],
+        cwnd=cwnd,
+        ssthresh=cwnd,
+        cwr=[False] * 11 + [True] * 9,
+        rtt_ns=[2 * SECOND] * 20,
+    )
+    alpha = [0.5] * 12 + [1.0] * 8
+    assert sender.stale(found, alpha) == pytest.approx(log(2) / 2**0.5)
+
+
+def test_sender_metrics() -> None:
+    table = frame(
+        ["sender", "marks", "seed", "equation1", "stale"],
+        ("modified", "step", 1, 0.4, 0.2),
+        ("modified", "step", 2, 0.3, 0.3),
+        ("original alpha", "step", 2, 0.9, 0.4),
+        ("Linux 6.12", "step", 1, None, None),
+    )
+    assert sender.of(table, "modified", "step", "stale") == [0.2, 0.3]
+    assert sender.of(table, "Linux 6.12", "step", "stale") == []
+    assert sender.worst(table, "equation1") == 0.9
+    assert sender.stale_over(table, "modified", "original alpha", "step") == pytest.approx([0.75])
+    assert sender.stale_over(table, "modified", "Linux 6.12", "step") == []
+
+
+def test_sender_records(tmp_path: Path) -> None:
+    """Three packets, the second marked, of which the first two are acknowledged; sequence numbers
+    wrap."""
+    pl.DataFrame(
+        [(1, 2**32 - 100, 100, 2, 2), (2, 0, 100, 2, 3), (5, 100, 50, 2, 2)],
+        schema={
+            "enqueue_ns": pl.Int64,
+            "seq": pl.UInt32,
+            "payload_bytes": pl.UInt32,
+            "ecn_in": pl.UInt8,
+            "ecn_out": pl.UInt8,
+        },
+        orient="row",
+    ).with_columns(
+        bottleneck=pl.lit("bottleneck"),
+        direction=pl.lit("forward"),
+        flow=pl.lit(1),
+        dequeue_ns=pl.col("enqueue_ns"),
+    ).write_parquet(tmp_path / "packets.parquet")
+    pl.DataFrame(
+        [
+            (1, 3, 1, 1, 0, 10, None, "Open", 7),
+            (1, 6, 101, 2, 0, 10, None, "Open", 7),
+            (1, 9, 201, 3, 1, 9, 9, "CWR", 7),
+        ],
+        schema={
+            "flow": pl.UInt16,
+            "time_ns": pl.Int64,
+            "bytes_acked": pl.UInt64,
+            "delivered_packets": pl.UInt32,
+            "delivered_ce_packets": pl.UInt32,
+            "cwnd_packets": pl.UInt32,
+            "ssthresh_packets": pl.UInt32,
+            "ca_state": pl.String,
+            "srtt_us": pl.UInt32,
+        },
+        orient="row",
+    ).write_parquet(tmp_path / "acks.parquet")
+    (tmp_path / "command-2.txt").write_text("")
+    document = content() | {"flows": [{"id": 1, "cc": "dctcp_inet"}]}
+    document["experiment"]["hosts"] = {
+        "s1": {"sysctls": {"net.ipv4.tcp_dctcp_inet.alpha_per_ack": 0}}
+    }
+    run = Run(tmp_path, {"sender": "ours", "marks": "step"}, document)
+    found = sender.path_of(run)
+    assert (found.acked, found.sent) == ([0, 100, 200], [200, 250, 250])
+    assert (found.delivered, found.marked) == ([0, 1, 2], [0, 0, 1])
+    assert (found.cwr, found.rtt_ns) == ([False, False, True], [7000] * 3)
+    assert sender.alpha_of(run) == (False, 20, 8)
+    (row,) = sender.table([run]).to_dicts()
+    assert row["echoed"] == 1
