@@ -251,3 +251,19 @@ def test_fig19_compares_its_parts() -> None:
     assert value(fig19.delay_ratio(table)) == pytest.approx(0.95)
     assert fig19.short_flow_ratio(table) == pytest.approx((1.25 + 0.75) / 2)
     assert value(fig19.delay_ratio(table.filter(pl.col("part") == "(a) rule off"))) is None
+
+
+def test_the_largest_of_splits_is_above_the_mean_over_them() -> None:
+    rows = [("CoDel", "1:9", 20.0, 0.9, 1.0), ("CoDel", "9:1", 20.0, 0.9, 3.0)]
+    rows += [("CoDel", "9:1", 20.0, 0.9, 4.0), ("CoDel", "9:1", 80.0, 0.9, 2.0)]
+    table = pl.DataFrame(
+        rows, schema=["queue", "split", "rtt_ms", "beta_ecn", "ratio"], orient="row"
+    )
+    assert value(friendliness.largest_of_splits(table, "CoDel", 0.9)) == pytest.approx(3.5)
+    assert friendliness.largest_of_splits(table, "PIE", 0.9) is None
+
+
+def test_the_least_ratio_leaves_out_what_never_converges() -> None:
+    table = pl.DataFrame({"beta_ecn": [0.5, 0.5, 0.9], "ratio": [0.4, None, 0.1]})
+    assert convergence.least_ratio(table, 0.5) == pytest.approx(0.4)
+    assert convergence.least_ratio(table, 0.7) is None
