@@ -66,10 +66,11 @@ def mean_delay(table: pl.DataFrame, queue: str, beta: float) -> Extreme | None:
 
 
 def burst_trend(table: pl.DataFrame, rtt_ms: float) -> float | None:
-    """Spearman's correlation of PIE's tail with its burst allowance, mean over the betas."""
+    """Spearman's correlation of PIE's tail with its burst allowance, mean over the betas; 0 of a tail
+    that it does not change."""
     own = table.filter(pl.col("queue") == "PIE", pl.col("rtt_ms") == rtt_ms)
     ranks = own.group_by("beta").agg(rho=pl.corr("burst_ms", "tail_ms", method="spearman"))
-    return scalar(ranks["rho"].mean())
+    return scalar(ranks["rho"].fill_nan(0).mean())
 
 
 def heavier_tail(table: pl.DataFrame, rtt_ms: float) -> Extreme | None:

@@ -128,6 +128,7 @@ def test_delays_metrics() -> None:
     assert value(delays.mean_delay(table, "CoDel", 0.5)) == 4
     assert value(delays.mean_delay(table, "PIE", 0.5)) == 12
     assert delays.burst_trend(table, 100) == pytest.approx(0.5)
+    assert delays.burst_trend(table.with_columns(tail_ms=pl.lit(5.0)), 100) == 0
     assert value(delays.heavier_tail(table, 100)) == 11
     assert delays.heavier_tail(table.head(2), 100) is None
 
