@@ -66,7 +66,7 @@ def mean_delay(table: pl.DataFrame, queue: str, beta: float) -> Extreme | None:
 
 
 def burst_trend(table: pl.DataFrame, rtt_ms: float) -> float | None:
-    """Spearman's correlation of PIE's tail with its burst allowance, mean over the betas; 0 of a tail
+    """Spearman's correlation of PIE's tail with its burst allowance, mean over the betas; 0 of one
     that it does not change."""
     own = table.filter(pl.col("queue") == "PIE", pl.col("rtt_ms") == rtt_ms)
     ranks = own.group_by("beta").agg(rho=pl.corr("burst_ms", "tail_ms", method="spearman"))
