@@ -3,114 +3,19 @@
 import polars as pl
 import pytest
 
-from pipelines.abe import (
-    backoffs,
-    deep_queue,
-    delays,
-    multiplexing,
-    overshoot,
-    page,
-    rule,
-    sawtooth,
-    short_flow,
-    short_rtts,
-    short_spread,
-    slow_start_end,
-    step_marking,
-    targets,
-    without_ecn,
-)
+from pipelines.abe import delays, rule, short_flow
 from tests.pipeline.synthetic import value
-
-
-def test_backoffs_metrics() -> None:
-    table = pl.DataFrame(
-        [
-            ("CUBIC", "marks", 0.7, 20.0, 0.69, None),
-            ("CUBIC", "marks", 0.9, 20.0, 0.905, 0.9),
-            ("CUBIC", "losses", 0.9, 20.0, 0.71, 0.7),
-            ("CUBIC", "losses", 0.7, 1.0, 0.5, 0.6),
-            ("CUBIC", "losses", 0.9, 1.0, 0.5, 0.8),
-        ],
-        schema=["sender", "signal", "beta", "rate_mbit", "share", "first_share"],
-        orient="row",
-    )
-    assert value(backoffs.off(table, "CUBIC", "marks")) == pytest.approx(0.01)
-    assert value(backoffs.off(table, "CUBIC", "losses")) == pytest.approx(0.01)
-    assert backoffs.first(table, "CUBIC", "losses") == pytest.approx(0.6)
-    assert backoffs.first(table, "CUBIC", "marks") is None
-
-
-def test_without_ecn_counts_what_differs_from_regular() -> None:
-    table = pl.DataFrame(
-        {
-            "sender": "NewReno",
-            "lacking": "path",
-            "beta": ["0.5", "0.95", "regular"],
-            "differing": [0, 3, 9],
-        }
-    )
-    assert value(without_ecn.most_differing(table)) == 3
-
-
-def acks(rows: list[tuple[int, int, int, str]]) -> pl.DataFrame:
-    """Acknowledgements of (ms, window, threshold, state), with a round trip of 100 ms."""
-    columns = ["ms", "cwnd_packets", "ssthresh_packets", "ca_state"]
-    table = pl.DataFrame(rows, schema=columns, orient="row")
-    return table.select(pl.exclude("ms"), time_ns=pl.col("ms") * 1_000_000, srtt_us=pl.lit(100_000))
-
-
-def test_sawtooth_is_from_one_recovery_to_the_next() -> None:
-    record = acks(
-        [
-            (0, 99, 50, "Open"),
-            (100, 99, 50, "Recovery"),
-            (200, 48, 50, "Recovery"),
-            (300, 50, 50, "Open"),
-            (900, 56, 50, "Open"),
-            (1000, 56, 28, "Recovery"),
-            (1100, 28, 28, "Open"),
-        ]
-    )
-    begins = sawtooth.recoveries(record)
-    assert begins.to_list() == [100_000_000, 1_000_000_000]
-    tooth = sawtooth.teeth(record, begins).row(0, named=True)
-    assert tooth["round_trips"] == pytest.approx(9)
-    assert (tooth["low_packets"], tooth["high_packets"]) == (50, 56)
-
-
-def test_sawtooth_metrics() -> None:
-    table = pl.DataFrame(
-        [
-            (0.5, 0.1, 0.8, 1.1, 0.8, 1.0),
-            (0.5, 1.0, 1.0, 3.0, 0.99, 50.0),
-            (0.5, 2.0, 1.0, 3.0, 1.0, 90.0),
-            (0.9, 0.1, 0.9, 0.7, 0.9, 2.0),
-        ],
-        schema=["beta", "buffer_bdp", "model", "slope", "utilisation", "queue_packets"],
-        orient="row",
-    )
-    assert value(sawtooth.off(table, "slope")) == pytest.approx(0.3)
-    assert value(sawtooth.least_utilisation(table, 0.5, 1)) == pytest.approx(0.99)
-    assert sawtooth.queue_trend(table, 0.5, 1) == pytest.approx(1)
 
 
 def test_short_flow_metrics() -> None:
     table = pl.DataFrame(
-        [
-            ("CoDel", "starts", 0.5, 1, 2, 3.0),
-            ("CoDel", "starts", 0.5, 2, 5, 3.0),
-            ("CoDel", "starts", 0.9, 1, 8, 2.0),
-            ("CoDel", "starts", 0.9, 2, 10, 2.5),
-        ],
-        schema=["queue", "varied", "beta_ecn", "seed", "cuts", "fct_s"],
+        [(0.5, 1, 2, 3.0), (0.5, 2, 5, 3.0), (0.9, 1, 8, 2.0), (0.9, 2, 10, 2.5)],
+        schema=["beta_ecn", "seed", "cuts", "fct_s"],
         orient="row",
     )
-    assert short_flow.of(table, "cuts", "CoDel", "starts", 0.5) == [2, 5]
-    assert short_flow.less(table, "fct_s", "CoDel", "starts", 0.9, 0.5) == [1, 0.5]
-    assert short_flow.over(table, "cuts", "CoDel", "starts", 0.9, 0.5) == [4, 2]
-    assert short_flow.spread(table, "cuts", "CoDel", "starts", 0.5) == 3
-    assert short_flow.spread(table, "cuts", "PIE", "starts", 0.5) is None
+    assert short_flow.of(table, "cuts", 0.5) == [2, 5]
+    assert short_flow.less(table, "fct_s", 0.9, 0.5) == [1, 0.5]
+    assert short_flow.over(table, "cuts", 0.9, 0.5) == [4, 2]
 
 
 def test_delays_metrics() -> None:
@@ -133,88 +38,6 @@ def test_delays_metrics() -> None:
     assert delays.heavier_tail(table.head(2), 100) is None
 
 
-def test_slow_start_end_metrics() -> None:
-    table = pl.DataFrame(
-        [(160.0, 0.5, 2.0), (240.0, 0.5, 1.0), (160.0, 0.9, 6.0), (240.0, 0.9, 8.0)],
-        schema=["rtt_ms", "beta", "round_trips"],
-        orient="row",
-    )
-    assert value(slow_start_end.longer(table, 0.9, 0.5)) == 4
-    assert value(slow_start_end.most(table, 0.9)) == 8
-    assert slow_start_end.most(table, 0.7) is None
-
-
-def test_overshoot_metrics() -> None:
-    table = pl.DataFrame(
-        {
-            "queue": "CoDel",
-            "initial_window": "10",
-            "rtt_ms": [100.0, 110.0],
-            "overshoot_bdp": [0.1, 0.9],
-        }
-    )
-    assert value(overshoot.smallest(table, "CoDel")) == pytest.approx(0.1)
-    assert value(overshoot.greatest(table, "CoDel")) == pytest.approx(0.9)
-    assert overshoot.greatest(table, "PIE") is None
-
-
-def test_deep_queue_counts_back_offs_in_a_row() -> None:
-    record = acks(
-        [
-            (0, 99, 50, "Open"),
-            (100, 99, 50, "CWR"),
-            (200, 90, 50, "CWR"),
-            (300, 90, 45, "CWR"),
-            (400, 80, 45, "Open"),
-            (500, 80, 45, "Recovery"),
-        ]
-    )
-    assert deep_queue.back_offs(record).to_list() == [100_000_000, 300_000_000, 500_000_000]
-
-
-def test_deep_queue_metrics() -> None:
-    table = pl.DataFrame(
-        [
-            ("marks", 0.5, 100.0, 4.0),
-            ("marks", 0.95, 110.0, 20.0),
-            ("drops", 0.5, 80.0, 4.0),
-            ("drops", 0.95, 80.0, 4.0),
-        ],
-        schema=["queue", "beta", "delay_ms", "back_offs"],
-        orient="row",
-    )
-    assert value(deep_queue.delay_over(table, 0.5)) == pytest.approx(1.1)
-    assert deep_queue.more_back_offs(table, "marks", 0.95, 0.5) == pytest.approx(5)
-    assert deep_queue.more_back_offs(table, "marks", 0.9, 0.5) is None
-
-
-def test_targets_metrics() -> None:
-    table = pl.DataFrame(
-        {
-            "queue": "PIE",
-            "rtt_ms": 20.0,
-            "target_ms": [5.0, 20.0, 80.0],
-            "throughput_mbit": [18.0, 19.0, 20.0],
-        }
-    )
-    assert targets.trend(table, "throughput_mbit", "PIE", 20) == pytest.approx(1)
-    assert targets.lost(table, "PIE", 20) == pytest.approx(0.1)
-    assert targets.lost(table, "PIE", 240) is None
-
-
-def test_multiplexing_metrics() -> None:
-    table = pl.DataFrame(
-        {
-            "queue": "PIE",
-            "flows": [1, 2, 20, 1],
-            "beta": [0.8, 0.8, 0.8, 0.5],
-            "gain_percent": [12.0, 6.0, 1.0, 0.0],
-        }
-    )
-    assert multiplexing.gain(table, "PIE", 1) == 12
-    assert multiplexing.trend(table, "PIE") == pytest.approx(-1)
-
-
 def test_rule_metrics() -> None:
     table = pl.DataFrame(
         [
@@ -230,62 +53,3 @@ def test_rule_metrics() -> None:
     )
     assert rule.on_over_off(table, "ABE", "goodput_mbit") == pytest.approx(0.8)
     assert rule.on_over_off(table, "short", "fct_s") == pytest.approx((1.5 + 1) / 2)
-
-
-def test_step_marking_metrics() -> None:
-    table = pl.DataFrame(
-        [
-            ("CoDel", 320.0, 0.8, 15.0, 10.0),
-            ("step 5 ms", 320.0, 0.8, 14.0, 6.0),
-            ("step 5 ms", 320.0, 0.5, 10.0, 5.0),
-            ("step 20 ms", 320.0, 0.8, 16.0, 12.0),
-        ],
-        schema=["marking", "rtt_ms", "beta", "goodput_mbit", "delay_ms"],
-        orient="row",
-    )
-    assert step_marking.gain(table, "step 5 ms", 0.8, 0.5) == pytest.approx(0.4)
-    assert value(step_marking.delay_over(table, "step 5 ms", 0.8, 0.5)) == pytest.approx(1.2)
-    assert step_marking.step_over_codel(table, 0.8) == pytest.approx(0.9)  # half way, 9 of 10
-    assert step_marking.step_over_codel(table.tail(3), 0.8) is None
-
-
-SHORT = pl.DataFrame(
-    [
-        ("NewReno", "CoDel", 500.0, 0.9, 0.5),
-        ("NewReno", "CoDel", 1000.0, 0.9, 12.0),
-        ("NewReno", "PIE", 500.0, 0.9, -2.0),
-        ("NewReno", "PIE", 1000.0, 0.9, 4.0),
-        ("NewReno", "PIE", 1000.0, 0.5, 0.0),
-        ("CUBIC", "PIE", 1000.0, 0.9, 3.0),
-        ("CUBIC", "PIE", 1000.0, 0.7, 0.0),
-    ],
-    schema=["control", "queue", "size_kb", "beta", "gain_percent"],
-    orient="row",
-)
-
-
-def test_short_spread_metrics() -> None:
-    assert value(short_spread.least_gain(SHORT, "NewReno", "CoDel", 700)) == 12
-    assert value(short_spread.largest_effect(SHORT, "NewReno", 700)) == 2
-    assert short_spread.more_with(SHORT, "NewReno", "CoDel", "PIE", 2000) == pytest.approx(5.25)
-    assert short_spread.more_with(SHORT, "CUBIC", "CoDel", "PIE", 2000) is None
-    assert short_spread.more_of(SHORT, "NewReno", "CUBIC", "PIE", 0.9, 700) == 1
-
-
-def test_short_rtts_metrics() -> None:
-    table = pl.DataFrame({"queue": "PIE", "rtt_ms": [100.0, 400.0], "saved_rtts": [3.0, 7.0]})
-    assert short_rtts.more_at(table, "PIE", 400, 100) == 4
-    assert short_rtts.more_at(table, "CoDel", 400, 100) is None
-
-
-def test_page_metrics() -> None:
-    table = pl.DataFrame(
-        {
-            "queue": "PIE",
-            "page": "six connections",
-            "beta": [0.5, 0.7, 0.9],
-            "gain_percent": [0.0, 2.0, 4.0],
-        }
-    )
-    assert page.gain(table, "PIE", "six connections") == 3
-    assert page.gain(table, "CoDel", "six connections") is None
