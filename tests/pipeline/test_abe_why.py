@@ -8,6 +8,7 @@ from pipelines.abe import (
     why_codel_target,
     why_delayed_ack,
     why_initial_window,
+    why_standing_queue,
 )
 from tests.pipeline.synthetic import value
 
@@ -91,3 +92,12 @@ def test_why_codel_target_compares_targets() -> None:
     assert value(why_codel_target.lost(table, 5, 26, 60, True)) == pytest.approx(0.2)
     assert value(why_codel_target.lost(table, 5, 26, 60, False)) == pytest.approx(0.1)
     assert why_codel_target.lost(table, 5, 26, 80, False) is None
+
+
+def test_why_standing_queue_compares_gains() -> None:
+    rows = [(2.0, 0.5, 10.0), (2.0, 0.8, 12.0), (5.0, 0.5, 10.0), (5.0, 0.8, 11.0)]
+    table = pl.DataFrame(
+        rows, schema=["target_ms", "beta", "throughput_mbit"], orient="row"
+    ).with_columns(rtt_ms=pl.lit(20.0))
+    assert value(why_standing_queue.gains_more(table, 0.8, 0.5, 2, 5)) == pytest.approx(0.1)
+    assert why_standing_queue.gains_more(table, 0.9, 0.5, 2, 5) is None
