@@ -3,7 +3,7 @@
 import polars as pl
 import pytest
 
-from pipelines.abe import delays, rule, short_flow
+from pipelines.abe import backoffs, delays, rule, sawtooth, short_flow, without_ecn
 from tests.pipeline.synthetic import value
 
 
@@ -53,3 +53,75 @@ def test_rule_metrics() -> None:
     )
     assert rule.on_over_off(table, "ABE", "goodput_mbit") == pytest.approx(0.8)
     assert rule.on_over_off(table, "short", "fct_s") == pytest.approx((1.5 + 1) / 2)
+
+
+def acks(rows: list[tuple[int, int, int, str]]) -> pl.DataFrame:
+    """Acknowledgements of (ms, window, threshold, state), with a round trip of 100 ms."""
+    columns = ["ms", "cwnd_packets", "ssthresh_packets", "ca_state"]
+    table = pl.DataFrame(rows, schema=columns, orient="row")
+    return table.select(pl.exclude("ms"), time_ns=pl.col("ms") * 1_000_000, srtt_us=pl.lit(100_000))
+
+
+def test_backoffs_metrics() -> None:
+    table = pl.DataFrame(
+        [
+            ("CUBIC", "marks", 0.7, 20.0, 0.69, None),
+            ("CUBIC", "marks", 0.9, 20.0, 0.905, 0.9),
+            ("CUBIC", "losses", 0.9, 20.0, 0.71, 0.7),
+            ("CUBIC", "losses", 0.7, 1.0, 0.5, 0.6),
+            ("CUBIC", "losses", 0.9, 1.0, 0.5, 0.8),
+        ],
+        schema=["sender", "signal", "beta", "rate_mbit", "share", "first_share"],
+        orient="row",
+    )
+    assert value(backoffs.off(table, "CUBIC", "marks")) == pytest.approx(0.01)
+    assert value(backoffs.off(table, "CUBIC", "losses")) == pytest.approx(0.01)
+    assert backoffs.first(table, "CUBIC", "losses") == pytest.approx(0.6)
+    assert backoffs.first(table, "CUBIC", "marks") is None
+
+
+def test_without_ecn_counts_what_differs_from_regular() -> None:
+    table = pl.DataFrame(
+        {
+            "sender": "NewReno",
+            "lacking": "path",
+            "beta": ["0.5", "0.95", "regular"],
+            "differing": [0, 3, 9],
+        }
+    )
+    assert value(without_ecn.most_differing(table)) == 3
+
+
+def test_sawtooth_is_from_one_recovery_to_the_next() -> None:
+    record = acks(
+        [
+            (0, 99, 50, "Open"),
+            (100, 99, 50, "Recovery"),
+            (200, 48, 50, "Recovery"),
+            (300, 50, 50, "Open"),
+            (900, 56, 50, "Open"),
+            (1000, 56, 28, "Recovery"),
+            (1100, 28, 28, "Open"),
+        ]
+    )
+    begins = sawtooth.recoveries(record)
+    assert begins.to_list() == [100_000_000, 1_000_000_000]
+    tooth = sawtooth.teeth(record, begins).row(0, named=True)
+    assert tooth["round_trips"] == pytest.approx(9)
+    assert (tooth["low_packets"], tooth["high_packets"]) == (50, 56)
+
+
+def test_sawtooth_metrics() -> None:
+    table = pl.DataFrame(
+        [
+            (0.5, 0.1, 0.8, 1.1, 0.8, 1.0),
+            (0.5, 1.0, 1.0, 3.0, 0.99, 50.0),
+            (0.5, 2.0, 1.0, 3.0, 1.0, 90.0),
+            (0.9, 0.1, 0.9, 0.7, 0.9, 2.0),
+        ],
+        schema=["beta", "buffer_bdp", "model", "slope", "utilisation", "queue_packets"],
+        orient="row",
+    )
+    assert value(sawtooth.off(table, "slope")) == pytest.approx(0.3)
+    assert value(sawtooth.least_utilisation(table, 0.5, 1)) == pytest.approx(0.99)
+    assert sawtooth.queue_trend(table, 0.5, 1) == pytest.approx(1)
