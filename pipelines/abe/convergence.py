@@ -151,6 +151,12 @@ def tail(table: pl.DataFrame) -> float | None:
     return scalar(ratios.max() / ratios.median()) if len(ratios) else None  # type: ignore[operator]
 
 
+def least_ratio(table: pl.DataFrame, beta: float) -> float | None:
+    """The smallest ratio of one beta_ecn, over the paths on which it and the default converge."""
+    chosen = table.filter((pl.col("beta_ecn") - beta).abs() < 1e-9)
+    return scalar(chosen["ratio"].min())
+
+
 def _shares(found: dict[float, float | None]) -> pl.DataFrame:
     schema = {"beta_ecn": pl.Float64, "share": pl.Float64}
     return pl.DataFrame(list(found.items()), schema=schema, orient="row")

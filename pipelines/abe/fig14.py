@@ -7,13 +7,14 @@ from pipelines.abe.friendliness import (
     distance_below,
     drawn,
     largest_mean,
+    largest_of_splits,
     mean,
     sawteeth,
     table,
     trend,
 )
 
-METRICS = (largest_mean, mean, distance_below, sawteeth, trend)
+METRICS = (largest_mean, largest_of_splits, mean, distance_below, sawteeth, trend)
 
 __all__ = ["METRICS", "plot", "table"]
 

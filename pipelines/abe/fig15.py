@@ -8,12 +8,13 @@ from pipelines.abe.friendliness import (
     distance_below,
     drawn,
     largest_mean,
+    largest_of_splits,
     mean,
     table,
     trend,
 )
 
-METRICS = (difference, largest_mean, mean, distance_below, trend)
+METRICS = (difference, largest_mean, largest_of_splits, mean, distance_below, trend)
 
 __all__ = ["METRICS", "plot", "table"]
 

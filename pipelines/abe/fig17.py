@@ -149,6 +149,13 @@ def standing_queue_ratio(
     return _ratio(_standing(table, queue, beta), _standing(table, over_queue, over_beta))
 
 
+def more_precise(table: pl.DataFrame, queue: str, beta: float, than: float) -> float | None:
+    """How much nearer to the bandwidth-delay product the last window is with one beta_ecn than with
+    another, in packets; of the first seed."""
+    off = [_last_off(table, queue, each) for each in (beta, than)]
+    return None if off[0] is None or off[1] is None else off[1] - off[0]
+
+
 METRICS = (
     bdp,
     cuts,
@@ -157,6 +164,7 @@ METRICS = (
     sooner_ms,
     overshoot_ratio,
     first_cut_ratio,
+    more_precise,
     standing_queue_ratio,
 )
 
@@ -181,6 +189,13 @@ def _standing(table: pl.DataFrame, queue: str, beta: float) -> float | None:
     first = _of(table, queue, beta).filter(pl.col("seed") == pl.col("seed").min())
     begin = pl.col("time_s").filter(pl.col("cuts") > 0).min()
     return scalar(first.filter(pl.col("time_s") >= begin)["queue_packets"].mean())
+
+
+def _last_off(table: pl.DataFrame, queue: str, beta: float) -> float | None:
+    """The last window's distance from the bandwidth-delay product, of the first seed; packets."""
+    first = _of(table, queue, beta).filter(pl.col("seed") == pl.col("seed").min())
+    last = first.sort("time_s").tail(1)
+    return scalar((last["cwnd_packets"] - last["bdp_packets"]).abs().max())
 
 
 def _flows(table: pl.DataFrame, queue: str, beta: float) -> pl.DataFrame:

@@ -17,7 +17,7 @@ from plotnine import (
 
 from pipelines.abe import settings
 from sandglass.experiment import units
-from sandglass.papers.verdicts import scalar
+from sandglass.papers.verdicts import Extreme, largest, scalar
 from sandglass.results import series, style
 
 CUT_NS = 2_000_000_000  # stated (IV-C): the first two seconds are cut, to remove slow start
@@ -107,6 +107,12 @@ def drawn(table: pl.DataFrame, queue: str) -> ggplot:
 def largest_mean(table: pl.DataFrame, queue: str, beta: float) -> float | None:
     """The largest of the mean ratios at the RTTs."""
     return scalar(_means(table, queue, beta)["ratio"].max())
+
+
+def largest_of_splits(table: pl.DataFrame, queue: str, beta: float) -> Extreme | None:
+    """The largest of the mean ratios over the seeds, of all RTTs and splits."""
+    means = _of(table, queue, beta).group_by("rtt_ms", "split").agg(pl.col("ratio").mean())
+    return largest(means, "ratio")
 
 
 def mean(table: pl.DataFrame, queue: str, beta: float) -> float | None:

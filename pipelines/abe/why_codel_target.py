@@ -17,7 +17,7 @@ from plotnine import (
 from pipelines.abe import fig03
 from sandglass.experiment import units
 from sandglass.papers import formulas
-from sandglass.papers.verdicts import scalar
+from sandglass.papers.verdicts import Extreme, largest, least, scalar
 from sandglass.results import series, style
 
 CUBIC_BETA = 0.7
@@ -75,4 +75,27 @@ def model_error(table: pl.DataFrame, target_ms: float) -> float | None:
     return scalar((chosen["share"] - chosen["model"]).abs().max())
 
 
-METRICS = (least_share, model_error)
+def delay_over(table: pl.DataFrame, target_ms: float, over_ms: float) -> Extreme | None:
+    """The 95th percentile of delay with a target over that with another; the largest over RTTs and
+    ECN."""
+    both = _pairs(table, target_ms, over_ms)
+    ratio = pl.col("queue_delay_p95_ms") / pl.col("queue_delay_p95_ms_over")
+    return largest(both.select("ecn", "rtt_ms", ratio=ratio), "ratio")
+
+
+def lost(
+    table: pl.DataFrame, target_ms: float, over_ms: float, rtt_ms: float, most: bool
+) -> Extreme | None:
+    """By which share throughput with a target is below that with another, at one RTT; the largest
+    or the least with and without ECN."""
+    both = _pairs(table, target_ms, over_ms).filter(pl.col("rtt_ms") == rtt_ms)
+    below = both.select("ecn", lost=1 - pl.col("throughput_mbit") / pl.col("throughput_mbit_over"))
+    return largest(below, "lost") if most else least(below, "lost")
+
+
+METRICS = (least_share, model_error, delay_over, lost)
+
+
+def _pairs(table: pl.DataFrame, target_ms: float, over_ms: float) -> pl.DataFrame:
+    one, other = (table.filter(pl.col("target_ms") == ms) for ms in (target_ms, over_ms))
+    return one.join(other, on=["ecn", "rtt_ms"], suffix="_over")

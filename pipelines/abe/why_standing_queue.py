@@ -16,7 +16,7 @@ from plotnine import (
 
 from pipelines.abe import fig11
 from sandglass.experiment import units
-from sandglass.papers.verdicts import Extreme
+from sandglass.papers.verdicts import Extreme, least
 from sandglass.results import series, style
 
 
@@ -62,4 +62,20 @@ def rtt_change(
     return fig11.rtt_change(table.filter(pl.col("target_ms") == target_ms), over, rtt_above_ms)
 
 
-METRICS = (rtt_change,)
+def gains_more(
+    table: pl.DataFrame, beta: float, than: float, target_ms: float, over_ms: float
+) -> Extreme | None:
+    """What a beta_ecn adds to the throughput of another with one target, less what it adds with
+    another target, as a share; the least over the base RTTs."""
+    one, other = (table.filter((pl.col("beta") - each).abs() < 1e-9) for each in (beta, than))
+    gains = one.join(other, on=["rtt_ms", "target_ms"], suffix="_than").select(
+        "rtt_ms",
+        "target_ms",
+        gain=pl.col("throughput_mbit") / pl.col("throughput_mbit_than") - 1,
+    )
+    low, high = (gains.filter(pl.col("target_ms") == target) for target in (target_ms, over_ms))
+    both = low.join(high, on="rtt_ms", suffix="_over")
+    return least(both.select("rtt_ms", more=pl.col("gain") - pl.col("gain_over")), "more")
+
+
+METRICS = (rtt_change, gains_more)

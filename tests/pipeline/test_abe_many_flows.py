@@ -272,3 +272,31 @@ def test_the_short_flows_of_fig19() -> None:
     assert fig19_short.ratio(table) == pytest.approx((1.2 + 1.5 + 1.2 + 1.9) / 4)
     assert fig19_short.ratio(table, beta_from=0.9) == pytest.approx((1.2 + 1.9) / 2)
     assert fig19_short.ratio(table.filter(rule="on")) is None
+
+
+def test_the_largest_of_splits_is_above_the_mean_over_them() -> None:
+    rows = [("CoDel", "1:9", 20.0, 0.9, 1.0), ("CoDel", "9:1", 20.0, 0.9, 3.0)]
+    rows += [("CoDel", "9:1", 20.0, 0.9, 4.0), ("CoDel", "9:1", 80.0, 0.9, 2.0)]
+    table = pl.DataFrame(
+        rows, schema=["queue", "split", "rtt_ms", "beta_ecn", "ratio"], orient="row"
+    )
+    assert value(friendliness.largest_of_splits(table, "CoDel", 0.9)) == pytest.approx(3.5)
+    assert friendliness.largest_of_splits(table, "PIE", 0.9) is None
+
+
+def test_the_least_ratio_leaves_out_what_never_converges() -> None:
+    table = pl.DataFrame({"beta_ecn": [0.5, 0.5, 0.9], "ratio": [0.4, None, 0.1]})
+    assert convergence.least_ratio(table, 0.5) == pytest.approx(0.4)
+    assert convergence.least_ratio(table, 0.7) is None
+
+
+def test_fig17_is_more_precise_by_its_last_window() -> None:
+    rows = [
+        ("CoDel", beta, 1, at, end, 80.0) for beta, end in ((0.5, 65), (0.9, 84)) for at in (2, 1)
+    ]
+    names = ["queue", "beta_ecn", "seed", "time_s", "cwnd_packets", "bdp_packets"]
+    table = pl.DataFrame(rows, schema=names, orient="row").with_columns(
+        cwnd_packets=pl.when(pl.col("time_s") == 1).then(200).otherwise("cwnd_packets")
+    )
+    assert fig17.more_precise(table, "CoDel", 0.9, 0.5) == 11
+    assert fig17.more_precise(table, "PIE", 0.9, 0.5) is None

@@ -8,7 +8,9 @@ from pipelines.abe import (
     why_codel_target,
     why_delayed_ack,
     why_initial_window,
+    why_standing_queue,
 )
+from tests.pipeline.synthetic import value
 
 
 def test_why_codel_interval_metrics() -> None:
@@ -71,3 +73,31 @@ def test_why_codel_target_metrics() -> None:
     )
     assert why_codel_target.least_share(table, 5) == pytest.approx(0.92)
     assert why_codel_target.model_error(table, 5) == pytest.approx(0.02)
+
+
+def test_why_codel_target_compares_targets() -> None:
+    table = pl.DataFrame(
+        [
+            ("with", 20.0, 5.0, 19.0, 6.0),
+            ("with", 20.0, 26.0, 20.0, 20.0),
+            ("with", 60.0, 5.0, 18.0, 8.0),
+            ("with", 60.0, 26.0, 20.0, 16.0),
+            ("without", 60.0, 5.0, 16.0, 4.0),
+            ("without", 60.0, 26.0, 20.0, 16.0),
+        ],
+        schema=["ecn", "rtt_ms", "target_ms", "throughput_mbit", "queue_delay_p95_ms"],
+        orient="row",
+    )
+    assert value(why_codel_target.delay_over(table, 5, 26)) == pytest.approx(0.5)
+    assert value(why_codel_target.lost(table, 5, 26, 60, True)) == pytest.approx(0.2)
+    assert value(why_codel_target.lost(table, 5, 26, 60, False)) == pytest.approx(0.1)
+    assert why_codel_target.lost(table, 5, 26, 80, False) is None
+
+
+def test_why_standing_queue_compares_gains() -> None:
+    rows = [(2.0, 0.5, 10.0), (2.0, 0.8, 12.0), (5.0, 0.5, 10.0), (5.0, 0.8, 11.0)]
+    table = pl.DataFrame(
+        rows, schema=["target_ms", "beta", "throughput_mbit"], orient="row"
+    ).with_columns(rtt_ms=pl.lit(20.0))
+    assert value(why_standing_queue.gains_more(table, 0.8, 0.5, 2, 5)) == pytest.approx(0.1)
+    assert why_standing_queue.gains_more(table, 0.9, 0.5, 2, 5) is None

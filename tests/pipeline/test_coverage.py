@@ -31,7 +31,7 @@ WORD = {"place": "Fig. 1", "says": "it is full"}
         ([WORD | {"missing": "a run", "note": "x"}], "note"),
         ([], "items"),
         ([WORD | {"claims": ["fig05/nowhere"]}], "there is no claim fig05/nowhere"),
-        ([WORD | {"missing": "a run"}], "no item has the claim fig02/any-capacity"),
+        ([WORD | {"missing": "a run"}], "no item has the claim backoffs/cubic-halves"),
     ],
 )
 def test_what_is_wrong_with_a_list(

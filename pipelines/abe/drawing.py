@@ -1,0 +1,62 @@
+"""Panels of measures against one setting, a line per another."""
+
+from collections.abc import Mapping, Sequence
+
+import polars as pl
+from plotnine import (
+    aes,
+    facet_wrap,
+    geom_errorbar,
+    geom_line,
+    geom_point,
+    ggplot,
+    labs,
+    scale_color_manual,
+    scale_shape_manual,
+)
+
+from sandglass.papers import ensemble
+from sandglass.results import style
+
+
+def panels(
+    table: pl.DataFrame,
+    measures: Mapping[str, str],
+    x: tuple[str, str],
+    line: tuple[str, str],
+    apart: Sequence[str] = (),
+) -> ggplot:
+    """A panel per measure, in their order, and per value of the columns `apart`.
+
+    `measures` are columns and what they are called, `x` and `line` each a column and its name. Of
+    replicas their mean with its 95 % interval.
+    """
+    column, name = x
+    kind, kind_name = line
+    order = pl.Enum(list(measures.values()))
+    long = (
+        ensemble.numbered(table)
+        .unpivot(list(measures), index=[ensemble.REPLICA, column, kind, *apart])
+        .drop_nulls("value")
+        .with_columns(pl.col("variable").replace_strict(measures, return_dtype=order))
+        .with_columns(pl.col(kind).cast(pl.String))
+    )
+    shown = ensemble.means(long, ["variable", column, kind, *apart], "value")
+    bars = shown.drop_nulls(["low", "high"])
+    drawn: ggplot = (
+        ggplot(shown, aes(column, "value", color=kind, shape=kind))
+        + facet_wrap(["variable", *apart] if len(measures) > 1 else list(apart), scales="free_y")
+        + geom_line(aes(group=kind))
+        + geom_point(size=2)
+        + scale_color_manual(style.PALETTE)
+        + scale_shape_manual(style.SHAPES)
+        + labs(
+            x=name,
+            y="" if len(measures) > 1 else next(iter(measures.values())),
+            color=kind_name,
+            shape=kind_name,
+        )
+    )
+    if bars.is_empty():
+        return drawn
+    return drawn + geom_errorbar(aes(ymin="low", ymax="high", group=kind), bars, width=0)

@@ -1,0 +1,62 @@
+"""Appendix B, footnote 4: what PIE's 10 % rule does to ABE flows and to short flows."""
+
+from collections.abc import Sequence
+
+import polars as pl
+from plotnine import (
+    aes,
+    facet_wrap,
+    geom_jitter,
+    ggplot,
+    labs,
+    scale_color_manual,
+    scale_shape_manual,
+    scale_y_log10,
+)
+
+from sandglass.papers.verdicts import scalar
+from sandglass.results import series, style
+
+GROUPS = {"s1": "ABE", "s2": "beta_ecn 0.5", "s3": "short"}
+"""By the host that sends: long flows with beta_ecn 0.9, long ones with 0.5, short ones with 0.9."""
+
+
+def table(runs: Sequence[series.Run]) -> pl.DataFrame:
+    """One row per flow, rule (on or off) and group: `goodput_mbit` and, of short flows, `fct_s`."""
+    rows = [
+        {
+            "rule": str(run.axes["rule"]),
+            "group": GROUPS[flow["from"]],
+            "flow": int(flow["id"]),
+            "bytes": int(flow["bytes"]),
+            "goodput_mbit": float(flow["goodput_mbit"]),
+            "fct_s": flow["fct_s"],
+        }
+        for run in runs
+        for flow in run.field("flows")
+    ]
+    return pl.DataFrame(rows, infer_schema_length=None).sort("rule", "flow")
+
+
+def plot(table: pl.DataFrame) -> ggplot:
+    """The goodput of each flow, with the rule off and on, a panel per group."""
+    drawn: ggplot = (
+        ggplot(table, aes("rule", "goodput_mbit", color="rule", shape="rule"))
+        + facet_wrap("group")
+        + geom_jitter(width=0.2, height=0, alpha=0.4, random_state=1)
+        + scale_y_log10()
+        + scale_color_manual(style.PALETTE)
+        + scale_shape_manual(style.SHAPES)
+        + labs(x="PIE's 10 % rule", y="Goodput of a flow (Mb/s)", color="rule", shape="rule")
+    )
+    return drawn
+
+
+def on_over_off(table: pl.DataFrame, group: str) -> float | None:
+    """The mean goodput of a group's flows with the rule on over that with it off."""
+    own = table.filter(pl.col("group") == group)
+    on, off = (scalar(own.filter(rule=rule)["goodput_mbit"].mean()) for rule in ("on", "off"))
+    return None if on is None or not off else on / off
+
+
+METRICS = (on_over_off,)

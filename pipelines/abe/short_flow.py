@@ -1,0 +1,115 @@
+"""Section IV-D: one short flow with many seeds, and what its reductions do."""
+
+from collections.abc import Sequence
+
+import polars as pl
+from plotnine import (
+    aes,
+    facet_wrap,
+    geom_jitter,
+    ggplot,
+    labs,
+    scale_color_manual,
+    scale_shape_manual,
+)
+
+from pipelines.abe import fig17, settings
+from sandglass.experiment import units
+from sandglass.papers.verdicts import scalar
+from sandglass.results import series, style
+
+MEASURES = {
+    "cuts": "reductions",
+    "cut_to": "window left (packets)",
+    "drained_rtts": "drained after (RTT)",
+    "utilisation": "utilisation",
+}
+
+
+def table(runs: Sequence[series.Run]) -> pl.DataFrame:
+    """One row per beta_ecn and seed.
+
+    `cuts` is the number of the window's reductions, `cut_from` the window before the first,
+    `cut_to` what the last one reduces it to; `drained_rtts` the time from the first until the queue
+    is first empty, in base RTTs; `off_packets` the distance of the last window from what fills the
+    path and the AQM's target; `utilisation` is the link's from the first reduction to the last
+    packet.
+    """
+    rows = [_row(run) for run in runs]
+    return pl.DataFrame(rows).sort("beta_ecn", "seed")
+
+
+def _row(run: series.Run) -> dict[str, object]:
+    acks = run.records("acks").filter(pl.col("flow") == 1).sort("time_ns").collect()
+    cuts = fig17.reductions(acks)
+    first_ns = cuts["time_ns"][0]
+    packets = series.forward(run)
+    backlog = series.backlog(packets).filter(pl.col("time_ns") >= first_ns)
+    sent = packets.filter(pl.col("dequeue_ns") >= first_ns).select("dequeue_ns", "size_bytes")
+    late = sent.collect()
+    lasts_ns = scalar(late["dequeue_ns"].max() - first_ns) or 0.0
+    target_s = units.parse_time(run.field("experiment.bottleneck.queue.target")) / 1e9
+    rate = settings.rate(run)
+    full = settings.path_packets(run) + target_s * rate / 8 / settings.PACKET_BYTES
+    empty_ns = backlog.filter(pl.col("packets") == 0)["time_ns"][0]
+    return {
+        "beta_ecn": int(run.axes["beta_ecn"]) / 100,
+        "seed": int(run.field("seed")),
+        "fct_s": float(run.field("flows.0.fct_s")),
+        "marks": int(run.field("bottleneck.marks")),
+        "cuts": cuts.height,
+        "cut_from": int(cuts["cut_from"][0]),
+        "cut_to": int(cuts["cut_to"][-1]),
+        "drained_rtts": (empty_ns - first_ns) / settings.rtt_ns(run),
+        "off_packets": abs(float(acks["cwnd_packets"][-1]) - full),
+        "utilisation": float(late["size_bytes"].cast(pl.Int64).sum()) * 8e9 / rate / lasts_ns,
+    }
+
+
+def plot(table: pl.DataFrame) -> ggplot:
+    """Four measures, a dot per seed."""
+    order = pl.Enum(list(MEASURES.values()))
+    shown = table.unpivot(list(MEASURES), index=["beta_ecn", "seed"]).with_columns(
+        pl.col("variable").replace_strict(MEASURES, return_dtype=order),
+        beta=pl.col("beta_ecn").cast(pl.String),
+    )
+    drawn: ggplot = (
+        ggplot(shown, aes("beta", "value", color="beta", shape="beta"))
+        + facet_wrap("variable", scales="free_y")
+        + geom_jitter(width=0.25, height=0, alpha=0.5, random_state=1)
+        + scale_color_manual(style.PALETTE)
+        + scale_shape_manual(style.SHAPES)
+        + labs(x="beta_ecn", y="", color="beta_ecn", shape="beta_ecn")
+    )
+    return drawn
+
+
+def of(table: pl.DataFrame, column: str, beta: float) -> list[float]:
+    """A column of each seed."""
+    return _of(table, beta)[column].cast(pl.Float64).to_list()
+
+
+def less(table: pl.DataFrame, column: str, beta: float, than: float) -> list[float]:
+    """By how much a column is smaller with one beta_ecn than with another, of each seed."""
+    one, other = _pairs(table, column, beta, than)
+    return (other - one).to_list()
+
+
+def over(table: pl.DataFrame, column: str, beta: float, than: float) -> list[float]:
+    """A column with one beta_ecn over that with another, of each seed."""
+    one, other = _pairs(table, column, beta, than)
+    return (one / other).to_list()
+
+
+METRICS = (of, less, over)
+
+
+def _of(table: pl.DataFrame, beta: float) -> pl.DataFrame:
+    return table.filter((pl.col("beta_ecn") - beta).abs() < 1e-9)
+
+
+def _pairs(
+    table: pl.DataFrame, column: str, beta: float, than: float
+) -> tuple[pl.Series, pl.Series]:
+    both = _of(table, beta).join(_of(table, than), on="seed", suffix="_than", maintain_order="left")
+    return both[column].cast(pl.Float64), both[f"{column}_than"].cast(pl.Float64)
