@@ -16,9 +16,9 @@ PANELS = {
 
 
 def table(runs: Sequence[series.Run]) -> pl.DataFrame:
-    """One row per `case`: `lost`, the share of packets that the queue dropped in the second half; of
-    the whole run `least_timeouts`, per second, of the flow that had fewest; `utilisation` in the
-    second half."""
+    """One row per `case`: `lost`, the share of packets that the queue dropped in the second half;
+    of the whole run `least_timeouts`, per second, of the flow that had fewest; `utilisation` in
+    the second half."""
     rows: list[dict[str, object]] = []
     for run in runs:
         begin, end = steady.interval_ns(run)

@@ -17,7 +17,7 @@ G = 1 / 16
 RATIOS = {
     "growth_waiting": "Growth of the window over the rule's, below 2 segments",
     "growth_open": "Growth over the rule's, from 2 segments on",
-    "gap": "Time between segments over s/W of the path's round trip",
+    "gap": "Time between segments over s/W of the smoothed round trip",
     "srtt_pace": "SRTT_pace over the path's round trip",
 }
 
@@ -28,10 +28,10 @@ def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     `growth_waiting` and `growth_open` are what an ACK added to the window over add_B SMSS/W_B and
     add_B/W_s of each segment, the medians below DELTA segments and above; `reduction_bytes` the
     largest distance of a reduced threshold from inflight_B (1 - alpha/2), alpha by the recurrence
-    (Reno: 1); `gap` the median time between segments that wait over s_B/W_B of the path's mean round
-    trip; `srtt_pace` the pace's SRTT over that round trip; `least_wait` the least wait of a packet
-    over the transmission of those that it found in the queue; `least_ssthresh` AIMD's least
-    threshold in segments.
+    (Reno: 1); `gap` the median time between segments that wait over s_B/W_B of the smoothed time
+    from a segment to the ACK that acknowledges it last; `srtt_pace` the pace's mean SRTT over the
+    path's mean round trip; `least_wait` the least wait of a packet over the transmission of those
+    that it found in the queue; `least_ssthresh` AIMD's least threshold in segments.
     """
     return steady.ordered(_row(run) for run in runs)
 
@@ -95,30 +95,40 @@ def _pace(run: series.Run) -> dict[str, object]:
     """Of segments that wait; a segment's gap to the next is by the state that it left with, which
     the record has with the next ACK."""
     mss = _mss(run)
-    begin, end = steady.interval_ns(run)
-    within = pl.col("enqueue_ns").is_between(begin, end, closed="left")
-    sent = segments.sent(run).filter(within)
-    path_ns = sent.select(segments.path_ns(run).mean()).item()
-    state = steady.acks(run).filter(pl.col("window_bytes") < DELTA * mss).collect()
-    if state.is_empty():
-        return {"gap": None, "srtt_pace": None}
-    gaps = (
-        sent.with_columns(gap_ns=pl.col("enqueue_ns").shift(-1).over("flow") - pl.col("enqueue_ns"))
-        .sort("enqueue_ns")
-        .join_asof(
-            state.sort("time_ns"),
+    waits = pl.col("window_bytes") < DELTA * mss
+    state = steady.acks(run).filter(waits)
+    pace_ns = pl.col("window_bytes") / pl.col("pacing_rate_bytes_s") * 1e9
+    path_ns = steady.packets(run).select(segments.path_ns(run).mean()).collect().item()
+    return {
+        "gap": _gaps(run).filter(waits)["ratio"].median(),
+        "srtt_pace": scalar(state.select(pace_ns.mean() / path_ns).collect().item()),
+    }
+
+
+def _gaps(run: series.Run) -> pl.DataFrame:
+    """Each segment of the second half: `window_bytes` as it left, and `ratio`, the time to the next
+    one over s_B/W_B of the round trip that ACKs have told, smoothed as TCP does."""
+    answered = pl.col("path_ns") + pl.col("late_ns")
+    known = segments.acknowledged(run).select(
+        "flow",
+        "time_ns",
+        srtt_ns=answered.ewm_mean(alpha=1 / 8, adjust=False).over("flow"),
+    )
+    states = segments.acks(run).select("flow", "time_ns", "window_bytes")
+    gaps = segments.sent(run).with_columns(
+        gap_ns=pl.col("enqueue_ns").shift(-1).over("flow") - pl.col("enqueue_ns")
+    )
+    for other, way in ((known, "backward"), (states, "forward")):
+        gaps = gaps.sort("enqueue_ns").join_asof(
+            other.sort("time_ns"),
             left_on="enqueue_ns",
             right_on="time_ns",
             by="flow",
-            strategy="forward",
+            strategy=way,
+            check_sortedness=False,  # it cannot be, by flow
         )
-    )
-    rule_ns = pl.col("payload_bytes") / pl.col("window_bytes") * path_ns
-    pace_ns = pl.col("window_bytes") / pl.col("pacing_rate_bytes_s") * 1e9
-    return {
-        "gap": gaps.select((pl.col("gap_ns") / rule_ns).median()).item(),
-        "srtt_pace": state.select(pace_ns.mean()).item() / path_ns,
-    }
+    rule_ns = pl.col("payload_bytes") / pl.col("window_bytes") * pl.col("srtt_ns")
+    return gaps.select("window_bytes", ratio=pl.col("gap_ns") / rule_ns).drop_nulls()
 
 
 def _reduction(run: series.Run) -> float | None:

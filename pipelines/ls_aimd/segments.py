@@ -65,6 +65,6 @@ def acknowledged(run: series.Run) -> pl.DataFrame:
             pl.col("time_ns").is_between(begin, end, closed="left"),
         )
         .with_columns(end=pl.col("new_bytes_acked").cast(pl.Int64) - 1)  # the SYN counts as a byte
-        .join(segments, on=["flow", "end"])
+        .join(segments, on=["flow", "end"], maintain_order="left")
         .with_columns(late_ns=pl.col("time_ns") - pl.col("enqueue_ns") - pl.col("path_ns"))
     )
