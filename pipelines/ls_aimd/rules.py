@@ -1,6 +1,7 @@
 """The sender's rules, by what each ACK makes of its state and when its segments leave."""
 
 from collections.abc import Sequence
+from typing import Literal
 
 import numpy as np
 import polars as pl
@@ -118,7 +119,9 @@ def _gaps(run: series.Run) -> pl.DataFrame:
     gaps = segments.sent(run).with_columns(
         gap_ns=pl.col("enqueue_ns").shift(-1).over("flow") - pl.col("enqueue_ns")
     )
-    for other, way in ((known, "backward"), (states, "forward")):
+    ways: tuple[tuple[pl.DataFrame, Literal["backward", "forward"]], ...]
+    ways = (known, "backward"), (states, "forward")
+    for other, way in ways:
         gaps = gaps.sort("enqueue_ns").join_asof(
             other.sort("time_ns"),
             left_on="enqueue_ns",

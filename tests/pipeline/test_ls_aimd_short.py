@@ -26,7 +26,7 @@ US, MS = 10**3, 10**6
 SLOW, FULL = "LS-AIMD, C = 1/128", "LS-AIMD, C = 1"
 STEP = {"kind": "dualred", "mark_min": 2500}
 WINDOWS = (467.0, 487.0, 487.0 + 9340 / 487, 250.0)
-"""Half a segment of 934 bytes, which grows by 10 · 934 / W, and is halved by the last ACK but one."""
+"""Half a segment of 934 bytes, which grows by 10 · 934 / W, and is halved once."""
 
 
 def made(
