@@ -7,23 +7,17 @@ import polars as pl
 import pytest
 
 from pipelines.ls_aimd import (
-    as_reno,
     eviction,
-    fair_windows,
-    max_p,
-    regime,
     rules,
     segments,
     slices,
     stretch,
-    why_apart,
-    windows_open,
 )
 from sandglass.results.series import Run
 from tests.pipeline.synthetic import document, value
 
 US, MS = 10**3, 10**6
-SLOW, FULL = "LS-AIMD, C = 1/128", "LS-AIMD, C = 1"
+SLOW = "LS-AIMD, C = 1/128"
 STEP = {"kind": "dualred", "mark_min": 2500}
 WINDOWS = (467.0, 487.0, 487.0 + 9340 / 487, 250.0)
 """Half a segment of 934 bytes, which grows by 10 · 934 / W, and is halved once."""
@@ -135,29 +129,6 @@ def test_aimd_has_a_threshold_in_segments(tmp_path: Path) -> None:
     assert rules.most(ratios, "gap") == 1.05
 
 
-def test_windows_of_the_plan(tmp_path: Path) -> None:
-    run = made(tmp_path / "slow")
-    # 80 Mb/s for 750 us are 7500 bytes, for two flows, of frames of 1004 bytes
-    assert fair_windows.fair_window(run, 250) == pytest.approx(7500 / 2 / 1004)
-    row = fair_windows.table([run]).to_dicts()[0]
-    assert (row["plan_min"], row["plan_max"]) == (0.26, 0.26)
-    table = pl.DataFrame(
-        {
-            "case": ["4A", "4B"],
-            "marking": "RED ramp",
-            "sender": SLOW,
-            "in_flight": [1.0, 6.0],
-            "fair_min": [2.0, 3.005],
-            "plan_min": [2.0, 3.0],
-            "fair_max": [4.0, 5.0],
-            "plan_max": [4.0, 5.0],
-        }
-    )
-    assert fair_windows.off_plan(table) == pytest.approx(0.005)
-    assert value(fair_windows.least_over_min(table, "RED ramp", SLOW)) == 0.5
-    assert value(fair_windows.most_over_max(table, "RED ramp", SLOW)) == pytest.approx(1.2)
-
-
 def test_stretch_compares_by_experiment() -> None:
     table = pl.DataFrame(
         [
@@ -173,23 +144,7 @@ def test_stretch_compares_by_experiment() -> None:
     assert value(stretch.most_per_ack(table)) == 2
     assert value(stretch.latest(table)) == 3
     assert value(stretch.delay_over_each(table, SLOW)) == pytest.approx(1.3)
-    assert stretch.delay_over_each(table, FULL) is None
-
-
-def test_regime_by_fair_window() -> None:
-    table = pl.DataFrame(
-        {
-            "path": ["a", "b", "c"],
-            "fair_window": [0.5, 5.0, 0.8],
-            "window": [2.0, 5.5, 2.0],
-            "delay": [4.0, 1.2, 3.0],
-        }
-    )
-    assert value(regime.least_delay(table, 1)) == 3
-    assert value(regime.most_delay(table, 4)) == 1.2
-    assert regime.delay(table, "a") == 4
-    assert value(regime.most_delay_of(table, ["b", "c"])) == 3
-    assert regime.window(table, "b") == 5.5
+    assert stretch.delay_over_each(table, "AIMD") is None
 
 
 def test_slices_are_the_largest_that_reach_the_target(tmp_path: Path) -> None:
@@ -220,78 +175,3 @@ def test_losses_and_timeouts(tmp_path: Path) -> None:
     assert value(eviction.least_timeouts(table)) == pytest.approx(1 / 0.02)
     both = pl.DataFrame({"case": ["4E", "4H"], "lost": [0.2, 0.1]})
     assert value(eviction.least_lost(both)) == 0.1
-
-
-def test_saw_teeth_of_a_large_window(tmp_path: Path) -> None:
-    """Three reductions; between the second and the third the window grows from 10 to 18 in 8 ms."""
-    run = made(tmp_path / "aimd", sender="AIMD")
-    windows = [20, 20, 10, 14, 18, 18, 10, 14, 18, 18, 10, 20]
-    states = ["Open", "CWR", "Open", "Open", "Open", "CWR", *["Open"] * 3, "CWR", "Open", "Open"]
-    pl.DataFrame(
-        {
-            "time_ns": [(8 + number) * MS for number in range(12)],
-            "cwnd_packets": windows,
-            "ca_state": states,
-            "srtt_us": 1000,
-            "flow": 1,
-        }
-    ).write_parquet(run.directory / "acks.parquet")
-    named = Run(run.directory, {"experiment": "large", "sender": "AIMD"}, run.document)
-    (row,) = windows_open.table([named]).to_dicts()
-    assert row["saw_teeth"] == 2
-    assert row["period_s"] == pytest.approx(0.004)
-    assert row["growth"] == pytest.approx(4)
-    assert row["window"] == 18
-
-
-def test_growth_by_rate() -> None:
-    table = pl.DataFrame(
-        [("AIMD", 20.0, 1.0, 4.0, 40), ("AIMD", 60.0, 1.1, 12.0, 120),
-         (FULL, 20.0, 1.2, 3.0, 40), (FULL, 60.0, 1.5, 6.0, 100)],
-        schema=["sender", "rate_mbit", "growth", "period_s", "window"],
-        orient="row",
-    )  # fmt: skip
-    assert value(windows_open.least_growth(table, FULL)) == 1.2
-    assert value(windows_open.least_step(table, FULL)) == pytest.approx(0.3)
-    assert windows_open.spread(table, "AIMD") == pytest.approx(1.1)
-    assert windows_open.period_over(table, FULL, "AIMD", 60) == pytest.approx(0.6)
-
-
-def test_windows_beside_reno(tmp_path: Path) -> None:
-    run = made(tmp_path / "reno", sender="AIMD")
-    named = Run(run.directory, {"experiment": "1-ramp", "sender": "Reno"}, run.document)
-    assert as_reno.table([named]).row(0) == ("Reno", 2, 100)
-    table = pl.DataFrame({"sender": ["Reno", "LS"], "window": [12.0, 12.5]})
-    assert as_reno.apart(table, "LS", "Reno") == 0.5
-    assert as_reno.window(table, "Reno") == 12
-
-
-def test_networks_side_by_side(tmp_path: Path) -> None:
-    runs = [
-        made(tmp_path / name, case="4E", network_4E=name) for name in ("as stated", "a hold-up")
-    ]
-    found = why_apart.table(runs).filter(statistic="max")
-    assert found["network"].to_list() == ["as stated", "a hold-up"]
-    assert found["whole_us"].to_list() == found["like_us"].to_list() == [3 * 32.768] * 2
-    row = {"case": "4E", "marking": "RED step", "sender": SLOW, "statistic": "sd"}
-    table = pl.DataFrame(
-        [
-            {**row, "network": "as stated", "like_us": 10.0, "whole_us": 30.0, "thesis_us": 20.0},
-            {**row, "network": "noise", "like_us": 18.0, "whole_us": 30.0, "thesis_us": 20.0},
-        ]
-    )
-    chosen = ("4E", "RED step", SLOW, "sd")
-    assert why_apart.departure(table, "noise", *chosen) == pytest.approx(0.1)
-    assert why_apart.over_stated(table, "noise", *chosen) == pytest.approx(1.8)
-    assert why_apart.whole_departure(table, "as stated", *chosen) == pytest.approx(0.5)
-    assert why_apart.over_stated(table, "a hold-up", *chosen) is None
-
-
-def test_one_max_p() -> None:
-    row = {"case": "4E", "marking": "RED instantaneous", "sender": SLOW, "statistic": "mean"}
-    table = pl.DataFrame(
-        [{**row, "max_p": 1.0, "like_us": 1.0, "thesis_us": 2.0},
-         {**row, "max_p": 0.5, "like_us": 2.2, "thesis_us": 2.0}]
-    )  # fmt: skip
-    assert max_p.departure(table, 0.5, "4E", SLOW, "mean") == pytest.approx(0.1)
-    assert max_p.nearest(table, "4E", SLOW, "mean") == pytest.approx(0.1)
