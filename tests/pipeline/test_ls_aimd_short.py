@@ -7,11 +7,14 @@ import polars as pl
 import pytest
 
 from pipelines.ls_aimd import (
+    as_reno,
     eviction,
+    regime,
     rules,
     segments,
     slices,
     stretch,
+    why_apart,
 )
 from sandglass.results.series import Run
 from tests.pipeline.synthetic import document, value
@@ -129,6 +132,25 @@ def test_aimd_has_a_threshold_in_segments(tmp_path: Path) -> None:
     assert rules.most(ratios, "gap") == 1.05
 
 
+def test_regime_by_fair_window(tmp_path: Path) -> None:
+    run = made(tmp_path / "slow")
+    # 80 Mb/s for 750 us are 7500 bytes, for two flows, of frames of 1004 bytes
+    assert regime.fair_window(run, 250) == pytest.approx(7500 / 2 / 1004)
+    table = pl.DataFrame(
+        {
+            "path": ["a", "b", "c"],
+            "fair_window": [0.5, 5.0, 0.8],
+            "window": [2.0, 5.5, 2.0],
+            "delay": [4.0, 1.2, 3.0],
+        }
+    )
+    assert value(regime.least_delay(table, 1)) == 3
+    assert value(regime.most_delay(table, 4)) == 1.2
+    assert regime.delay(table, "a") == 4
+    assert value(regime.most_delay_of(table, ["b", "c"])) == 3
+    assert regime.window(table, "b") == 5.5
+
+
 def test_stretch_compares_by_experiment() -> None:
     table = pl.DataFrame(
         [
@@ -175,3 +197,33 @@ def test_losses_and_timeouts(tmp_path: Path) -> None:
     assert value(eviction.least_timeouts(table)) == pytest.approx(1 / 0.02)
     both = pl.DataFrame({"case": ["4E", "4H"], "lost": [0.2, 0.1]})
     assert value(eviction.least_lost(both)) == 0.1
+
+
+def test_networks_side_by_side(tmp_path: Path) -> None:
+    runs = [
+        made(tmp_path / name, case="4E", network_4E=name) for name in ("as stated", "a hold-up")
+    ]
+    found = why_apart.table(runs).filter(statistic="max")
+    assert found["network"].to_list() == ["as stated", "a hold-up"]
+    assert found["whole_us"].to_list() == found["like_us"].to_list() == [3 * 32.768] * 2
+    row = {"case": "4E", "marking": "RED step", "sender": SLOW, "statistic": "sd"}
+    table = pl.DataFrame(
+        [
+            {**row, "network": "as stated", "like_us": 10.0, "whole_us": 30.0, "thesis_us": 20.0},
+            {**row, "network": "noise", "like_us": 18.0, "whole_us": 30.0, "thesis_us": 20.0},
+        ]
+    )
+    chosen = ("4E", "RED step", SLOW, "sd")
+    assert why_apart.departure(table, "noise", *chosen) == pytest.approx(0.1)
+    assert why_apart.over_stated(table, "noise", *chosen) == pytest.approx(1.8)
+    assert why_apart.whole_departure(table, "as stated", *chosen) == pytest.approx(0.5)
+    assert why_apart.over_stated(table, "a hold-up", *chosen) is None
+
+
+def test_windows_beside_reno(tmp_path: Path) -> None:
+    run = made(tmp_path / "reno", sender="AIMD")
+    named = Run(run.directory, {"experiment": "1-ramp", "sender": "Reno"}, run.document)
+    assert as_reno.table([named]).row(0) == ("Reno", 2, 100)
+    table = pl.DataFrame({"sender": ["Reno", "LS"], "window": [12.0, 12.5]})
+    assert as_reno.apart(table, "LS", "Reno") == 0.5
+    assert as_reno.window(table, "Reno") == 12
