@@ -141,6 +141,19 @@ def _missing(table: pl.DataFrame) -> pl.DataFrame:
     return rows.select(us=pl.col("ours_us") - pl.col("thesis_us") - steady.TICK_US / 2)
 
 
+def ticks_agreeing(table: pl.DataFrame, within: float) -> float | None:
+    """The share of the thesis's standard deviations, where AIMD holds two segments, that are
+    `within` or less away from those of waits that all are one of two neighbouring ticks of its
+    recorder, in the proportion that its mean tells: what it makes of a wait that hardly varies."""
+    rows = steady.matching(table, None, "AIMD", PINNED)
+    sds = rows.filter(statistic="sd").select(*KEYS, sd="thesis_us")
+    upper = (pl.col("thesis_us") / steady.TICK_US) % 1
+    both = rows.filter(statistic="mean").join(sds, on=KEYS).drop_nulls(["thesis_us", "sd"])
+    ticks = both.select("sd", of_ticks=steady.TICK_US * (upper * (1 - upper)).sqrt())
+    off = ticks.select(off=(pl.col("of_ticks") / pl.col("sd") - 1).abs())["off"]
+    return scalar((off <= within).mean())
+
+
 def over_other_marking(table: pl.DataFrame, sender: str, marking: str, other: str) -> float | None:
     """The largest ratio over experiments of a sender's mean with one marking and with another."""
     means = table.filter((pl.col("statistic") == "mean") & (pl.col("sender") == sender))
@@ -161,4 +174,7 @@ def swapped(table: pl.DataFrame, marking: str, apart: float) -> float | None:
     return float((pairs["like_us"] <= pairs["like_us_other"]).sum()) if pairs.height else None
 
 
-METRICS = (departure, agreeing, over_other_marking, swapped, hosts_us, hosts_apart_us)
+METRICS = (
+    *(departure, agreeing, over_other_marking, swapped),
+    *(hosts_us, hosts_apart_us, ticks_agreeing),
+)

@@ -160,6 +160,19 @@ def test_what_hosts_add_is_what_pinned_queues_lack() -> None:
     assert delays.hosts_apart_us(table) == pytest.approx(20)
 
 
+def test_a_standard_deviation_of_two_ticks() -> None:
+    """A mean of 10.5 ticks is half of 10 and half of 11, which are half a tick away."""
+    row = {"marking": "RED step", "sender": "AIMD", "ours_us": 1.0, "like_us": 1.0}
+    found = [("4E", "mean", 10.5), ("4E", "sd", 0.5), ("4F", "mean", 10.5), ("4F", "sd", 0.9)]
+    table = pl.DataFrame(
+        [
+            {**row, "case": case, "statistic": name, "thesis_us": ticks * steady.TICK_US}
+            for case, name, ticks in found
+        ]
+    )
+    assert delays.ticks_agreeing(table, 0.01) == 0.5
+
+
 def test_agreement_by_noise() -> None:
     row = {"case": "4E", "marking": "RED step", "sender": "AIMD", "statistic": "sd"}
     table = pl.DataFrame(

@@ -1,0 +1,91 @@
+"""Which networks have fewer than a segment for each sender: RTT, senders, MTU, target."""
+
+from collections.abc import Sequence
+
+import polars as pl
+from plotnine import (
+    aes,
+    geom_hline,
+    geom_point,
+    geom_text,
+    ggplot,
+    labs,
+    scale_color_manual,
+    scale_x_log10,
+    scale_y_log10,
+)
+
+from pipelines.ls_aimd import overview, steady
+from sandglass.papers.verdicts import Extreme, largest, least, scalar
+from sandglass.results import series, style
+
+
+def table(runs: Sequence[series.Run]) -> pl.DataFrame:
+    """One row per `path`: `fair_window`, W_s at the target in segments; `window`, the mean of the
+    senders' in the second half; `delay`, the mean queueing delay over the target."""
+    rows = []
+    for run in runs:
+        target = steady.target_us(run)
+        delay_ns = steady.packets(run).select(pl.col("sojourn_ns").mean()).collect().item()
+        window = steady.acks(run).select(pl.col("cwnd_packets").mean()).collect().item()
+        rows.append(
+            {
+                "path": str(run.axes["path"]),
+                "fair_window": fair_window(run, target),
+                "window": window,
+                "delay": delay_ns / 1e3 / target,
+            }
+        )
+    return pl.DataFrame(rows)
+
+
+def fair_window(run: series.Run, wait_us: float) -> float:
+    """Segments of each flow when packets wait that long: the rate times the round trip, over flows
+    and frames."""
+    rtt_s = (steady.base_rtt_us(run) + wait_us) / 1e6
+    frame = run.field("experiment.hosts.s1.mtu") + overview.FRAMING
+    return float(steady.rate_bps(run) * rtt_s / 8 / steady.flows(run) / frame)
+
+
+def plot(table: pl.DataFrame) -> ggplot:
+    """Delay over the target against the fair window; dotted: the target."""
+    names = table.group_by("path", maintain_order=True).first()
+    drawn: ggplot = (
+        ggplot(table, aes("fair_window", "delay"))
+        + geom_hline(yintercept=1, linetype="dotted")
+        + geom_point(aes(color="window < 2.5"), size=1.6)
+        + geom_text(aes(label="path"), data=names, size=6, ha="left", nudge_x=0.03)
+        + scale_x_log10(expand=(0.05, 0, 0.35, 0))
+        + scale_y_log10()
+        + scale_color_manual(style.PALETTE, labels=["larger", "two segments"])
+        + labs(x="Fair window (segments)", y="Queueing delay / target", color="Window")
+    )
+    return drawn
+
+
+def least_delay(table: pl.DataFrame, below: float) -> Extreme | None:
+    """The delay over the target, the least where the fair window is below so many segments."""
+    return least(table.filter(pl.col("fair_window") < below).select("path", "delay"), "delay")
+
+
+def most_delay(table: pl.DataFrame, at_least: float) -> Extreme | None:
+    """The delay over the target, the largest where the fair window is so many segments or more."""
+    return largest(table.filter(pl.col("fair_window") >= at_least).select("path", "delay"), "delay")
+
+
+def delay(table: pl.DataFrame, path: str) -> float | None:
+    """The delay over the target on a path."""
+    return scalar(table.filter(path=path)["delay"].max())
+
+
+def most_delay_of(table: pl.DataFrame, paths: Sequence[str]) -> Extreme | None:
+    """The delay over the target, the largest of some paths."""
+    return largest(table.filter(pl.col("path").is_in(paths)).select("path", "delay"), "delay")
+
+
+def window(table: pl.DataFrame, path: str) -> float | None:
+    """The senders' mean window on a path."""
+    return scalar(table.filter(path=path)["window"].max())
+
+
+METRICS = (least_delay, most_delay, delay, most_delay_of, window)

@@ -1,0 +1,97 @@
+"""Stretch ACKs: receivers that delay ACKs beside those that answer each segment."""
+
+from collections.abc import Sequence
+
+import polars as pl
+from plotnine import (
+    aes,
+    facet_grid,
+    geom_point,
+    ggplot,
+    labs,
+    position_dodge,
+    scale_color_manual,
+    scale_shape_manual,
+)
+
+from pipelines.ls_aimd import segments, steady
+from sandglass.papers.verdicts import Extreme, largest, least
+from sandglass.results import series, style
+
+DELAYED = "delayed"
+PANELS = {"per_ack": "Segments per ACK", "delay_us": "Queueing delay (us)"}
+
+
+def table(runs: Sequence[series.Run]) -> pl.DataFrame:
+    """One row per run and kind of `acks`, of the second half: `per_ack`, segments that an ACK
+    acknowledges in the mean; `late_us`, the 99th percentile of how long after a segment's arrival
+    the ACK left that acknowledges it last; `delay_us`, the mean queueing delay."""
+    rows: list[dict[str, object]] = []
+    for run in runs:
+        found = segments.acknowledged(run)
+        new = pl.col("new_bytes_acked") - pl.col("bytes_acked")
+        per_ack, late_ns = found.select(
+            (new / pl.col("payload_bytes")).mean().alias("per_ack"),
+            pl.col("late_ns").quantile(0.99),
+        ).row(0)
+        waits = steady.packets(run).select(pl.col("sojourn_ns").mean()).collect().item()
+        rows.append(
+            {
+                **steady.case(run),
+                "acks": str(run.axes["acks"]),
+                "per_ack": per_ack,
+                "late_us": late_ns / 1e3,
+                "delay_us": waits / 1e3,
+            }
+        )
+    return steady.ordered(rows)
+
+
+def plot(table: pl.DataFrame) -> ggplot:
+    """Segments per ACK and delay by experiment and sender, a column per marking."""
+    sender = pl.col("sender").cast(pl.String).str.strip_prefix("LS-AIMD, ")
+    shown = (
+        steady.labelled(table)
+        .with_columns(name=pl.format("{}\n{}", pl.col("case").cast(pl.String), sender))
+        .unpivot(list(PANELS), index=["name", "marking", "acks"])
+        .with_columns(panel=pl.col("variable").replace_strict(PANELS))
+    )
+    drawn: ggplot = (
+        ggplot(shown, aes("name", "value", color="acks", shape="acks"))
+        + facet_grid("panel", "marking", scales="free_y")
+        + geom_point(size=1.8, position=position_dodge(width=0.5))
+        + scale_color_manual(style.PALETTE)
+        + scale_shape_manual(style.SHAPES)
+        + labs(x="", y="", color="ACKs", shape="ACKs")
+    )
+    return drawn
+
+
+KEYS = ["case", "marking", "sender"]
+
+
+def least_per_ack(table: pl.DataFrame) -> Extreme | None:
+    """Segments per ACK where these are delayed, the least over experiments."""
+    return least(table.filter(acks=DELAYED).select(*KEYS, "per_ack"), "per_ack")
+
+
+def most_per_ack(table: pl.DataFrame) -> Extreme | None:
+    """Segments per ACK where these are delayed, the largest over experiments."""
+    return largest(table.filter(acks=DELAYED).select(*KEYS, "per_ack"), "per_ack")
+
+
+def latest(table: pl.DataFrame) -> Extreme | None:
+    """The 99th percentile of ACKs' lateness where they are delayed, the largest over runs."""
+    return largest(table.filter(acks=DELAYED).select(*KEYS, "late_us"), "late_us")
+
+
+def delay_over_each(table: pl.DataFrame, sender: str) -> Extreme | None:
+    """The delay with delayed ACKs over that where each segment is answered, the largest over
+    experiments of a sender."""
+    own = table.filter(sender=sender)
+    delayed, each = own.filter(acks=DELAYED), own.filter(pl.col("acks") != DELAYED)
+    both = delayed.join(each, on=KEYS, suffix="_each", maintain_order="left")
+    return largest(both.select(*KEYS, over=pl.col("delay_us") / pl.col("delay_us_each")), "over")
+
+
+METRICS = (least_per_ack, most_per_ack, latest, delay_over_each)

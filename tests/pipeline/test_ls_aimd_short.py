@@ -1,0 +1,229 @@
+"""LS-AIMD's figures of short runs: what they make of ACKs and packets, and their metrics."""
+
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from pipelines.ls_aimd import (
+    as_reno,
+    eviction,
+    regime,
+    rules,
+    segments,
+    slices,
+    stretch,
+    why_apart,
+)
+from sandglass.results.series import Run
+from tests.pipeline.synthetic import document, value
+
+US, MS = 10**3, 10**6
+SLOW = "LS-AIMD, C = 1/128"
+STEP = {"kind": "dualred", "mark_min": 2500}
+WINDOWS = (467.0, 487.0, 487.0 + 9340 / 487, 250.0)
+"""Half a segment of 934 bytes, which grows by 10 · 934 / W, and is halved once."""
+
+
+def made(
+    directory: Path, sender: str = SLOW, marking: str = "step", per_ack: int = 1, **axes: str
+) -> Run:
+    """A flow on 80 Mb/s with an RTT of 500 us for 20 ms, of which the second half counts.
+
+    Its four segments of 934 bytes are 2 ms apart, find one packet of 100 us, wait for 100 us, and
+    take 100 us; of `per_ack` of them the last one is answered 50 us after it arrived.
+    """
+    directory.mkdir(parents=True)
+    starts = [(11 + 2 * number) * MS for number in range(4)]
+    pl.DataFrame(
+        {
+            "enqueue_ns": starts,
+            "dequeue_ns": [start + 100 * US for start in starts],
+            "drop_ns": pl.Series([None] * 4, dtype=pl.Int64),
+            "seq": [(1 << 32) - 934, 0, 934, 1868],
+        }
+    ).with_columns(
+        bottleneck=pl.lit("bottleneck"),
+        direction=pl.lit("forward"),
+        flow=pl.lit(1, pl.UInt16),
+        sojourn_ns=pl.lit(100 * US),
+        size_bytes=pl.lit(1000, pl.UInt32),
+        payload_bytes=pl.lit(934, pl.UInt32),
+        queue_packets=pl.lit(1, pl.UInt32),
+        queue_bytes=pl.lit(1000, pl.UInt32),
+        seq=pl.col("seq").cast(pl.UInt32),
+    ).write_parquet(directory / "packets.parquet")
+    acks = range(0, 5, per_ack)
+    pl.DataFrame(
+        {
+            "time_ns": [starts[min(n + per_ack - 1, 3)] + 750 * US for n in acks],
+            "bytes_acked": [1 + 934 * n for n in acks],
+            "delivered_packets": [1 + n for n in acks],
+            "window_bytes": [(*WINDOWS, 250.0)[n] for n in acks],
+            "threshold_bytes": [400.0 if n < 3 else 253.0 for n in acks],
+        }
+    ).with_columns(
+        flow=pl.lit(1, pl.UInt16),
+        delivered_ce_packets=pl.lit(0),
+        increase_bytes=pl.lit(10.0),
+        pacing_rate_bytes_s=pl.col("window_bytes") / 700e-6,
+        ssthresh_packets=pl.lit(2),
+        cwnd_packets=pl.lit(2),
+        srtt_us=pl.lit(800),
+    ).write_parquet(directory / "acks.parquet")
+    content: dict[str, Any] = document()
+    content["experiment"] |= {
+        "duration": "20ms",
+        "rtt": "500us",
+        "bottleneck": {"rate": "80mbit", "queue": STEP},
+        "hosts": {"s1": {"mtu": 986}},
+    }
+    content["flows"] = [{"rtos": 3}, {"rtos": 1}]
+    axis = "reno" if marking == "ramp" else "dctcp"
+    names = {"experiment": f"short-{marking}", "case": "4E", axis: sender, **axes}
+    return Run(directory, names, content)
+
+
+def test_an_ack_is_late_by_what_its_receiver_takes(tmp_path: Path) -> None:
+    found = segments.acknowledged(made(tmp_path / "each"))
+    assert found["end"].to_list() == [934, 1868, 2802, 3736]  # across the end of the numbers
+    assert found["path_ns"].to_list() == [700 * US] * 4
+    assert found["late_ns"].to_list() == [50 * US] * 4
+    two = stretch.table([made(tmp_path / "two", per_ack=2, acks="delayed")]).to_dicts()[0]
+    assert (two["per_ack"], two["late_us"], two["delay_us"]) == (2, 50, 100)
+
+
+def test_rules_of_growth_and_pace(tmp_path: Path) -> None:
+    row = rules.table([made(tmp_path / "slow")]).to_dicts()[0]
+    assert row["growth_waiting"] == pytest.approx(1)
+    assert row["growth_open"] is None
+    assert row["least_wait"] == 1
+    assert row["srtt_pace"] == pytest.approx(1)
+    # after each ACK but the last the next segment is 2 ms behind; answers take 750 us
+    assert row["gap"] == pytest.approx(2000 / (934 / (WINDOWS[1] + WINDOWS[2]) * 2 * 750), rel=1e-3)
+
+
+def test_reno_halves(tmp_path: Path) -> None:
+    row = rules.table([made(tmp_path / "reno", marking="ramp")]).to_dicts()[0]
+    assert row["reduction_bytes"] == pytest.approx(WINDOWS[2] / 2 - 253)
+
+
+def test_alpha_follows_the_marks_of_each_round() -> None:
+    acks = pl.DataFrame(
+        {
+            "time_ns": [5, 15, 25],
+            "new_bytes_acked": [1001, 2001, 3001],
+            "new_delivered_packets": [1, 2, 3],
+            "new_delivered_ce_packets": [0, 1, 1],
+        }
+    )
+    sent = pl.DataFrame({"enqueue_ns": [0, 10, 20], "end": [1000, 2000, 3000]})
+    first = 15 / 16
+    second = first * 15 / 16 + 1 / 16
+    assert rules.alphas(acks, sent).tolist() == pytest.approx([first, second, second * 15 / 16])
+
+
+def test_aimd_has_a_threshold_in_segments(tmp_path: Path) -> None:
+    table = rules.table([made(tmp_path / "aimd", "AIMD")])
+    assert rules.least(table, "least_ssthresh") == 2
+    ratios = pl.DataFrame({"gap": [0.9, None, 1.05]})
+    assert rules.from_one(ratios, "gap") == pytest.approx(0.1)
+    assert rules.most(ratios, "gap") == 1.05
+
+
+def test_regime_by_fair_window(tmp_path: Path) -> None:
+    run = made(tmp_path / "slow")
+    # 80 Mb/s for 750 us are 7500 bytes, for two flows, of frames of 1004 bytes
+    assert regime.fair_window(run, 250) == pytest.approx(7500 / 2 / 1004)
+    table = pl.DataFrame(
+        {
+            "path": ["a", "b", "c"],
+            "fair_window": [0.5, 5.0, 0.8],
+            "window": [2.0, 5.5, 2.0],
+            "delay": [4.0, 1.2, 3.0],
+        }
+    )
+    assert value(regime.least_delay(table, 1)) == 3
+    assert value(regime.most_delay(table, 4)) == 1.2
+    assert regime.delay(table, "a") == 4
+    assert value(regime.most_delay_of(table, ["b", "c"])) == 3
+    assert regime.window(table, "b") == 5.5
+
+
+def test_stretch_compares_by_experiment() -> None:
+    table = pl.DataFrame(
+        [
+            ("4A", SLOW, "each", 1.0, 1.0, 100.0),
+            ("4A", SLOW, "delayed", 1.9, 3.0, 110.0),
+            ("4E", SLOW, "each", 1.0, 1.0, 200.0),
+            ("4E", SLOW, "delayed", 2.0, 2.0, 260.0),
+        ],
+        schema=["case", "sender", "acks", "per_ack", "late_us", "delay_us"],
+        orient="row",
+    ).with_columns(marking=pl.lit("RED step"))
+    assert value(stretch.least_per_ack(table)) == 1.9
+    assert value(stretch.most_per_ack(table)) == 2
+    assert value(stretch.latest(table)) == 3
+    assert value(stretch.delay_over_each(table, SLOW)) == pytest.approx(1.3)
+    assert stretch.delay_over_each(table, "AIMD") is None
+
+
+def test_slices_are_the_largest_that_reach_the_target(tmp_path: Path) -> None:
+    (row,) = slices.table([made(tmp_path / "aimd", "AIMD")]).to_dicts()
+    assert row["delay"] == pytest.approx(0.4)
+    assert row["headers"] == pytest.approx(0.066)
+    assert row["packets_per_s"] == pytest.approx(400)
+    table = pl.DataFrame(
+        [
+            ("AIMD", 576, 1.1, 0.12, 900.0),
+            ("AIMD", 1500, 1.15, 0.04, 400.0),
+            ("AIMD", 9000, 9.0, 0.01, 80.0),
+            (SLOW, 9000, 0.7, 0.01, 80.0),
+        ],
+        schema=["sender", "mtu", "delay", "headers", "packets_per_s"],
+        orient="row",
+    )
+    assert slices.headers(table, 0.2) == 0.04
+    assert slices.headers_over(table, 0.2) == pytest.approx(4)
+    assert slices.packets_over(table, 0.2) == pytest.approx(5)
+    assert slices.headers(table, 0.05) is None
+    assert slices.delay(table, SLOW, 9000) == 0.7
+
+
+def test_losses_and_timeouts(tmp_path: Path) -> None:
+    table = eviction.table([made(tmp_path / "reno", "AIMD")])
+    assert table["lost"].to_list() == [0]
+    assert value(eviction.least_timeouts(table)) == pytest.approx(1 / 0.02)
+    both = pl.DataFrame({"case": ["4E", "4H"], "lost": [0.2, 0.1]})
+    assert value(eviction.least_lost(both)) == 0.1
+
+
+def test_networks_side_by_side(tmp_path: Path) -> None:
+    runs = [
+        made(tmp_path / name, case="4E", network_4E=name) for name in ("as stated", "a hold-up")
+    ]
+    found = why_apart.table(runs).filter(statistic="max")
+    assert found["network"].to_list() == ["as stated", "a hold-up"]
+    assert found["whole_us"].to_list() == found["like_us"].to_list() == [3 * 32.768] * 2
+    row = {"case": "4E", "marking": "RED step", "sender": SLOW, "statistic": "sd"}
+    table = pl.DataFrame(
+        [
+            {**row, "network": "as stated", "like_us": 10.0, "whole_us": 30.0, "thesis_us": 20.0},
+            {**row, "network": "noise", "like_us": 18.0, "whole_us": 30.0, "thesis_us": 20.0},
+        ]
+    )
+    chosen = ("4E", "RED step", SLOW, "sd")
+    assert why_apart.departure(table, "noise", *chosen) == pytest.approx(0.1)
+    assert why_apart.over_stated(table, "noise", *chosen) == pytest.approx(1.8)
+    assert why_apart.whole_departure(table, "as stated", *chosen) == pytest.approx(0.5)
+    assert why_apart.over_stated(table, "a hold-up", *chosen) is None
+
+
+def test_windows_beside_reno(tmp_path: Path) -> None:
+    run = made(tmp_path / "reno", sender="AIMD")
+    named = Run(run.directory, {"experiment": "1-ramp", "sender": "Reno"}, run.document)
+    assert as_reno.table([named]).row(0) == ("Reno", 2, 100)
+    table = pl.DataFrame({"sender": ["Reno", "LS"], "window": [12.0, 12.5]})
+    assert as_reno.apart(table, "LS", "Reno") == 0.5
+    assert as_reno.window(table, "Reno") == 12
