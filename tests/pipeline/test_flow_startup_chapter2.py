@@ -7,19 +7,24 @@ import pytest
 
 from pipelines.flow_startup import (
     ack_clock,
+    after_idle,
+    bulk_call,
+    call_losses,
     delayed_ack_timer,
     drop_feedback,
     horizon,
     loss_recovery,
+    one_or_six,
     overshoot,
     probing,
     receiver,
     reductions,
     rto_cost,
+    spreading,
     starving,
 )
 from sandglass.results.series import Run
-from tests.pipeline.synthetic import document
+from tests.pipeline.synthetic import document, value
 
 MS = 10**6
 BDP = 50e-3 * 10e6 / 8 / 1514
@@ -302,3 +307,118 @@ def test_growth_with_delayed_acks_ends_at_half_of_the_window(tmp_path: Path) -> 
     both = pl.DataFrame({"growth": [1.5, 1.8]})
     assert delayed_ack_timer.extreme_growth(both, most=True) == 1.8
     assert delayed_ack_timer.spread(both) == pytest.approx(0.3)
+
+
+def test_a_call_beside_a_bulk_flow(tmp_path: Path) -> None:
+    """What comes before the flow is the undisturbed call; what may be before it counts for none."""
+    sent = [(4, 50, False), (5, 900, True), (7, 100, False), (8, 200, True), (9, None, None)]
+    pl.DataFrame(
+        [(at * 10**9, delay and delay * MS, late) for at, delay, late in sent],
+        schema={"sent_ns": pl.Int64, "delay_ns": pl.Int64, "late": pl.Boolean},
+        orient="row",
+    ).write_parquet(tmp_path / "media.parquet")
+    made = document()
+    bulk = {"cc": "cubic", "start": "5s", "start_within": "1s"}
+    made["experiment"] |= {"flows": [{}, bulk]}
+    made["experiment"]["bottleneck"]["queue"] = {"kind": "pfifo", "limit": 100}
+    (row,) = bulk_call.table([Run(tmp_path, {}, made)]).to_dicts()
+    assert row["median_ms"] == 150
+    assert row["longest_ms"] == 200
+    assert row["median_ratio"] == 3
+    assert row["unplayed"] == pytest.approx(200 / 3)
+    both = pl.DataFrame({"control": ["cubic", "reno"], "buffer": [1, 1], "unplayed": [3.0, 2.0]})
+    assert value(bulk_call.least_harm(both, "unplayed")) == 2
+
+
+def test_losses_of_a_call(tmp_path: Path) -> None:
+    """A loss before the web flows does not count."""
+    lost = [(4, True, 1), (5, True, 2), (6, True, 2), (7, False, 0), (8, True, 3)]
+    pl.DataFrame(
+        [(at * 10**9, None if gone else MS, period) for at, gone, period in lost],
+        schema={"sent_ns": pl.Int64, "delay_ns": pl.Int64, "loss_period": pl.UInt32},
+        orient="row",
+    ).write_parquet(tmp_path / "media.parquet")
+    made = document()
+    made["experiment"] |= {
+        "flows": [{}, {"start": "5s", "count": 6}],
+        "hosts": {"s2": {"initcwnd": 3}},
+    }
+    made["experiment"]["bottleneck"]["queue"] = {"kind": "pfifo", "limit": 20}
+    (row,) = call_losses.table([Run(tmp_path, {}, made)]).to_dicts()
+    assert (row["lost"], row["longest_row"]) == (3, 2)
+    table = pl.DataFrame(
+        {"flows": [1, 1, 2, 6], "initial_window": [3, 10, 10, 3], "lost": [1, 1, 3, 4]}
+    )
+    assert call_losses.grows_with_flows(table, "lost") == pytest.approx(1)
+    assert call_losses.larger_window_adds(table, "lost") == -1
+    assert call_losses.larger_window_adds(table.filter(initial_window=3), "lost") is None
+
+
+def test_spreading_compares_with_windows_sent_at_once() -> None:
+    table = pl.DataFrame(
+        [
+            ("at once", 10, 1, 100.0), ("at once", 30, 1, 200.0), ("at once", 100, 1, 400.0),
+            ("spread", 10, 1, 50.0), ("spread", 30, 1, 180.0), ("spread", 100, 1, 300.0),
+            ("at once", 10, 6, 200.0), ("at once", 100, 6, 400.0),
+        ],
+        schema=["sender", "initial_window", "flows", "longest_ms"],
+        orient="row",
+    )  # fmt: skip
+    assert value(spreading.spread_ratio(table, "longest_ms", 30)) == 0.75
+    assert value(spreading.least_when_spread(table, "longest_ms", 30)) == 180
+    assert value(spreading.removed_ratio(table, "longest_ms", most=False)) == 2
+    assert value(spreading.removed_ratio(table, "longest_ms", most=True)) == 4
+
+
+def test_one_or_six_over_links_and_sizes() -> None:
+    table = pl.DataFrame(
+        {"link": ["a", "a", "b"], "size_kb": [10.0, 40.0, 10.0], "longest_ms": [0.5, 1.2, 0.7]}
+    )
+    assert one_or_six.typical_ratio(table, "longest_ms") == 0.7
+    assert value(one_or_six.largest_ratio(table, "longest_ms")) == 1.2
+
+
+def test_a_window_after_idle_time(tmp_path: Path) -> None:
+    """The round trip after the pause brings two of the three packets; others' do not count."""
+    pl.DataFrame(
+        [
+            ("bottleneck", "forward", host, at * MS, 1448)
+            for host, at in [("s2", 50), ("s2", 200), ("s1", 201), ("s2", 299), ("s2", 300)]
+        ],
+        schema=["bottleneck", "direction", "src", "enqueue_ns", "payload_bytes"],
+        orient="row",
+    ).write_parquet(tmp_path / "packets.parquet")
+    pl.DataFrame({"round": [1, 2], "start_ns": [0, 200 * MS]}).write_parquet(
+        tmp_path / "rounds.parquet"
+    )
+    pl.DataFrame(
+        {"src": ["s2", "s2", "s2"], "time_ns": [0, 190 * MS, 210 * MS], "cwnd_packets": [1, 9, 5]}
+    ).write_parquet(tmp_path / "acks.parquet")
+    pl.DataFrame(
+        {"sent_ns": [0, 200 * MS, 210 * MS], "delay_ns": [900 * MS, 50 * MS, 70 * MS]}
+    ).write_parquet(tmp_path / "media.parquet")
+    made = document()
+    made["experiment"] |= {"rtt": "100ms", "flows": [{}, {"pause": "3s"}]}
+    axes = {"restart": "old window", "sender": "unpaced"}
+    (row,) = after_idle.table([Run(tmp_path, axes, made)]).to_dicts()
+    assert (row["old_window"], row["first_window"], row["longest_ms"]) == (3, 2, 70)
+
+
+def test_what_idle_time_leaves() -> None:
+    table = pl.DataFrame(
+        [
+            ("old window", "unpaced", 1.0, 60, 60, 300.0),
+            ("old window", "unpaced", 5.0, 60, 54, 330.0),
+            ("slow start", "unpaced", 1.0, 60, 20, 200.0),
+            ("slow start", "unpaced", 5.0, 60, 10, 150.0),
+            ("slow start", "paced", 5.0, 60, 9, 150.0),
+        ],
+        schema=["restart", "sender", "pause_s", "old_window", "first_window", "longest_ms"],
+        orient="row",
+    )
+    assert value(after_idle.largest_window(table, "slow start", 5)) == 10
+    assert value(after_idle.resumed_share(table, "old window")) == 0.9
+    assert value(after_idle.harm_ratio(table, "old window", "slow start", "unpaced")) == 1.5
+    assert after_idle.harm_ratio(table, "old window", "slow start", "paced") is None
+    assert after_idle.window_lost(table, "slow start", 1, 5) == 10
+    assert after_idle.window_lost(table, "slow start", 2, 5) is None
