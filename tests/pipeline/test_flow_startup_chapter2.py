@@ -13,11 +13,15 @@ from pipelines.flow_startup import (
     delayed_ack_timer,
     drop_feedback,
     horizon,
+    hystart,
+    long_flows,
     loss_recovery,
     one_or_six,
     overshoot,
+    pie_estimator,
     probing,
     receiver,
+    red_speed,
     reductions,
     rto_cost,
     spreading,
@@ -422,3 +426,97 @@ def test_what_idle_time_leaves() -> None:
     assert after_idle.harm_ratio(table, "old window", "slow start", "paced") is None
     assert after_idle.window_lost(table, "slow start", 1, 5) == 10
     assert after_idle.window_lost(table, "slow start", 2, 5) is None
+
+
+def test_hystart_ends_a_train(tmp_path: Path) -> None:
+    """The train begins after the gap, and its last ACK before the threshold ends it; 50 ms at 10
+    Mb/s are 41 packets."""
+    pl.DataFrame(
+        [
+            (at * MS, window, threshold, 50000)
+            for at, window, threshold in [
+                (0, 10, None), (1, 11, None), (50, 12, None), (52, 20, None), (74, 40, None),
+                (75, 41, 41),
+            ]
+        ],
+        schema=["time_ns", "cwnd_packets", "ssthresh_packets", "min_rtt_us"],
+        orient="row",
+    ).write_parquet(tmp_path / "acks.parquet")  # fmt: skip
+    axes = {"mechanism": "train", "noise": "none", "sender": "paced"}
+    (row,) = hystart.table([Run(tmp_path, axes, document())]).to_dicts()
+    assert row["by_hystart"]
+    assert row["train_rtts"] == pytest.approx(0)  # 22 ms are a gap, too
+    assert row["end_bdp"] == pytest.approx(40 / (50e-3 * 10e6 / 8 / 1514))
+
+
+def test_hystart_with_and_without_noise() -> None:
+    table = pl.DataFrame(
+        [
+            ("train", "none", "unpaced", 1.2, True, 0.5),
+            ("train", "none", "unpaced", 0.4, True, 0.2),
+            ("train", "none", "paced", 2.0, True, 1.0),
+            ("train", "5 ms", "unpaced", 0.4, True, 0.5),
+            ("train", "5 ms", "unpaced", 0.3, False, 0.5),
+        ],
+        schema=["mechanism", "noise", "sender", "end_bdp", "by_hystart", "train_rtts"],
+        orient="row",
+    )
+    assert hystart.value(table, "end_bdp", "train", "none", "unpaced") == pytest.approx(0.8)
+    assert hystart.half_trains(table, "train", "unpaced") == 0.5
+    assert hystart.half_trains(table, "train", "paced") == 0
+    assert hystart.early_share(table, "train", "5 ms") == 0
+    assert hystart.early_share(table, "train", "testbed") is None
+
+
+def test_red_too_slow_and_too_fast() -> None:
+    table = pl.DataFrame(
+        {
+            "speed": [0.25, 0.25, 1.0, 4.0],
+            "flows": [4, 16, 4, 4],
+            "anomalies": [10.0, 5.0, 2.0, 3.0],
+        }
+    )
+    assert red_speed.slow_over_fast(table, "anomalies", 0.25, 4) == 12
+    assert red_speed.slow_over_fast(table, "anomalies", 0.1, 4) is None
+    assert value(red_speed.most_from(table, "anomalies", 1)) == 3
+
+
+def test_pie_rises_while_packets_wait(tmp_path: Path) -> None:
+    """Of four samples with a queue two are above the one before."""
+    samples = [(0.0, 0, 0, 0), (0.1, 3, 0, 0), (0.1, 3, 1, 0), (0.3, 3, 5, 2), (0.2, 3, 6, 2)]
+    pl.DataFrame(
+        [("bottleneck", "forward", *sample) for sample in samples],
+        schema=["bottleneck", "direction", "prob", "backlog_packets", "dropped", "overlimit"],
+        orient="row",
+    ).write_parquet(tmp_path / "queues.parquet")
+    pl.DataFrame(
+        [("bottleneck", "forward", 10 * MS), ("bottleneck", "forward", None)],
+        schema=["bottleneck", "direction", "sojourn_ns"],
+        orient="row",
+    ).write_parquet(tmp_path / "packets.parquet")
+    (row,) = pie_estimator.table([Run(tmp_path, {"sample": "10 kB"}, document())]).to_dicts()
+    assert (row["rising"], row["early"], row["delay_ms"]) == (50, 4, 10)
+    table = pl.DataFrame(
+        {"sample": ["a", "b", "a"], "rate_mbit": [1.0, 1.0, 10.0], "early": [3, 12, 9]}
+    )
+    assert pie_estimator.total_ratio(table, "early", "a", "b", 0, 1) == 0.25
+    assert pie_estimator.total_ratio(table, "early", "a", "b", 10, 10) is None
+
+
+def test_long_flows_after_ten_seconds(tmp_path: Path) -> None:
+    pl.DataFrame(
+        [
+            ("bottleneck", "forward", at * 10**9, size, 5 * MS)
+            for at, size in [(9, 10**9), (10, 6 * 10**6), (19, 4 * 10**6)]
+        ],
+        schema=["bottleneck", "direction", "dequeue_ns", "size_bytes", "sojourn_ns"],
+        orient="row",
+    ).write_parquet(tmp_path / "packets.parquet")
+    made = document()
+    made["experiment"] |= {"flows": [{"count": 1}], "duration": "20s"}
+    (row,) = long_flows.table([Run(tmp_path, {"queue": "HRED"}, made)]).to_dicts()
+    assert row["utilisation"] == pytest.approx(0.8)
+    assert row["delay_ms"] == 5
+    table = pl.DataFrame({"queue": ["HRED", "FIFO"], "flows": [1, 1], "utilisation": [0.72, 0.96]})
+    assert long_flows.over_fifo(table, "HRED", 1) == pytest.approx(0.75)
+    assert long_flows.over_fifo(table, "HRED", 2) is None
