@@ -9,14 +9,12 @@ from pipelines.flow_startup import (
     ack_clock,
     after_idle,
     bulk_call,
-    call_losses,
     delayed_ack_timer,
     drop_feedback,
     horizon,
     hystart,
     long_flows,
     loss_recovery,
-    one_or_six,
     overshoot,
     pie_estimator,
     probing,
@@ -334,30 +332,6 @@ def test_a_call_beside_a_bulk_flow(tmp_path: Path) -> None:
     assert value(bulk_call.least_harm(both, "unplayed")) == 2
 
 
-def test_losses_of_a_call(tmp_path: Path) -> None:
-    """A loss before the web flows does not count."""
-    lost = [(4, True, 1), (5, True, 2), (6, True, 2), (7, False, 0), (8, True, 3)]
-    pl.DataFrame(
-        [(at * 10**9, None if gone else MS, period) for at, gone, period in lost],
-        schema={"sent_ns": pl.Int64, "delay_ns": pl.Int64, "loss_period": pl.UInt32},
-        orient="row",
-    ).write_parquet(tmp_path / "media.parquet")
-    made = document()
-    made["experiment"] |= {
-        "flows": [{}, {"start": "5s", "count": 6}],
-        "hosts": {"s2": {"initcwnd": 3}},
-    }
-    made["experiment"]["bottleneck"]["queue"] = {"kind": "pfifo", "limit": 20}
-    (row,) = call_losses.table([Run(tmp_path, {}, made)]).to_dicts()
-    assert (row["lost"], row["longest_row"]) == (3, 2)
-    table = pl.DataFrame(
-        {"flows": [1, 1, 2, 6], "initial_window": [3, 10, 10, 3], "lost": [1, 1, 3, 4]}
-    )
-    assert call_losses.grows_with_flows(table, "lost") == pytest.approx(1)
-    assert call_losses.larger_window_adds(table, "lost") == -1
-    assert call_losses.larger_window_adds(table.filter(initial_window=3), "lost") is None
-
-
 def test_spreading_compares_with_windows_sent_at_once() -> None:
     table = pl.DataFrame(
         [
@@ -372,14 +346,6 @@ def test_spreading_compares_with_windows_sent_at_once() -> None:
     assert value(spreading.least_when_spread(table, "longest_ms", 30)) == 180
     assert value(spreading.removed_ratio(table, "longest_ms", most=False)) == 2
     assert value(spreading.removed_ratio(table, "longest_ms", most=True)) == 4
-
-
-def test_one_or_six_over_links_and_sizes() -> None:
-    table = pl.DataFrame(
-        {"link": ["a", "a", "b"], "size_kb": [10.0, 40.0, 10.0], "longest_ms": [0.5, 1.2, 0.7]}
-    )
-    assert one_or_six.typical_ratio(table, "longest_ms") == 0.7
-    assert value(one_or_six.largest_ratio(table, "longest_ms")) == 1.2
 
 
 def test_a_window_after_idle_time(tmp_path: Path) -> None:
