@@ -24,6 +24,7 @@ from pipelines.flow_startup import (
     rto_cost,
     spreading,
     starving,
+    why_transfer_size,
 )
 from sandglass.results.series import Run
 from tests.pipeline.synthetic import document, value
@@ -486,3 +487,17 @@ def test_long_flows_after_ten_seconds(tmp_path: Path) -> None:
     table = pl.DataFrame({"queue": ["HRED", "FIFO"], "flows": [1, 1], "utilisation": [0.72, 0.96]})
     assert long_flows.over_fifo(table, "HRED", 1) == pytest.approx(0.75)
     assert long_flows.over_fifo(table, "HRED", 2) is None
+
+
+def test_one_flow_over_six_that_send_as_much_each() -> None:
+    table = pl.DataFrame(
+        [
+            (5.0, 10, 1, 50.0, 1.0), (5.0, 3, 6, 100.0, 1.0),
+            (5.0, 10, 1, 90.0, 2.0), (5.0, 3, 6, 100.0, 2.0),
+            (15.0, 10, 1, 120.0, 1.0), (15.0, 3, 6, 100.0, 1.0), (15.0, 3, 1, 1.0, 1.0),
+        ],
+        schema=["size_kb", "initial_window", "flows", "longest_ms", "rate_mbit"],
+        orient="row",
+    )  # fmt: skip
+    assert why_transfer_size.one_over_six(table, "longest_ms", most=False) == 0.9
+    assert why_transfer_size.one_over_six(table, "longest_ms", most=True) == 1.2
