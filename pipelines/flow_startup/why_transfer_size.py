@@ -81,4 +81,14 @@ def least_delayed(
     )
 
 
-METRICS = (one_over_as_much, most_delayed, least_delayed)
+def one_over_six(table: pl.DataFrame, column: str, most: bool) -> float | None:
+    """A measure with one flow of initial window 10 over that with six of 3 that send as much each;
+    the median or largest over amounts and links."""
+    one = table.filter(flows=1, initial_window=10)
+    six = table.filter(flows=6, initial_window=3)
+    both = one.join(six, on=["size_kb", "rate_mbit"], suffix="_six")
+    ratios = both[column] / both[f"{column}_six"]
+    return scalar(ratios.max() if most else ratios.median())
+
+
+METRICS = (one_over_as_much, one_over_six, most_delayed, least_delayed)

@@ -5,7 +5,20 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from pipelines.flow_startup import overshoot, probing, starving
+from pipelines.flow_startup import (
+    ack_clock,
+    delayed_ack_timer,
+    drop_feedback,
+    horizon,
+    hystart,
+    loss_recovery,
+    overshoot,
+    probing,
+    receiver,
+    rto_cost,
+    starving,
+    why_transfer_size,
+)
 from sandglass.results.series import Run
 from tests.pipeline.synthetic import document
 
@@ -97,3 +110,238 @@ def test_starving_takes_the_largest_of_the_means() -> None:
     )
     assert starving.largest_share(table, 4) == pytest.approx(0.15)
     assert starving.largest_share(table, 1) == pytest.approx(0.6)
+
+
+def test_horizon_takes_the_least_of_the_means() -> None:
+    table = pl.DataFrame(
+        [("Reno", 20.0, 0.5, 0.1), ("Reno", 20.0, 0.7, 0.1), ("Reno", 50.0, 0.5, 0.2)],
+        schema=["sender", "rtt_ms", "peak", "mean"],
+        orient="row",
+    )
+    assert horizon.out_of_view(table, "Reno", "peak") == pytest.approx(0.4)
+    assert horizon.out_of_view(table, "Reno", "mean") == pytest.approx(0.8)
+    assert horizon.out_of_view(table, "BBR", "mean") is None
+
+
+def test_a_round_trips_queue_over_its_packets(tmp_path: Path) -> None:
+    """Two packets at once wait for 10 ms of the first 50; then 66 fill the link's 41."""
+    at = [(7, 7), (7, 17), (57, 57), *((110, 110) for _ in range(66))]
+    packets(at).write_parquet(tmp_path / "packets.parquet")
+    made = document()
+    made["experiment"]["rtt"] = "50ms"
+    found = horizon.table([Run(tmp_path, {"sender": "Reno"}, made)])
+    assert found["window"].to_list() == [2, 1]
+    assert found["peak"].to_list() == [0.5, 0]
+    assert found["mean"].to_list() == pytest.approx([10 / 50 / 2, 0])
+
+
+def packets(at: list[tuple[int, int]]) -> pl.DataFrame:
+    """Full data packets from (enqueued, dequeued) in ms."""
+    return pl.DataFrame(
+        [("bottleneck", "forward", i * MS, o * MS, None, 1448, 1514) for i, o in at],
+        schema={
+            "bottleneck": pl.String, "direction": pl.String, "enqueue_ns": pl.Int64,
+            "dequeue_ns": pl.Int64, "drop_ns": pl.Int64, "payload_bytes": pl.UInt32,
+            "size_bytes": pl.UInt32,
+        },
+        orient="row",
+    )  # fmt: skip
+
+
+ACKS = {
+    "time_ns": pl.Int64, "bytes_acked": pl.UInt64, "cwnd_packets": pl.UInt32,
+    "ssthresh_packets": pl.UInt32, "inflight_packets": pl.UInt32,
+}  # fmt: skip
+
+
+def acks(rows: list[tuple[float, int, int, int | None, int]]) -> pl.DataFrame:
+    """Rows of acks.parquet from (ms, bytes, window, threshold, flight)."""
+    return pl.DataFrame([(int(ms * MS), *rest) for ms, *rest in rows], schema=ACKS, orient="row")
+
+
+def test_ack_clock_compares_gaps_with_the_datas_transmission(tmp_path: Path) -> None:
+    """At 10 Mb/s a full packet takes 1.2112 ms; the gap over two round trips does not count."""
+    packets([(0, 0), (0, 1)]).write_parquet(tmp_path / "packets.parquet")
+    acks(
+        [
+            (at, acked, 3, None, 2)
+            for at, acked in [(10, 0), (11.2112, 1448), (60, 2896), (61, 2897)]
+        ]
+    ).write_parquet(tmp_path / "acks.parquet")
+    made = document()
+    made["experiment"]["rtt"] = "50ms"
+    found = ack_clock.table([Run(tmp_path, {}, made)])
+    assert found["acks"].to_list() == [1]
+    assert found["ratio"].to_list() == pytest.approx([1])
+    assert ack_clock.gap_ratio(found, ack_clock.BEFORE, most=True) == pytest.approx(1)
+    assert ack_clock.gap_ratio(found, ack_clock.AFTER, most=True) is None
+
+
+def test_receiver_counts_the_acks_of_a_round_trip(tmp_path: Path) -> None:
+    """Those of a round trip come in the next one; what has a threshold is past slow start."""
+    packets([(0, 0), (0, 1), (50, 50), (100, 100), (150, 150)]).write_parquet(
+        tmp_path / "packets.parquet"
+    )
+    acks(
+        [(51, 0, 3, None, 2), (52, 1448, 3, None, 1), (101, 2896, 3, None, 5), (151, 1, 3, 7, 9)]
+    ).write_parquet(tmp_path / "acks.parquet")
+    made = document()
+    made["experiment"] |= {
+        "rtt": "50ms",
+        "hosts": {"d1": {"sysctls": {"net.ipv4.tcp_rmem": "4096 65536 65536"}}},
+    }
+    found = receiver.table([Run(tmp_path, {}, made)])
+    assert found["per_packet"].to_list() == [1]
+    assert receiver.largest_flight(found, 65.536) == pytest.approx(2 * 1.448)
+    assert receiver.acks_per_packet(found, 65.536, 0, 9) == 1
+    assert receiver.largest_flight(found, 1000) is None
+
+
+def test_a_recovery_in_round_trips(tmp_path: Path) -> None:
+    """One segment is sent again as the recovery begins, one a round trip of 110 ms later; what the
+    second recovery sends again does not count, nor the flow with a timeout."""
+    both = [
+        *[(5001, seq, at) for at, seq in [(0, 1), (1, 2), (2, 3), (200, 1), (310, 2), (900, 3)]],
+        *[(5002, seq, at) for at, seq in [(0, 1), (200, 1)]],
+    ]
+    pl.DataFrame(
+        [
+            ("bottleneck", "forward", 40000, port, seq, 1448, at * MS, 10 * MS)
+            for port, seq, at in both
+        ],
+        schema=[
+            "bottleneck", "direction", "sport", "dport", "seq", "payload_bytes", "enqueue_ns",
+            "sojourn_ns",
+        ],
+        orient="row",
+    ).write_parquet(tmp_path / "packets.parquet")  # fmt: skip
+    states = [
+        (150, 5001, "Open"), (201, 5001, "Recovery"), (310, 5001, "Recovery"), (420, 5001, "Open"),
+        (890, 5001, "Recovery"), (901, 5001, "Recovery"), (150, 5002, "Open"), (210, 5002, "Loss"),
+    ]  # fmt: skip
+    pl.DataFrame(
+        [(at * MS, 40000, port, state) for at, port, state in states],
+        schema=["time_ns", "sport", "dport", "ca_state"],
+        orient="row",
+    ).write_parquet(tmp_path / "acks.parquet")
+    made = document()
+    made["experiment"] |= {"rtt": "100ms", "flows": [{"count": 2}]}
+    made["experiment"]["bottleneck"]["queue"] = {"kind": "pfifo", "limit": "1bdp"}
+    found = loss_recovery.table([Run(tmp_path, {"recovery": "NewReno"}, made)])
+    assert found["retransmitted"].to_list() == [2]
+    assert found["round_trips"].to_list() == pytest.approx([2])
+    assert loss_recovery.typical_round_trips(found, "NewReno") == pytest.approx(2)
+    assert loss_recovery.round_trips_per_segment(found, "NewReno") == pytest.approx(1)
+    assert loss_recovery.round_trips_per_segment(found, "SACK") is None
+
+
+def test_rto_cost_is_within_a_transaction(tmp_path: Path) -> None:
+    """The flow that lost nothing is in neither group."""
+    pl.DataFrame(
+        {"fct_s": [1.0, 2.0, 3.0, 6.0], "retransmits": [0, 1, 2, 5], "rtos": [0, 0, 0, 1]}
+    ).write_parquet(tmp_path / "flows.parquet")
+    made = document()
+    made["experiment"] |= {"rtt": "100ms", "flows": [{"count": 4}]}
+    made["experiment"]["bottleneck"]["queue"] = {"kind": "hred", "limit": "1bdp"}
+    found = rto_cost.table([Run(tmp_path, {}, made)])
+    assert found["ratio"].to_list() == pytest.approx([6 / 2.5])
+    both = pl.DataFrame({"ratio": [2.0, None, 0.5, 3.0]})
+    assert rto_cost.typical_ratio(both) == 2
+    assert rto_cost.share_longer(both) == pytest.approx(2 / 3)
+    assert rto_cost.share_longer(pl.DataFrame({"ratio": []}, schema={"ratio": pl.Float64})) is None
+
+
+def test_feedback_begins_with_the_next_packet_sent(tmp_path: Path) -> None:
+    """Two packets are dropped; the third leaves at 9 ms, and has left 1.2112 ms later."""
+    arrivals = [(0, 0, None), (1, None, 1), (2, None, 2), (3, 9, None)]
+    pl.DataFrame(
+        [
+            ("bottleneck", "forward", i * MS, o and o * MS, d and d * MS, 1448, 1514)
+            for i, o, d in arrivals
+        ],
+        schema=packets([]).schema,
+        orient="row",
+    ).write_parquet(tmp_path / "packets.parquet")
+    acks(
+        [(50, 0, 9, None, 9), (110.2112, 0, 9, None, 9), (111, 0, 9, 5, 9)]
+    ).write_parquet(tmp_path / "acks.parquet")  # fmt: skip
+    made = document()
+    made["experiment"] |= {"rtt": "100ms"}
+    made["experiment"]["bottleneck"]["queue"] = {"kind": "pfifo", "limit": "1bdp"}
+    (row,) = drop_feedback.table([Run(tmp_path, {"experiment": "pub2-fifo"}, made)]).to_dicts()
+    assert row["dropped"] == 2
+    assert row["since_next"] == pytest.approx(1)
+    assert row["since_drop"] == pytest.approx(1.092112)
+    assert drop_feedback.feedback_rtts(pl.DataFrame({"since_next": [1.0, 3.0]}), most=True) == 3
+
+
+def test_growth_with_delayed_acks_ends_at_half_of_the_window(tmp_path: Path) -> None:
+    """Of a window of 65536 bytes half are 62.5 segments of 524."""
+    counts = [3, 6, 12, 20, 40, 80, 100]
+    packets(
+        [(number * 50, number * 50) for number, many in enumerate(counts) for _ in range(many)]
+    ).write_parquet(tmp_path / "packets.parquet")
+    made = document()
+    made["experiment"] |= {
+        "rtt": "50ms",
+        "hosts": {"d1": {"mtu": 576, "sysctls": {"net.ipv4.tcp_rmem": "4096 131072 131072"}}},
+    }
+    found = delayed_ack_timer.table([Run(tmp_path, {}, made)])
+    assert found["growth"].to_list() == pytest.approx([2])
+    both = pl.DataFrame({"growth": [1.5, 1.8]})
+    assert delayed_ack_timer.extreme_growth(both, most=True) == 1.8
+    assert delayed_ack_timer.spread(both) == pytest.approx(0.3)
+
+
+def test_hystart_ends_a_train(tmp_path: Path) -> None:
+    """The train begins after the gap, and its last ACK before the threshold ends it; 50 ms at 10
+    Mb/s are 41 packets."""
+    pl.DataFrame(
+        [
+            (at * MS, window, threshold, 50000)
+            for at, window, threshold in [
+                (0, 10, None), (1, 11, None), (50, 12, None), (52, 20, None), (74, 40, None),
+                (75, 41, 41),
+            ]
+        ],
+        schema=["time_ns", "cwnd_packets", "ssthresh_packets", "min_rtt_us"],
+        orient="row",
+    ).write_parquet(tmp_path / "acks.parquet")  # fmt: skip
+    axes = {"mechanism": "train", "noise": "none", "sender": "paced"}
+    (row,) = hystart.table([Run(tmp_path, axes, document())]).to_dicts()
+    assert row["by_hystart"]
+    assert row["train_rtts"] == pytest.approx(0)  # 22 ms are a gap, too
+    assert row["end_bdp"] == pytest.approx(40 / (50e-3 * 10e6 / 8 / 1514))
+
+
+def test_hystart_with_and_without_noise() -> None:
+    table = pl.DataFrame(
+        [
+            ("train", "none", "unpaced", 1.2, True, 0.5),
+            ("train", "none", "unpaced", 0.4, True, 0.2),
+            ("train", "none", "paced", 2.0, True, 1.0),
+            ("train", "5 ms", "unpaced", 0.4, True, 0.5),
+            ("train", "5 ms", "unpaced", 0.3, False, 0.5),
+        ],
+        schema=["mechanism", "noise", "sender", "end_bdp", "by_hystart", "train_rtts"],
+        orient="row",
+    )
+    assert hystart.value(table, "end_bdp", "train", "none", "unpaced") == pytest.approx(0.8)
+    assert hystart.half_trains(table, "train", "unpaced") == 0.5
+    assert hystart.half_trains(table, "train", "paced") == 0
+    assert hystart.early_share(table, "train", "5 ms") == 0
+    assert hystart.early_share(table, "train", "testbed") is None
+
+
+def test_one_flow_over_six_that_send_as_much_each() -> None:
+    table = pl.DataFrame(
+        [
+            (5.0, 10, 1, 50.0, 1.0), (5.0, 3, 6, 100.0, 1.0),
+            (5.0, 10, 1, 90.0, 2.0), (5.0, 3, 6, 100.0, 2.0),
+            (15.0, 10, 1, 120.0, 1.0), (15.0, 3, 6, 100.0, 1.0), (15.0, 3, 1, 1.0, 1.0),
+        ],
+        schema=["size_kb", "initial_window", "flows", "longest_ms", "rate_mbit"],
+        orient="row",
+    )  # fmt: skip
+    assert why_transfer_size.one_over_six(table, "longest_ms", most=False) == 0.9
+    assert why_transfer_size.one_over_six(table, "longest_ms", most=True) == 1.2

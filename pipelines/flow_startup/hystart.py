@@ -1,0 +1,102 @@
+"""Section 2.5: where HyStart's two mechanisms end slow start, with noise and with pacing."""
+
+from collections.abc import Sequence
+
+import polars as pl
+from plotnine import (
+    aes,
+    facet_wrap,
+    geom_hline,
+    geom_point,
+    ggplot,
+    labs,
+    scale_color_manual,
+    scale_shape_manual,
+)
+
+from pipelines.flow_startup import transients
+from sandglass.papers.verdicts import scalar
+from sandglass.results import series, style
+
+TRAIN_ENDS = 0.05
+"""From a gap of so many round trips on the next ACK begins another train."""
+EARLY = 0.5
+"""A slow start that ends below this share of the bandwidth-delay product ends too early."""
+HALF = (0.425, 0.575)
+"""Half of a round trip, within 15 %."""
+
+
+def table(runs: Sequence[series.Run]) -> pl.DataFrame:
+    """One row per mechanism, noise and way to send, of one flow each.
+
+    `end_bdp` is the window when slow start ended over the bandwidth-delay product; `by_hystart`,
+    whether it ended without a reduction; `train_rtts`, how long the train of ACKs was that ended
+    with the one that did it. Both by the least round trip that the sender has seen.
+    """
+    rows = [_row(run) for run in runs]
+    return pl.DataFrame(rows).sort("mechanism", "noise", "sender")
+
+
+def _row(run: series.Run) -> dict[str, object]:
+    acks = run.records("acks").sort("time_ns").collect()
+    # a row has the state before its ACK: the threshold was set by the ACK before
+    after = int(acks["ssthresh_packets"].is_not_null().arg_max() or 0)
+    until = acks.head(after)
+    rtt_ns = int(until["min_rtt_us"][-1]) * 1000  # HyStart's, too
+    bdp = transients.rate_mbit(run) * rtt_ns / 8e3 / transients.PACKET_BYTES
+    first = until["time_ns"].diff() > TRAIN_ENDS * rtt_ns
+    train = int(until.filter(first)["time_ns"].tail(1).sum()) or int(until["time_ns"][0])
+    window = int(until["cwnd_packets"][-1])
+    return {
+        "mechanism": str(run.axes["mechanism"]),
+        "noise": str(run.axes["noise"]),
+        "sender": str(run.axes["sender"]),
+        "end_bdp": window / bdp,
+        "by_hystart": acks["ssthresh_packets"][after] >= window,
+        "train_rtts": (int(until["time_ns"][-1]) - train) / rtt_ns,
+    }
+
+
+def plot(table: pl.DataFrame) -> ggplot:
+    """Windows at the end of slow start, a panel per mechanism. Dotted: the product and half."""
+    drawn: ggplot = (
+        ggplot(table, aes("noise", "end_bdp", color="sender", shape="sender"))
+        + facet_wrap("mechanism")
+        + geom_hline(yintercept=[EARLY, 1], linetype="dotted", color="#666666")
+        + geom_point(size=1.8, alpha=0.6)
+        + scale_color_manual(style.PALETTE)
+        + scale_shape_manual(style.SHAPES)
+        + labs(x="", y="Window at the end of slow start (BDP)", color="", shape="")
+    )
+    return drawn
+
+
+def _of(table: pl.DataFrame, mechanism: str, noise: str, sender: str) -> pl.DataFrame:
+    return table.filter(mechanism=mechanism, noise=noise, sender=sender)
+
+
+def value(
+    table: pl.DataFrame, column: str, mechanism: str, noise: str, sender: str
+) -> float | None:
+    """A column's mean."""
+    return scalar(_of(table, mechanism, noise, sender)[column].mean())
+
+
+def half_trains(table: pl.DataFrame, mechanism: str, sender: str) -> float | None:
+    """Without noise, the share of the runs that HyStart ends at a train of half a round trip."""
+    own = _of(table, mechanism, "none", sender)
+    ended = own["by_hystart"] & own["train_rtts"].is_between(*HALF)
+    return scalar(ended.mean())
+
+
+def early_share(table: pl.DataFrame, mechanism: str, noise: str) -> float | None:
+    """The share of the unpaced runs that HyStart ends too early, less that without noise."""
+    shares = [
+        scalar((own["by_hystart"] & (own["end_bdp"] < EARLY)).mean())
+        for own in (_of(table, mechanism, name, "unpaced") for name in (noise, "none"))
+    ]
+    noisy, calm = shares
+    return None if noisy is None or calm is None else noisy - calm
+
+
+METRICS = (value, half_trains, early_share)
