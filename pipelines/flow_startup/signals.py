@@ -28,6 +28,8 @@ CE = 3  # ECN field "congestion experienced", RFC 3168
 AT_THE_HEAD = ("CoDel", "SFQ-CoDel")
 """Queues that mark what leaves; the others mark what comes."""
 FLOW = ["sport", "dport"]
+SAMPLE_NS = 15_000_000
+"""Between two of PIE's samples of the delay, its default."""
 
 
 def table(runs: Sequence[series.Run]) -> pl.DataFrame:
@@ -39,7 +41,10 @@ def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     `response`, the time until its sender heard of it over the packet's own round trip, which is
     base RTT, wait and transmission; `growth`, what came in that time over what came in as much
     before. Of the flow whose longest wait in slow start is the shortest: this wait, `best_ms`, and
-    Spearman's `best_rho` between the longest wait of a round trip and its number.
+    Spearman's `best_rho` between the longest wait of a round trip and its number. Of one flow, else
+    null: the share of samples SAMPLE_NS apart that saw no packet waiting in the last round trip
+    that did not fill the link, `unseen`, and what came in it over what the link carries,
+    `window_bdp`.
     """
     return pl.DataFrame([_row(run) for run in runs], infer_schema_length=None).sort(
         "queue", "senders", "flows", "rtt_ms"
@@ -57,6 +62,7 @@ def _row(run: series.Run) -> dict[str, object]:
         **_windows(run),
         **_first_mark(run, packets, at_the_head=queue in AT_THE_HEAD),
         **_best_flow(run, packets),
+        **_samples(run),
     }
 
 
@@ -148,6 +154,25 @@ def _best_flow(run: series.Run, packets: pl.DataFrame) -> dict[str, float | None
     return flows.select("best_ms", "best_rho").row(0, named=True)
 
 
+def _samples(run: series.Run) -> dict[str, float | None]:
+    if run.field("experiment.flows.0.count") > 1:
+        return {"unseen": None, "window_bdp": None}
+    data = transients.rounds(run)
+    bdp = transients.bdp_packets(run)
+    windows = data.group_by("round").agg(window=pl.len()).sort("round")
+    full = windows.filter(pl.col("window") >= bdp)["round"].min()
+    # one that never fills it ends with less than it could have sent
+    largest_ones = windows.sort("window", "round", descending=[False, True])
+    early = largest_ones if full is None else windows.filter(pl.col("round") < full)
+    last, window = early.row(-1)
+    rtt_ns = units.parse_time(run.field("experiment.rtt"))
+    start_ns = int(data["enqueue_ns"][0]) + last * rtt_ns
+    queue = series.backlog(series.forward(run)).select("time_ns", "packets")
+    at = pl.DataFrame({"time_ns": range(start_ns, start_ns + rtt_ns, SAMPLE_NS)})
+    seen = at.join_asof(queue, on="time_ns")["packets"].fill_null(0)
+    return {"unseen": scalar((seen == 0).mean()), "window_bdp": window / bdp}
+
+
 def plot(table: pl.DataFrame) -> ggplot:
     """The load at the first mark above, the window with which slow start ended below, of unpaced
     senders; a panel per number of flows."""
@@ -228,7 +253,19 @@ def least_best(table: pl.DataFrame, queue: str, flows_from: int) -> Extreme | No
     return least(chosen.select("flows", "rtt_ms", "best_ms"), "best_ms")
 
 
-METRICS = (typical, most_load, typical_load, response_off, least_growth, least_best)
+def least_unseen(table: pl.DataFrame, queue: str, senders: str, rtt_from: float) -> Extreme | None:
+    """The share of samples that see no packet waiting while one flow all but fills the link, the
+    least over RTTs from one on."""
+    chosen = table.filter(
+        (pl.col("queue") == queue)
+        & (pl.col("senders") == senders)
+        & (pl.col("flows") == 1)
+        & (pl.col("rtt_ms") >= rtt_from)
+    )
+    return least(chosen.select("rtt_ms", "unseen"), "unseen")
+
+
+METRICS = (typical, most_load, typical_load, response_off, least_growth, least_best, least_unseen)
 
 
 def _single(table: pl.DataFrame, queue: str, column: str) -> pl.DataFrame:

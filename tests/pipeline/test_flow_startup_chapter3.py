@@ -78,6 +78,7 @@ def test_a_mark_its_response_and_what_comes_between(tmp_path: Path) -> None:
     assert row["growth"] == pytest.approx(4 / 4)
     assert row["best_ms"] == 9
     assert row["best_rho"] == pytest.approx(1)
+    assert row["unseen"] is None  # two flows
 
 
 def test_codel_marks_at_the_head(tmp_path: Path) -> None:
@@ -85,6 +86,21 @@ def test_codel_marks_at_the_head(tmp_path: Path) -> None:
     row = signals.table([transient(tmp_path / "run", "pub4-codel")]).row(0, named=True)
     assert row["response"] == pytest.approx(101 / 101)
     assert row["growth"] == pytest.approx(3 / 3)
+
+
+def test_samples_of_the_last_round_trip_that_does_not_fill_the_link(tmp_path: Path) -> None:
+    """A link of 9 packets in 90 ms gets 3 and then 12. The samples are at 0, 15,
+    30, 45, 60 and 75 ms, and packets wait from 10 to 20 and from 70 to 80 ms."""
+    rows = [(10, 20), (70, 80)] + [(91 + at, 120) for at in range(12)]
+    packets([(at * MS, left * MS, None) for at, left in [(0, 0), *rows]]).with_columns(
+        payload_bytes=pl.lit(1448)
+    ).write_parquet(tmp_path / "packets.parquet")
+    content: dict[str, Any] = document()
+    content["experiment"] |= {"rtt": "90ms", "flows": [{"count": 1}]}
+    content["experiment"]["bottleneck"]["rate"] = f"{9 * 1514 * 8 / 90:.6f}kbit"
+    found = signals._samples(Run(tmp_path, {}, content))
+    assert found["unseen"] == pytest.approx(4 / 6)
+    assert found["window_bdp"] == pytest.approx(3 / 9)
 
 
 def loads() -> pl.DataFrame:
@@ -97,7 +113,7 @@ def loads() -> pl.DataFrame:
         ],
         schema=["queue", "senders", "flows", "rtt_ms", "load", "response", "growth"],
         orient="row",
-    ).with_columns(best_ms=pl.col("rtt_ms") / 10)
+    ).with_columns(best_ms=pl.col("rtt_ms") / 10, unseen=1 - pl.col("load"))
 
 
 def test_signals_of_one_flow() -> None:
@@ -106,6 +122,8 @@ def test_signals_of_one_flow() -> None:
     assert value(signals.response_off(loads(), KEPT)) == pytest.approx(0.03)
     assert value(signals.least_growth(loads(), KEPT)) == 1.5
     assert signals.least_growth(loads(), "CoDel") is None
+    assert value(signals.least_unseen(loads(), KEPT, "unpaced", 50)) == pytest.approx(0.2)
+    assert signals.least_unseen(loads(), KEPT, "spread", 300) is None
 
 
 def test_signals_of_several_flows() -> None:
