@@ -9,6 +9,7 @@ import pytest
 from pipelines.flow_startup import (
     codel_states,
     laws,
+    red_losses,
     signals,
 )
 from sandglass.results.series import Run
@@ -165,6 +166,81 @@ def test_how_long_codel_signals() -> None:
     assert codel_states.lasting(table, 16, 1) == 3
     assert codel_states.lasting(table, 16, 2) is None
     assert codel_states.lasting_grows(table) == pytest.approx(1)
+
+
+def test_what_is_sent_again(tmp_path: Path) -> None:
+    """The first bytes come at 0, 300, 700 and 1500 ms: the last wait is the second doubling. Flow 2
+    loses what it did not send before."""
+    arrivals = [(1, 10, 0, True), (1, 10, 300, True), (1, 10, 700, True), (1, 10, 1500, False)]
+    arrivals += [(1, 20, 5, False), (1, 20, 320, False), (2, 10, 7, True)]
+    pl.DataFrame(
+        [
+            ("bottleneck", "forward", flow, 80, flow, seq, 1000, at * MS, at * MS if lost else None)
+            for flow, seq, at, lost in arrivals
+        ],
+        schema=[
+            "bottleneck", "direction", "flow", "sport", "dport",
+            "seq", "payload_bytes", "enqueue_ns", "drop_ns",
+        ],
+        orient="row",
+    ).write_parquet(tmp_path / "packets.parquet")  # fmt: skip
+    pl.DataFrame({"flow": [1, 2], "rtos": [3, 1], "fct_s": [1.0, 2.0]}).write_parquet(
+        tmp_path / "flows.parquet"
+    )
+    pl.DataFrame(
+        {
+            "bottleneck": ["bottleneck"],
+            "direction": ["forward"],
+            "time_ns": [MS],
+            "forced": [4],
+        }
+    ).write_parquet(tmp_path / "queues.parquet")
+    content: dict[str, Any] = document()
+    content["experiment"]["flows"] = [{"count": 2}]
+    content["experiment"]["bottleneck"]["queue"]["limit"] = 100
+    row = red_losses.table([Run(tmp_path, {"experiment": "pub2-red"}, content)]).row(0, named=True)
+    assert row == {
+        "queue": "Recommended RED",
+        "recovery": "RACK and probes",
+        "buffer": 100,
+        "flows": 2,
+        "resent": 4,
+        "resent_lost": 2,
+        "rtos": 4,
+        "rtos_after": 3,
+        "backed_off": 1,
+        "cut": 4,
+        "fct_s": 1.5,
+    }
+
+
+def test_what_red_drops_again() -> None:
+    rack, red = "RACK and probes", "Recommended RED"
+    table = pl.DataFrame(
+        [
+            (red, rack, 4, 100, 30, 2, 2, 0, 300, 2.0),
+            (red, rack, 16, 100, 10, 6, 4, 2, 300, 6.0),
+            (red, rack, 1, 0, 0, 0, 0, 0, 0, 9.0),
+            ("HRED", rack, 4, 100, 10, 0, 0, 0, 0, 1.5),
+            ("Taildrop", rack, 4, 100, 0, 1, 0, 0, 0, 1.0),
+            ("Taildrop", rack, 16, 100, 0, 1, 0, 0, 0, 5.0),
+            ("Taildrop", rack, 1, 100, 0, 9, 0, 0, 0, 1.0),
+        ],
+        schema=[
+            "queue", "recovery", "flows", "resent", "resent_lost",
+            "rtos", "rtos_after", "backed_off", "cut", "fct_s",
+        ],
+        orient="row",
+    ).with_columns(buffer=pl.lit(248))  # fmt: skip
+    assert red_losses.resent_lost_ratio(table, red, "HRED") == pytest.approx(2)
+    assert red_losses.resent_lost_ratio(table, red, "Taildrop") is None
+    assert red_losses.after_a_lost_retransmission(table, red) == pytest.approx(6 / 8)
+    assert red_losses.after_a_lost_retransmission(table, "HRED") is None
+    assert red_losses.backs_off(table, red, 16) == 1
+    assert red_losses.backs_off(table, red, 4) == 0
+    assert value(red_losses.most_backed_off(table, red)) == 2
+    assert red_losses.cut_over_taildrop(table, "fct_s") == pytest.approx(1.6)
+    assert red_losses.cut_less_taildrop(table, "rtos") == 3
 
 
 def test_laws_compare_with_what_they_say() -> None:
