@@ -1,0 +1,194 @@
+"""Section 3.2: what becomes of packets that RED makes senders send again."""
+
+from collections.abc import Sequence
+
+import polars as pl
+from plotnine import (
+    aes,
+    facet_grid,
+    geom_point,
+    geom_pointrange,
+    ggplot,
+    labs,
+    position_dodge,
+    scale_color_manual,
+    scale_shape_manual,
+)
+
+from pipelines.flow_startup import pub2, transients
+from sandglass.papers import ensemble
+from sandglass.papers.verdicts import Extreme, largest, scalar
+from sandglass.results import series, style
+
+LEAST_RTO_NS = 200_000_000  # Linux's TCP_RTO_MIN
+DOUBLED = 1.8
+"""From this ratio of two waits on it is a timeout that was doubled: less than two, since the timer
+counts from when the packet was sent, not from when it came."""
+RED = "Recommended RED"
+DEFAULT = "RACK and probes"
+MEASURES = {
+    "resent_lost": "Retransmissions lost",
+    "rtos": "Timeouts",
+    "fct_s": "Completion time (s)",
+}
+
+
+def table(runs: Sequence[series.Run]) -> pl.DataFrame:
+    """One row per queue, recovery, buffer (in packets) and number of flows, of one run each.
+
+    Numbers of packets: `resent`, whose bytes came before, and `resent_lost`, those of them that
+    were dropped. `rtos` are the timeouts, `rtos_after` those of flows that lost a resent
+    packet. `backed_off` is the largest number of times in a row that the wait until the same bytes
+    came again doubled. `cut` and `fct_s` are as in publication II.
+    """
+    return pl.DataFrame([_row(run) for run in runs]).sort("queue", "recovery", "buffer", "flows")
+
+
+def _row(run: series.Run) -> dict[str, object]:
+    packets = (
+        series.forward(run)
+        .filter(pl.col("payload_bytes") > 0)
+        .sort("enqueue_ns")
+        .select("flow", "sport", "dport", "seq", "enqueue_ns", "drop_ns")
+        .collect()
+    )
+    same = ["sport", "dport", "seq"]
+    counted = packets.with_columns(
+        sent=pl.int_range(pl.len()).over(same),
+        wait_ns=pl.col("enqueue_ns").diff().over(same),
+    )
+    resent = counted.filter(pl.col("sent") > 0)
+    lost = resent.filter(pl.col("drop_ns").is_not_null())
+    timeouts = run.records("flows").select(pl.col("flow").cast(pl.Int64), "rtos").collect()
+    unlucky = timeouts.filter(pl.col("flow").is_in(lost["flow"].cast(pl.Int64).to_list()))
+    return {
+        "queue": pub2.QUEUES[str(run.axes["experiment"])],
+        "recovery": str(run.axes.get("recovery", DEFAULT)),
+        "buffer": transients.buffer_packets(run),
+        "flows": run.field("experiment.flows.0.count"),
+        "resent": resent.height,
+        "resent_lost": lost.height,
+        "rtos": int(timeouts["rtos"].sum()),
+        "rtos_after": int(unlucky["rtos"].sum()),
+        "backed_off": _backed_off(counted, same),
+        "cut": _cut(run),
+        "fct_s": transients.completion(run)["fct_s"],
+    }
+
+
+def _cut(run: series.Run) -> int:
+    """The packets dropped because the average was above the maximum threshold; a FIFO has none."""
+    last = series.queue_samples(run).tail(1)
+    return int(last["forced"].item()) if "forced" in last.columns else 0
+
+
+def _backed_off(counted: pl.DataFrame, same: Sequence[str]) -> int:
+    before = pl.col("wait_ns").shift(1).over(same)
+    doubled = (before >= LEAST_RTO_NS) & (pl.col("wait_ns") >= DOUBLED * before)
+    runs = counted.with_columns(doubled=doubled.fill_null(False)).with_columns(
+        group=(~pl.col("doubled")).cum_sum().over(same)
+    )
+    rows = runs.group_by(*same, "group").agg(pl.col("doubled").sum())["doubled"].max()
+    return int(rows) if isinstance(rows, int) else 0
+
+
+def plot(table: pl.DataFrame) -> ggplot:
+    """Each measure by the number of flows; of replicas the mean with its interval."""
+    numbered = ensemble.numbered(table)
+    names = pl.format("{}, {}", "queue", "recovery")
+    shown = numbered.with_columns(
+        queue=pl.when(pl.col("recovery") == DEFAULT).then("queue").otherwise(names),
+        panel=pl.format("{} packets", "buffer"),
+        flows=pl.col("flows").cast(pl.String),
+    ).unpivot(
+        list(MEASURES),
+        index=[ensemble.REPLICA, "queue", "panel", "flows"],
+        variable_name="measure",
+    )
+    means = ensemble.means(shown, ["queue", "panel", "flows", "measure"], "value").with_columns(
+        measure=pl.col("measure").replace_strict(
+            MEASURES, return_dtype=pl.Enum(list(MEASURES.values()))
+        ),
+        flows=pl.col("flows").cast(pl.Enum(sorted(shown["flows"].unique(), key=int))),
+    )
+    beside = position_dodge(width=0.6)
+    drawn: ggplot = (
+        ggplot(means, aes("flows", "value", color="queue", shape="queue"))
+        + facet_grid("measure", "panel", scales="free_y")
+        + (
+            geom_point(size=2, position=beside)
+            if means["low"].has_nulls()
+            else geom_pointrange(aes(ymin="low", ymax="high"), position=beside)
+        )
+        + scale_color_manual(style.PALETTE)
+        + scale_shape_manual(style.SHAPES)
+        + labs(x="Parallel flows", y="", color="", shape="")
+    )
+    return drawn
+
+
+def resent_lost_ratio(
+    table: pl.DataFrame, queue: str, over: str, recovery: str = DEFAULT
+) -> float | None:
+    """The share of all resent packets that was dropped, with one queue over that with another."""
+    one, other = (_share_lost(_of(table, name, recovery)) for name in (queue, over))
+    return one / other if one is not None and other else None
+
+
+def _share_lost(rows: pl.DataFrame) -> float | None:
+    resent = float(rows["resent"].sum())
+    return float(rows["resent_lost"].sum()) / resent if resent else None
+
+
+def after_a_lost_retransmission(
+    table: pl.DataFrame, queue: str, recovery: str = DEFAULT
+) -> float | None:
+    """Of all timeouts, the share of those in flows that lost a resent packet."""
+    own = _of(table, queue, recovery)
+    rtos = float(own["rtos"].sum())
+    return float(own["rtos_after"].sum()) / rtos if rtos else None
+
+
+def backs_off(table: pl.DataFrame, queue: str, flows: int, recovery: str = DEFAULT) -> float | None:
+    """The share of transactions with so many flows in which a doubled timeout expired."""
+    own = _of(table, queue, recovery).filter(pl.col("flows") == flows)
+    return scalar((own["backed_off"] > 0).mean())
+
+
+def most_backed_off(table: pl.DataFrame, queue: str) -> Extreme | None:
+    """How often a timeout was doubled in a row, the largest over buffers and numbers of flows."""
+    return largest(_of(table, queue, DEFAULT).select("buffer", "flows", "backed_off"), "backed_off")
+
+
+def cut_over_taildrop(table: pl.DataFrame, column: str, recovery: str = DEFAULT) -> float | None:
+    """A column where recommended RED cut over that with Taildrop in the same transactions, the
+    median over buffers and numbers of flows."""
+    both = _cut_and_taildrop(table, column, recovery)
+    return scalar((both[column] / both[f"{column}_over"]).median())
+
+
+def cut_less_taildrop(table: pl.DataFrame, column: str, recovery: str = DEFAULT) -> float | None:
+    """The same, less that with Taildrop."""
+    both = _cut_and_taildrop(table, column, recovery)
+    return scalar((both[column] - both[f"{column}_over"]).median())
+
+
+METRICS = (
+    resent_lost_ratio,
+    after_a_lost_retransmission,
+    backs_off,
+    most_backed_off,
+    cut_over_taildrop,
+    cut_less_taildrop,
+)
+
+
+def _of(table: pl.DataFrame, queue: str, recovery: str) -> pl.DataFrame:
+    return table.filter((pl.col("queue") == queue) & (pl.col("recovery") == recovery))
+
+
+def _cut_and_taildrop(table: pl.DataFrame, column: str, recovery: str) -> pl.DataFrame:
+    case = ["buffer", "flows"]
+    cut = _of(table, RED, recovery).filter(pl.col("cut") > 0).select(*case, column)
+    taildrop = _of(table, "Taildrop", recovery).select(*case, column)
+    return cut.join(taildrop, on=case, suffix="_over")

@@ -1,0 +1,268 @@
+"""What the thesis's chapters 3 and 4 have in words alone: metrics worked out by hand."""
+
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from pipelines.flow_startup import (
+    codel_states,
+    laws,
+    red_losses,
+    signals,
+)
+from sandglass.results.series import Run
+from tests.pipeline.synthetic import document, packets, value
+
+MS = 10**6
+KEPT = "Predict, rate kept"
+CE = 3
+
+
+def transient(directory: Path, experiment: str) -> Run:
+    """Two flows, RTT 100 ms, 10 Mb/s; the first is marked at 210 ms, hears of it at 361 ms and
+    leaves slow start at 10 packets. The second, which never leaves, waits least."""
+    directory.mkdir(parents=True)
+    arrivals = [
+        (1, 0, 0, 2),
+        (1, 120, 10, 2),
+        (1, 180, 20, 2),
+        (1, 210, 50, CE),
+        (1, 300, 60, 2),
+        (1, 310, 60, CE),
+        (1, 350, 90, 2),
+        (2, 0, 1, 2),
+        (2, 110, 2, 2),
+        (2, 220, 9, 2),
+    ]
+    pl.DataFrame(
+        [
+            ("bottleneck", "forward", 80, flow, at * MS, (at + wait) * MS, wait * MS, 1250, 2, out)
+            for flow, at, wait, out in arrivals
+        ],
+        schema=[
+            "bottleneck", "direction", "sport", "dport", "enqueue_ns",
+            "dequeue_ns", "sojourn_ns", "size_bytes", "ecn_in", "ecn_out",
+        ],
+        orient="row",
+    ).write_parquet(directory / "packets.parquet")  # fmt: skip
+    acks = [(1, 100, 10, None), (1, 361, 40, None), (1, 380, 20, 20), (2, 200, 30, None)]
+    pl.DataFrame(
+        [(80, flow, at * MS, window, threshold) for flow, at, window, threshold in acks],
+        schema={
+            "sport": pl.Int64,
+            "dport": pl.Int64,
+            "time_ns": pl.Int64,
+            "cwnd_packets": pl.UInt32,
+            "ssthresh_packets": pl.UInt32,
+        },
+        orient="row",
+    ).write_parquet(directory / "acks.parquet")
+    content: dict[str, Any] = document()
+    content["experiment"] |= {"rtt": "100ms", "flows": [{"count": 2}]}
+    return Run(directory, {"experiment": experiment, "senders": "unpaced"}, content)
+
+
+def test_a_mark_its_response_and_what_comes_between(tmp_path: Path) -> None:
+    """A packet takes 1 ms of the link, which carries 100 of them in an RTT."""
+    row = signals.table([transient(tmp_path / "run", "pub4-predict")]).row(0, named=True)
+    share = 100e-3 * 10e6 / 8 / 1514 / 2
+    assert row["end_share"] == pytest.approx(35 / share)  # 40 and 30 packets
+    assert row["after_share"] == pytest.approx(20 / share)
+    assert row["load"] == pytest.approx(0.03)  # at 120, 180 and 210 ms
+    assert row["response"] == pytest.approx(151 / 151)
+    assert row["growth"] == pytest.approx(4 / 4)
+    assert row["best_ms"] == 9
+    assert row["best_rho"] == pytest.approx(1)
+    assert row["unseen"] is None  # two flows
+
+
+def test_codel_marks_at_the_head(tmp_path: Path) -> None:
+    """The mark of 210 ms is of 260 ms then, and its packet does not wait any more."""
+    row = signals.table([transient(tmp_path / "run", "pub4-codel")]).row(0, named=True)
+    assert row["response"] == pytest.approx(101 / 101)
+    assert row["growth"] == pytest.approx(3 / 3)
+
+
+def test_samples_of_the_last_round_trip_that_does_not_fill_the_link(tmp_path: Path) -> None:
+    """A link of 9 packets in 90 ms gets 3 and then 12. The samples are at 0, 15,
+    30, 45, 60 and 75 ms, and packets wait from 10 to 20 and from 70 to 80 ms."""
+    rows = [(10, 20), (70, 80)] + [(91 + at, 120) for at in range(12)]
+    packets([(at * MS, left * MS, None) for at, left in [(0, 0), *rows]]).with_columns(
+        payload_bytes=pl.lit(1448)
+    ).write_parquet(tmp_path / "packets.parquet")
+    content: dict[str, Any] = document()
+    content["experiment"] |= {"rtt": "90ms", "flows": [{"count": 1}]}
+    content["experiment"]["bottleneck"]["rate"] = f"{9 * 1514 * 8 / 90:.6f}kbit"
+    found = signals._samples(Run(tmp_path, {}, content))
+    assert found["unseen"] == pytest.approx(4 / 6)
+    assert found["window_bdp"] == pytest.approx(3 / 9)
+
+
+def loads() -> pl.DataFrame:
+    return pl.DataFrame(
+        [
+            (KEPT, "unpaced", 1, 50.0, 0.6, 1.0, 2.0),
+            (KEPT, "unpaced", 1, 200.0, 0.8, 0.97, 1.5),
+            (KEPT, "spread", 1, 200.0, 0.4, 1.01, 1.8),
+            (KEPT, "unpaced", 4, 200.0, 1.9, 2.0, 0.1),
+        ],
+        schema=["queue", "senders", "flows", "rtt_ms", "load", "response", "growth"],
+        orient="row",
+    ).with_columns(best_ms=pl.col("rtt_ms") / 10, unseen=1 - pl.col("load"))
+
+
+def test_signals_of_one_flow() -> None:
+    assert value(signals.most_load(loads(), KEPT)) == 0.8
+    assert signals.typical_load(loads(), KEPT) == pytest.approx(0.6)
+    assert value(signals.response_off(loads(), KEPT)) == pytest.approx(0.03)
+    assert value(signals.least_growth(loads(), KEPT)) == 1.5
+    assert signals.least_growth(loads(), "CoDel") is None
+    assert value(signals.least_unseen(loads(), KEPT, "unpaced", 50)) == pytest.approx(0.2)
+    assert signals.least_unseen(loads(), KEPT, "spread", 300) is None
+
+
+def test_signals_of_several_flows() -> None:
+    assert signals.typical(loads(), KEPT, "load", rtt_from=100) == pytest.approx(1.35)
+    assert signals.typical(loads(), KEPT, "load", rtt_from=100, flows_from=2) == 1.9
+    assert value(signals.least_best(loads(), KEPT, flows_from=1)) == 5
+
+
+def test_codels_states_end_with_a_short_wait(tmp_path: Path) -> None:
+    """Above the target from 10 ms on: it drops at 115 ms, 100 ms later, and 50 ms later; 4 ms end
+    the state. The next one begins 101 ms after the first packet above the target."""
+    left = [(0, 1), (10, 6), (60, 60), (114, 60), (214, 60), (300, 4), (310, 7), (400, 80)]
+    dropped = [(115, 60), (215, 60), (265, 60), (411, 80)]
+    rows = [((at - wait) * MS, at * MS, None) for at, wait in left]
+    rows += [((at - wait) * MS, None, at * MS) for at, wait in dropped]
+    packets(rows).with_columns(
+        drop=pl.when(pl.col("drop_ns").is_not_null()).then(pl.lit("aqm_dequeue"))
+    ).write_parquet(tmp_path / "packets.parquet")
+    content: dict[str, Any] = document()
+    content["experiment"]["bottleneck"]["queue"] |= {"target": "5ms", "interval": "100ms"}
+    content["experiment"]["flows"] = [{"count": 3}]
+    table = codel_states.table([Run(tmp_path, {}, content)])
+    assert table["state"].to_list() == [1, 1, 1, 2]
+    assert table["count"].to_list() == [1, 2, 3, 1]
+    assert table["since_ms"].to_list() == [0, 100, 150, 0]
+    assert table["gap_ms"].to_list() == [100, 50, None, None]
+    assert table["above_ms"].to_list() == [105, None, None, 101]
+    assert table["law_ms"].to_list()[:3] == pytest.approx([100, 100 / 2**0.5, 100 / 3**0.5])
+    assert table["newton_ms"].to_list() == [100, 50, 56.25, None]
+    assert value(codel_states.above(table, most=False)) == 101
+    assert value(codel_states.above(table, most=True)) == 105
+    assert value(codel_states.gap_off(table, "newton_ms")) == 0
+    assert value(codel_states.gap_off(table, "law_ms")) == pytest.approx(100 / 2**0.5 - 50)
+    assert codel_states.typical_gap_off(table, 3) == pytest.approx((100 / 2**0.5 - 50) / 2)
+
+
+def test_how_long_codel_signals() -> None:
+    table = pl.DataFrame(
+        [(1, 1, 0.0), (1, 1, 100.0), (4, 1, 150.0), (4, 2, 900.0), (16, 1, 300.0)],
+        schema=["flows", "state", "since_ms"],
+        orient="row",
+    )
+    assert codel_states.lasting(table, 16, 1) == 3
+    assert codel_states.lasting(table, 16, 2) is None
+    assert codel_states.lasting_grows(table) == pytest.approx(1)
+
+
+def test_what_is_sent_again(tmp_path: Path) -> None:
+    """The first bytes come at 0, 300, 700 and 1500 ms: the last wait is the second doubling. Flow 2
+    loses what it did not send before."""
+    arrivals = [(1, 10, 0, True), (1, 10, 300, True), (1, 10, 700, True), (1, 10, 1500, False)]
+    arrivals += [(1, 20, 5, False), (1, 20, 320, False), (2, 10, 7, True)]
+    pl.DataFrame(
+        [
+            ("bottleneck", "forward", flow, 80, flow, seq, 1000, at * MS, at * MS if lost else None)
+            for flow, seq, at, lost in arrivals
+        ],
+        schema=[
+            "bottleneck", "direction", "flow", "sport", "dport",
+            "seq", "payload_bytes", "enqueue_ns", "drop_ns",
+        ],
+        orient="row",
+    ).write_parquet(tmp_path / "packets.parquet")  # fmt: skip
+    pl.DataFrame({"flow": [1, 2], "rtos": [3, 1], "fct_s": [1.0, 2.0]}).write_parquet(
+        tmp_path / "flows.parquet"
+    )
+    pl.DataFrame(
+        {
+            "bottleneck": ["bottleneck"],
+            "direction": ["forward"],
+            "time_ns": [MS],
+            "forced": [4],
+        }
+    ).write_parquet(tmp_path / "queues.parquet")
+    content: dict[str, Any] = document()
+    content["experiment"]["flows"] = [{"count": 2}]
+    content["experiment"]["bottleneck"]["queue"]["limit"] = 100
+    row = red_losses.table([Run(tmp_path, {"experiment": "pub2-red"}, content)]).row(0, named=True)
+    assert row == {
+        "queue": "Recommended RED",
+        "recovery": "RACK and probes",
+        "buffer": 100,
+        "flows": 2,
+        "resent": 4,
+        "resent_lost": 2,
+        "rtos": 4,
+        "rtos_after": 3,
+        "backed_off": 1,
+        "cut": 4,
+        "fct_s": 1.5,
+    }
+
+
+def test_what_red_drops_again() -> None:
+    rack, red = "RACK and probes", "Recommended RED"
+    table = pl.DataFrame(
+        [
+            (red, rack, 4, 100, 30, 2, 2, 0, 300, 2.0),
+            (red, rack, 16, 100, 10, 6, 4, 2, 300, 6.0),
+            (red, rack, 1, 0, 0, 0, 0, 0, 0, 9.0),
+            ("HRED", rack, 4, 100, 10, 0, 0, 0, 0, 1.5),
+            ("Taildrop", rack, 4, 100, 0, 1, 0, 0, 0, 1.0),
+            ("Taildrop", rack, 16, 100, 0, 1, 0, 0, 0, 5.0),
+            ("Taildrop", rack, 1, 100, 0, 9, 0, 0, 0, 1.0),
+        ],
+        schema=[
+            "queue", "recovery", "flows", "resent", "resent_lost",
+            "rtos", "rtos_after", "backed_off", "cut", "fct_s",
+        ],
+        orient="row",
+    ).with_columns(buffer=pl.lit(248))  # fmt: skip
+    assert red_losses.resent_lost_ratio(table, red, "HRED") == pytest.approx(2)
+    assert red_losses.resent_lost_ratio(table, red, "Taildrop") is None
+    assert red_losses.after_a_lost_retransmission(table, red) == pytest.approx(6 / 8)
+    assert red_losses.after_a_lost_retransmission(table, "HRED") is None
+    assert red_losses.backs_off(table, red, 16) == 1
+    assert red_losses.backs_off(table, red, 4) == 0
+    assert value(red_losses.most_backed_off(table, red)) == 2
+    assert red_losses.cut_over_taildrop(table, "fct_s") == pytest.approx(1.6)
+    assert red_losses.cut_less_taildrop(table, "rtos") == 3
+
+
+def test_laws_compare_with_what_they_say() -> None:
+    table = pl.DataFrame(
+        {"law": ["a", "a", "b"], "found": [1.0, 2.2, 9.0], "exact": [1.1, 2.0, 9.0]}
+    )
+    assert laws.largest_error(table, "a") == pytest.approx(0.2)
+    assert laws.largest_relative_error(table, "a") == pytest.approx(0.1)
+    assert laws.mean_relative_error(table, "a") == pytest.approx(0.1 / 3.1)
+    assert laws.largest_error(table, "c") is None
+
+
+def test_distances_between_drops_that_are_uniform() -> None:
+    """Of a probability of 1/50 each distance from 1 to 50 once is uniform; all of one is not."""
+    numbers = pl.DataFrame({"number": range(1, 51)}).select(
+        law=pl.lit(laws.DROPS),
+        low=(pl.col("number") - 1) / 50,
+        found=pl.col("number") / 50,
+        longest=pl.col("number") / 50,
+    )
+    assert laws.distance_over_quantile(numbers) == pytest.approx(0, abs=1e-9)
+    assert laws.longest_gap(numbers) == 1
+    same = pl.concat([numbers.tail(1)] * 50)
+    assert laws.distance_over_quantile(same) == pytest.approx(0.98 * 50**0.5 / 1.628, rel=1e-3)
+    assert laws.distance_over_quantile(numbers.clear()) is None
