@@ -134,7 +134,9 @@ def test_codels_states_end_with_a_short_wait(tmp_path: Path) -> None:
     the state. The next one begins 101 ms after the first packet above the target."""
     left = [(0, 1), (10, 6), (60, 60), (114, 60), (214, 60), (300, 4), (310, 7), (400, 80)]
     dropped = [(115, 60), (215, 60), (265, 60), (411, 80)]
-    rows = [((at - wait) * MS, at * MS, None) for at, wait in left]
+    rows: list[tuple[int, int | None, int | None]] = [
+        ((at - wait) * MS, at * MS, None) for at, wait in left
+    ]
     rows += [((at - wait) * MS, None, at * MS) for at, wait in dropped]
     packets(rows).with_columns(
         drop=pl.when(pl.col("drop_ns").is_not_null()).then(pl.lit("aqm_dequeue"))
