@@ -4,7 +4,7 @@ Usage: python docs/replicas.py, in Sandglass's environment. It judges results/re
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 
 import polars as pl
 
@@ -26,11 +26,13 @@ def tables() -> Iterator[tuple[str, str, pl.DataFrame, str]]:
                     yield paper, figure, table, column
 
 
-def judged(paper: str, figure: str, table: pl.DataFrame) -> dict[str, verdicts.Verdict]:
-    """The verdicts on what the reference's profile judges, by name."""
+def judged(
+    paper: str, figure: str, table: pl.DataFrame, names: Container[str] | None = None
+) -> dict[str, verdicts.Verdict]:
+    """The verdicts on what the reference's profile judges, of some claims or all, by name."""
     about = json.loads((shelf.REFERENCE / paper / f"{figure}.json").read_text())
     found = verdicts.judge(
-        claims.claims(paper, figure),
+        [each for each in claims.claims(paper, figure) if names is None or each.id in names],
         table,
         steps.module(paper, figure).METRICS,
         paper=paper,
@@ -44,8 +46,8 @@ def rows(paper: str, figure: str, table: pl.DataFrame, column: str) -> Iterator[
     """What replicas 1 to n / 2 say and all n, for each n that claims are judged by."""
     whole = judged(paper, figure, table)
     for n in sorted({each.n for each in whole.values() if each.n and each.n > 1}):
-        half = judged(paper, figure, table.filter(pl.col(column) <= n // 2))
         own = [name for name in whole if whole[name].n == n]
+        half = judged(paper, figure, table.filter(pl.col(column) <= n // 2), own)
         words = {name: (half[name].verdict, whole[name].verdict) for name in own}
         moved = [f"{name}: {was}, {now}" for name, (was, now) in words.items() if was != now]
         still = sum(now == "open" for _, now in words.values())
