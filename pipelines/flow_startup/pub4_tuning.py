@@ -11,7 +11,6 @@ from plotnine import (
     labs,
     scale_color_manual,
     scale_shape_manual,
-    scale_x_continuous,
     scale_y_log10,
 )
 
@@ -25,18 +24,19 @@ table = pub4.table
 def plot(table: pl.DataFrame) -> ggplot:
     """The longest wait against the number of flows, a panel per RTT."""
     means = ensemble.means(table, ["queue", "flows", "rtt_ms"], "peak_ms")
-    shown = means.with_columns(path=transients.rtt_label(table))
+    shown = means.with_columns(
+        path=transients.rtt_label(table), number=transients.flow_label(table, "flows")
+    )
     drawn: ggplot = (
-        ggplot(shown, aes("flows", "peak_ms", color="queue", shape="queue"))
+        ggplot(shown, aes("number", "peak_ms", color="queue", shape="queue", group="queue"))
         + facet_wrap("path")
         + geom_line()
-        + geom_errorbar(aes(ymin="low", ymax="high"), shown.drop_nulls("low"), width=0.05)
+        + geom_errorbar(aes(ymin="low", ymax="high"), shown.drop_nulls("low"), width=0.1)
         + geom_point(size=2)
-        + scale_x_continuous(trans="log2", breaks=shown["flows"].unique().sort().to_list())
         + scale_y_log10()
         + scale_color_manual(style.PALETTE)
         + scale_shape_manual(style.SHAPES)
-        + labs(x="Flows", y="Longest wait (ms)", color="", shape="")
+        + labs(x="", y="Longest wait (ms)", color="", shape="")
     )
     return drawn
 
