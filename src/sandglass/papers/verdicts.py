@@ -240,7 +240,7 @@ def _judged(
     measured += [each for found in more if found not in (None, []) for each in _known(claim, found)]
     extremes = [each for each in measured if isinstance(each, Extreme)]
     values = sorted(each.value if isinstance(each, Extreme) else each for each in measured)
-    found = _simultaneous(extremes, len(whole)) if extremes else statistics.interval(values)
+    found = _over_points(extremes, len(whole)) if extremes else statistics.interval(values)
     row: dict[str, Any] = {"n": len(values), "measured": _rounded(found.mean)}
     if claim.plotted is not None:
         return row | _like_ours(claim.plotted, values)
@@ -250,7 +250,7 @@ def _judged(
     return row | {"verdict": claim.bounds.judge(found)}
 
 
-def _simultaneous(replicas: Sequence[Extreme], whole: int) -> Interval:
+def _over_points(replicas: Sequence[Extreme], whole: int) -> Interval:
     """The extreme of the points' means, with its interval.
 
     The first `whole` of the replicas have all points, the others at least one. Raises
