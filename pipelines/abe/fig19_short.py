@@ -75,12 +75,11 @@ def plot(table: pl.DataFrame) -> ggplot:
     return drawn
 
 
-def ratio(table: pl.DataFrame, beta_from: float = 0.0) -> float | None:
+def ratio(table: pl.DataFrame) -> float | None:
     """The short flows' completion time with the rule over that without, mean over all sizes and
-    the beta_ecn from one on."""
-    chosen = table.filter(pl.col("beta_ecn") >= beta_from - 1e-9)
-    off = chosen.filter(rule="off")
-    both = chosen.filter(rule="on").join(off, on=["beta_ecn", "size_kb"], suffix="_off")
+    beta_ecn."""
+    off = table.filter(rule="off")
+    both = table.filter(rule="on").join(off, on=["beta_ecn", "size_kb"], suffix="_off")
     return scalar((both["fct_s"] / both["fct_s_off"]).mean())
 
 

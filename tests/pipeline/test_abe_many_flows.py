@@ -270,7 +270,7 @@ def test_the_short_flows_of_fig19() -> None:
     ]
     table = pl.DataFrame(rows, schema=["rule", "beta_ecn", "size_kb", "fct_s"], orient="row")
     assert fig19_short.ratio(table) == pytest.approx((1.2 + 1.5 + 1.2 + 1.9) / 4)
-    assert fig19_short.ratio(table, beta_from=0.9) == pytest.approx((1.2 + 1.9) / 2)
+    assert fig19_short.ratio(table.filter(beta_ecn=0.9)) == pytest.approx((1.2 + 1.9) / 2)
     assert fig19_short.ratio(table.filter(rule="on")) is None
 
 

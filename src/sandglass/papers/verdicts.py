@@ -135,8 +135,8 @@ def scalar(value: object) -> float | None:
 def least(points: pl.DataFrame, value: str) -> Extreme | None:
     """The least of a column as a metric; a row is a point, told apart by the other columns.
 
-    With replicas it is the least of the points' means, with its interval
-    (statistics.least): the least of each replica would be lower the noisier they are.
+    With replicas it is the least of the points' means, with its interval (statistics.least): the
+    least of each replica would be lower the noisier they are.
     """
     return _extreme(min, points, value)
 
