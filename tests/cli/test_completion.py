@@ -42,7 +42,10 @@ def yes_or_no(key: str) -> list[str]:
     [
         (["repr"], ["reproduce"]),
         (["reproduce", "ab"], ["abe/"]),
-        (["reproduce", "abe/fig1"], [f"abe/fig{number}" for number in range(10, 20)]),
+        (
+            ["reproduce", "abe/fig1"],
+            [*(f"abe/fig{number}" for number in range(10, 20)), "abe/fig19_short"],
+        ),
         (["reproduce", "--str"], ["--strict"]),
         (["run", "examples/co"], ["examples/codel.yaml"]),
         (["run", "./examples/co"], ["./examples/codel.yaml"]),
