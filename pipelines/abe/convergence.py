@@ -1,6 +1,6 @@
 """Figs. 12 and 13: how long two flows take to share the bottleneck, against the default beta."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import polars as pl
@@ -29,11 +29,11 @@ def jain(first: pl.Expr, second: pl.Expr) -> pl.Expr:
     return (first + second) ** 2 / (2 * (first**2 + second**2))
 
 
-def convergence_s(goodput: pl.DataFrame, entry_ns: int) -> float | None:
-    """When two flows are fair, in seconds after the second one's entry; None when they never are.
+def index_since(goodput: pl.DataFrame, entry_ns: int) -> pl.DataFrame:
+    """Jain's index of the bytes that each of two flows has transferred since the second's entry.
 
-    Takes the goodput record (`time_ns`, `flow`, `bytes` acknowledged so far). Stated (IV-C): Jain's
-    index of the bytes that each has transferred since `entry_ns` first reaches the threshold.
+    Takes the goodput record (`time_ns`, `flow`, `bytes` acknowledged so far). A row per
+    acknowledgement: `time_s` since the entry, and `index`. Stated (IV-C).
     """
     wide = (
         goodput.pivot("flow", index="time_ns", values="bytes")
@@ -41,17 +41,30 @@ def convergence_s(goodput: pl.DataFrame, entry_ns: int) -> float | None:
         .with_columns(pl.col("1", "2").forward_fill().fill_null(0).cast(pl.Float64))
     )
     before = wide.filter(pl.col("time_ns") <= entry_ns)["1"].last() or 0.0
-    fair = wide.filter(pl.col("time_ns") > entry_ns).filter(
-        jain(pl.col("1") - before, pl.col("2")) >= FAIR
+    return wide.filter(pl.col("time_ns") > entry_ns).select(
+        time_s=(pl.col("time_ns") - entry_ns) / 1e9,
+        index=jain(pl.col("1") - before, pl.col("2")),
     )
-    return None if fair.is_empty() else (fair["time_ns"][0] - entry_ns) / 1e9
 
 
-def convergence_table(runs: Sequence[series.Run], default: int) -> pl.DataFrame:
-    """One row per experiment; `ratio` is its time over that of the same path with the default."""
+def first(indices: pl.DataFrame) -> float | None:
+    """When an index first reaches the threshold, seconds; None when it never does. Stated (IV-C)."""
+    fair = indices.filter(pl.col("index") >= FAIR)
+    return None if fair.is_empty() else float(fair["time_s"][0])
+
+
+def convergence_table(
+    runs: Sequence[series.Run],
+    default: int,
+    when: Callable[[pl.DataFrame], float | None] = first,
+) -> pl.DataFrame:
+    """One row per experiment; `ratio` is its time over that of the same path with the default.
+
+    `when` takes the index over time and says when the flows have converged.
+    """
     rows = series.tidy(runs, {"digest": "digest"}).with_columns(
         queue=pl.col("experiment").str.split("-").list.last().replace_strict(QUEUES),
-        convergence_s=pl.Series([_converged(run) for run in runs], dtype=pl.Float64),
+        convergence_s=pl.Series([when(_index(run)) for run in runs], dtype=pl.Float64),
     )
     path = ["queue", "rate", "rtt"]
     usual = rows.filter(pl.col("beta_ecn") == default).select(*path, usual_s="convergence_s")
@@ -71,9 +84,9 @@ def convergence_table(runs: Sequence[series.Run], default: int) -> pl.DataFrame:
     )
 
 
-def _converged(run: series.Run) -> float | None:
+def _index(run: series.Run) -> pl.DataFrame:
     entry_ns = units.parse_time(run.field("experiment.flows.1.start"))
-    return convergence_s(run.records("goodput").collect(), entry_ns)
+    return index_since(run.records("goodput").collect(), entry_ns)
 
 
 def plot(table: pl.DataFrame) -> ggplot:

@@ -33,14 +33,14 @@ def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     """Figs. 12 and 13's tables, `control` CUBIC and NewReno."""
     tables = []
     for axis, (control, default) in CONTROLS.items():
-        own = [_named(run, axis) for run in runs if axis in run.axes]
+        own = [named(run, axis) for run in runs if axis in run.axes]
         if own:
             found = convergence.convergence_table(own, default)
             tables.append(found.with_columns(control=pl.lit(control)))
     return pl.concat(tables)
 
 
-def _named(run: series.Run, axis: str) -> series.Run:
+def named(run: series.Run, axis: str) -> series.Run:
     """The run with its beta on the axis that Figs. 12 and 13 have it on."""
     return dataclasses.replace(run, axes={**run.axes, "beta_ecn": run.axes[axis]})
 

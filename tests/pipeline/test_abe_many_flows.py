@@ -38,7 +38,7 @@ def test_convergence_counts_bytes_from_the_entry_on() -> None:
     second = [((100 + k) * STEP_NS, 20 * (k - 4)) for k in range(5, 31)]
     index = [(30 * k - 80) ** 2 / (2 * (100 * k**2 + (20 * k - 80) ** 2)) for k in range(5, 31)]
     steps = 5 + next(i for i, value in enumerate(index) if value >= 0.95)
-    found = convergence.convergence_s(goodput(first, second), entry_ns)
+    found = convergence.first(convergence.index_since(goodput(first, second), entry_ns))
     assert found == pytest.approx(steps * STEP_NS / 1e9)
 
 
@@ -55,7 +55,8 @@ def test_the_default_is_not_compared_with_itself() -> None:
 def test_convergence_may_never_come() -> None:
     first = [(k * STEP_NS, 1000 * k) for k in range(50)]
     second = [(k * STEP_NS, k) for k in range(20, 50)]
-    assert convergence.convergence_s(goodput(first, second), 20 * STEP_NS) is None
+    indices = convergence.index_since(goodput(first, second), 20 * STEP_NS)
+    assert convergence.first(indices) is None
 
 
 RATIOS = pl.DataFrame(

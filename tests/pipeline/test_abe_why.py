@@ -6,6 +6,7 @@ import pytest
 from pipelines.abe import (
     why_codel_interval,
     why_codel_target,
+    why_convergence,
     why_delayed_ack,
     why_initial_window,
     why_standing_queue,
@@ -101,3 +102,33 @@ def test_why_standing_queue_compares_gains() -> None:
     ).with_columns(rtt_ms=pl.lit(20.0))
     assert value(why_standing_queue.gains_more(table, 0.8, 0.5, 2, 5)) == pytest.approx(0.1)
     assert why_standing_queue.gains_more(table, 0.9, 0.5, 2, 5) is None
+
+
+def test_why_convergence_reads_the_index_in_other_ways() -> None:
+    indices = pl.DataFrame(
+        {"time_s": [0.2, 0.9, 1.5, 2.5, 3.5, 4.5], "index": [0.96, 0.9, 0.97, 0.9, 0.95, 0.99]}
+    )
+    assert why_convergence.each_second(indices) == 2
+    assert why_convergence.for_good(indices) == 3.5
+    assert why_convergence.for_good(indices.tail(2)) == 3.5
+    assert why_convergence.for_good(indices.head(4)) is None
+
+
+def test_why_convergence_takes_the_change_that_comes_nearest() -> None:
+    rows = [
+        ("as it is", "PIE", 9.0, 9.0),
+        ("as it is", "PIE", 8.0, 8.0),
+        ("no HyStart", "PIE", 0.5, 0.5),
+        ("no HyStart", "CoDel", 1.2, 1.2),
+        ("initial window 3", "PIE", None, None),
+        ("initial window 3", "PIE", 1.5, 1.5),
+    ]
+    table = pl.DataFrame(
+        rows, schema=["changed", "queue", "convergence_s", "ratio"], orient="row"
+    ).with_columns(control=pl.lit("CUBIC"), beta_ecn=pl.lit(0.9), default=pl.lit(0.7))
+    assert value(why_convergence.most_slower(table, "CUBIC", 0.9)) == 1
+    assert value(why_convergence.most_faster(table, "CUBIC", 0.9, "PIE")) == 1
+    assert value(why_convergence.least_faster(table, "CUBIC", 0.9)) == 0
+    assert value(why_convergence.least_harmed(table, "CUBIC", 0.9, 0.1)) == 0.5
+    assert value(why_convergence.least_never(table, "CUBIC")) == 0
+    assert why_convergence.least_never(table, "NewReno") is None
