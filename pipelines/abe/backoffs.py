@@ -26,7 +26,7 @@ def _row(run: series.Run) -> dict[str, str | float | None]:
     shares = cuts.select(pl.col("cut_to") / pl.col("cut_from"))["cut_to"]
     first = shares.head(1).filter(shares.head(1) < 1)
     return {
-        "sender": settings.control(run).name,
+        "sender": str(run.axes["sender"]),
         "signal": str(run.axes["signal"]),
         "beta": settings.beta_ecn(run),
         "rate_mbit": settings.rate(run) / 1e6,
@@ -66,13 +66,11 @@ def off(table: pl.DataFrame, sender: str, signal: str) -> Extreme | None:
 
 
 def first(table: pl.DataFrame, sender: str, signal: str) -> float | None:
-    """What the first back-off in slow start leaves of the window, of a sender whose beta_ecn is its
-    own factor, where slow start overshoots."""
+    """What the first back-off in slow start leaves of the window, where slow start overshoots."""
     chosen = table.filter(
         pl.col("sender") == sender,
         pl.col("signal") == signal,
         pl.col("rate_mbit") < LARGE_MBIT,
-        (pl.col("beta") - settings.DEFAULTS[sender]).abs() < 1e-9,
     )
     return scalar(chosen["first_share"].max())
 

@@ -18,10 +18,12 @@ RATIOS = {
     "data": "Data that the link can carry",
 }
 """Each over what the report's model says."""
+RATE_MBIT = 10.0
+"""Stated (caption of Fig. 2)."""
 
 
 def table(runs: Sequence[series.Run]) -> pl.DataFrame:
-    """One row per beta and buffer; the columns of RATIOS are medians over the saw-teeth, over what
+    """One row per rate, beta and buffer; the columns of RATIOS are medians over the saw-teeth, over what
     the model says.
 
     A saw-tooth is from one back-off to the next, as the sender has them. `duration` counts the
@@ -30,7 +32,7 @@ def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     the packets that the link can carry in its time, against eq. (3). `utilisation` and
     `queue_packets` are means over the saw-teeth; `model` is eq. (5).
     """
-    return pl.DataFrame([_row(run) for run in runs]).sort("beta", "buffer_bdp")
+    return pl.DataFrame([_row(run) for run in runs]).sort("rate_mbit", "beta", "buffer_bdp")
 
 
 def _row(run: series.Run) -> dict[str, float | None]:
@@ -52,6 +54,7 @@ def _row(run: series.Run) -> dict[str, float | None]:
         data=lasts_s * packets_s / (path * (1 - beta) * peak),
     ).median()
     return {
+        "rate_mbit": settings.rate(run) / 1e6,
         "beta": beta,
         "buffer_bdp": float(str(run.axes["buffer"]).removesuffix("bdp")),
         "buffer_packets": float(buffer),
@@ -98,15 +101,25 @@ def teeth(acks: pl.DataFrame, cuts: pl.Series) -> pl.DataFrame:
 
 
 def plot(table: pl.DataFrame) -> ggplot:
-    """Each of RATIOS against the buffer, a line per beta."""
-    return drawing.panels(table, RATIOS, ("buffer_bdp", "Buffer (BDP)"), ("beta", "beta"))
+    """Each of RATIOS against the buffer, a line per beta, at the report's rate."""
+    shown = table.filter(pl.col("rate_mbit") == RATE_MBIT)
+    return drawing.panels(shown, RATIOS, ("buffer_bdp", "Buffer (BDP)"), ("beta", "beta"))
 
 
-def off(table: pl.DataFrame, of: str) -> Extreme | None:
+def off(table: pl.DataFrame, of: str, rate_mbit: float) -> Extreme | None:
     """How far one of RATIOS is from the model, either way; the farthest over betas and the buffers
     of up to 1 BDP for which eq. (5) leaves a part of the link idle, which Fig. 1 shows."""
-    idle = table.filter(pl.col("model") < 1, pl.col("buffer_bdp") <= 1)
-    return farthest(idle.select("beta", "buffer_bdp", off=pl.col(of) - 1), "off")
+    own = _idle(table).filter(pl.col("rate_mbit") == rate_mbit)
+    return farthest(own.select("beta", "buffer_bdp", off=pl.col(of) - 1), "off")
+
+
+def off_with_the_queue(table: pl.DataFrame, beta: float) -> Extreme | None:
+    """How far `data` is from eq. (3) with round trips as long as the mean queue makes them."""
+    own = _idle(table).filter(
+        pl.col("rate_mbit") == RATE_MBIT, (pl.col("beta") - beta).abs() < 1e-9
+    )
+    longer = 1 + pl.col("queue_packets") / pl.col("path_packets")
+    return farthest(own.select("buffer_bdp", off=pl.col("data") / longer - 1), "off")
 
 
 def least_utilisation(table: pl.DataFrame, beta: float, buffer_from: float) -> Extreme | None:
@@ -121,7 +134,12 @@ def queue_trend(table: pl.DataFrame, beta: float, buffer_from: float) -> float |
     return scalar(own.select(pl.corr("buffer_bdp", "queue_packets", method="spearman")).item())
 
 
-METRICS = (off, least_utilisation, queue_trend)
+METRICS = (off, off_with_the_queue, least_utilisation, queue_trend)
+
+
+def _idle(table: pl.DataFrame) -> pl.DataFrame:
+    """Where eq. (5) leaves a part of the link idle, with buffers of up to 1 BDP."""
+    return table.filter(pl.col("model") < 1, pl.col("buffer_bdp") <= 1)
 
 
 def _of(table: pl.DataFrame, beta: float, buffer_from: float) -> pl.DataFrame:

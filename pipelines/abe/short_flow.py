@@ -19,8 +19,8 @@ from sandglass.papers.verdicts import scalar
 from sandglass.results import series, style
 
 QUEUES = {"fig17-codel": "CoDel", "fig17-pie": "PIE"}
-STARTS, SPREAD = "starts", "starts and RTT"
-"""What differs between the seeds of CoDel; those of PIE differ in what it draws."""
+DRAWS, SPREAD = "draws", "starts and RTT"
+"""What differs between the seeds that are drawn: of PIE what it draws."""
 MEASURES = {
     "cuts": "reductions",
     "cut_to": "window left (packets)",
@@ -35,8 +35,8 @@ def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     `cuts` is the number of the window's reductions, `cut_from` the window before the first,
     `cut_to` what the last one reduces it to; `drained_rtts` the time from the first until the queue
     is first empty, in base RTTs; `off_packets` the distance of the last window from what fills the
-    path and the AQM's target; `utilisation` is the link's from the first reduction to the last
-    packet.
+    path and the AQM's target, `left_off_packets` that of `cut_to`; `utilisation` is the link's from
+    the first reduction to the last packet.
     """
     rows = [_row(run) for run in runs]
     return pl.DataFrame(rows).sort("queue", "varied", "beta_ecn", "seed")
@@ -57,7 +57,7 @@ def _row(run: series.Run) -> dict[str, object]:
     empty_ns = backlog.filter(pl.col("packets") == 0)["time_ns"][0]
     return {
         "queue": QUEUES[str(run.axes["experiment"])],
-        "varied": str(run.axes.get("varied", "draws")),
+        "varied": str(run.axes.get("varied", DRAWS)),
         "beta_ecn": int(run.axes["beta_ecn"]) / 100,
         "seed": int(run.field("seed")),
         "fct_s": float(run.field("flows.0.fct_s")),
@@ -67,6 +67,7 @@ def _row(run: series.Run) -> dict[str, object]:
         "cut_to": int(cuts["cut_to"][-1]),
         "drained_rtts": (empty_ns - first_ns) / settings.rtt_ns(run),
         "off_packets": abs(float(acks["cwnd_packets"][-1]) - full),
+        "left_off_packets": abs(float(cuts["cut_to"][-1]) - full),
         "utilisation": float(late["size_bytes"].cast(pl.Int64).sum()) * 8e9 / rate / lasts_ns,
     }
 
@@ -74,7 +75,7 @@ def _row(run: series.Run) -> dict[str, object]:
 def plot(table: pl.DataFrame) -> ggplot:
     """Four measures, a dot per seed, a panel per AQM; of CoDel with the RTT within 10 ms."""
     shown = (
-        table.filter(pl.col("varied") != STARTS)
+        table.filter(pl.col("varied").is_in([DRAWS, SPREAD]))
         .unpivot(list(MEASURES), index=["queue", "beta_ecn", "seed"])
         .with_columns(
             pl.col("variable").replace_strict(
@@ -97,6 +98,14 @@ def plot(table: pl.DataFrame) -> ggplot:
 def of(table: pl.DataFrame, column: str, queue: str, varied: str, beta: float) -> list[float]:
     """A column of each seed."""
     return _of(table, queue, varied, beta)[column].cast(pl.Float64).to_list()
+
+
+def of_lower_half(
+    table: pl.DataFrame, column: str, by: str, queue: str, varied: str, beta: float
+) -> list[float]:
+    """A column of each of the seeds in which another column is at most its median."""
+    own = _of(table, queue, varied, beta)
+    return own.filter(pl.col(by) <= pl.col(by).median())[column].cast(pl.Float64).to_list()
 
 
 def less(
@@ -122,7 +131,7 @@ def spread(table: pl.DataFrame, column: str, queue: str, varied: str, beta: floa
     return None if most is None or few is None else most - few
 
 
-METRICS = (of, less, over, spread)
+METRICS = (of, of_lower_half, less, over, spread)
 
 
 def _of(table: pl.DataFrame, queue: str, varied: str, beta: float) -> pl.DataFrame:

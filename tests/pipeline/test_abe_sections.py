@@ -29,7 +29,7 @@ def test_backoffs_metrics() -> None:
             ("CUBIC", "marks", 0.9, 20.0, 0.905, 0.9),
             ("CUBIC", "losses", 0.9, 20.0, 0.71, 0.7),
             ("CUBIC", "losses", 0.7, 1.0, 0.5, 0.6),
-            ("CUBIC", "losses", 0.9, 1.0, 0.5, 0.8),
+            ("CUBIC that halves", "losses", 0.7, 1.0, 0.5, 0.5),
         ],
         schema=["sender", "signal", "beta", "rate_mbit", "share", "first_share"],
         orient="row",
@@ -37,6 +37,7 @@ def test_backoffs_metrics() -> None:
     assert value(backoffs.off(table, "CUBIC", "marks")) == pytest.approx(0.01)
     assert value(backoffs.off(table, "CUBIC", "losses")) == pytest.approx(0.01)
     assert backoffs.first(table, "CUBIC", "losses") == pytest.approx(0.6)
+    assert backoffs.first(table, "CUBIC that halves", "losses") == pytest.approx(0.5)
     assert backoffs.first(table, "CUBIC", "marks") is None
 
 
@@ -81,15 +82,18 @@ def test_sawtooth_is_from_one_recovery_to_the_next() -> None:
 def test_sawtooth_metrics() -> None:
     table = pl.DataFrame(
         [
-            (0.5, 0.1, 0.8, 1.1, 0.8, 1.0),
-            (0.5, 1.0, 1.0, 3.0, 0.99, 50.0),
-            (0.5, 2.0, 1.0, 3.0, 1.0, 90.0),
-            (0.9, 0.1, 0.9, 0.7, 0.9, 2.0),
+            (10.0, 0.5, 0.1, 0.8, 1.1, 0.8, 10.0),
+            (10.0, 0.5, 1.0, 1.0, 3.0, 0.99, 50.0),
+            (10.0, 0.5, 2.0, 1.0, 3.0, 1.0, 90.0),
+            (10.0, 0.9, 0.1, 0.9, 0.7, 0.9, 2.0),
+            (40.0, 0.9, 0.1, 0.9, 0.9, 0.9, 2.0),
         ],
-        schema=["beta", "buffer_bdp", "model", "slope", "utilisation", "queue_packets"],
+        schema=["rate_mbit", "beta", "buffer_bdp", "model", "slope", "utilisation", "queue_packets"],
         orient="row",
-    )
-    assert value(sawtooth.off(table, "slope")) == pytest.approx(0.3)
+    ).with_columns(path_packets=pl.lit(100.0), data=pl.lit(1.32))
+    assert value(sawtooth.off(table, "slope", 10)) == pytest.approx(0.3)
+    assert value(sawtooth.off(table, "slope", 40)) == pytest.approx(0.1)
+    assert value(sawtooth.off_with_the_queue(table, 0.5)) == pytest.approx(0.2)
     assert value(sawtooth.least_utilisation(table, 0.5, 1)) == pytest.approx(0.99)
     assert sawtooth.queue_trend(table, 0.5, 1) == pytest.approx(1)
 
@@ -106,6 +110,7 @@ def test_short_flow_metrics() -> None:
         orient="row",
     )
     assert short_flow.of(table, "cuts", "CoDel", "starts", 0.5) == [2, 5]
+    assert short_flow.of_lower_half(table, "fct_s", "cuts", "CoDel", "starts", 0.9) == [2]
     assert short_flow.less(table, "fct_s", "CoDel", "starts", 0.9, 0.5) == [1, 0.5]
     assert short_flow.over(table, "cuts", "CoDel", "starts", 0.9, 0.5) == [4, 2]
     assert short_flow.spread(table, "cuts", "CoDel", "starts", 0.5) == 3
