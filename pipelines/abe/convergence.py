@@ -48,7 +48,7 @@ def index_since(goodput: pl.DataFrame, entry_ns: int) -> pl.DataFrame:
 
 
 def first(indices: pl.DataFrame) -> float | None:
-    """When an index first reaches the threshold, seconds; None when it never does. Stated (IV-C)."""
+    """When an index first reaches the threshold, s; None when it never does. Stated (IV-C)."""
     fair = indices.filter(pl.col("index") >= FAIR)
     return None if fair.is_empty() else float(fair["time_s"][0])
 

@@ -16,7 +16,7 @@ REDUCING = ("CWR", "Recovery", "Loss")
 
 def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     """One row per queue and beta_ecn: after slow start, `delay_ms`, the 95th percentile of the
-    queueing delay, `back_offs` a minute, and whether packets were marked."""
+    queueing delay, and `back_offs` a minute."""
     return pl.DataFrame([_row(run) for run in runs]).sort("queue", "beta")
 
 
@@ -37,11 +37,7 @@ def _row(run: series.Run) -> dict[str, str | float | None]:
     late = (
         series.forward(run)
         .filter(pl.col("enqueue_ns") >= AFTER_NS)
-        .select(
-            (pl.col("sojourn_ns") / 1e6).quantile(0.95, "nearest").alias("delay_ms"),
-            marks=((pl.col("ecn_out") == CE) & (pl.col("ecn_in") != CE)).sum(),
-            drops=pl.col("drop_ns").is_not_null().sum(),
-        )
+        .select(delay_ms=(pl.col("sojourn_ns") / 1e6).quantile(0.95, "nearest"))
         .collect()
     )
     minutes = (settings.duration_ns(run) - AFTER_NS) / 60e9
@@ -49,12 +45,8 @@ def _row(run: series.Run) -> dict[str, str | float | None]:
         "queue": str(run.axes["deep"]),
         "beta": settings.beta_ecn(run),
         "back_offs": cuts.filter(cuts >= AFTER_NS).len() / minutes,
-        **{name: float(value) for name, value in late.row(0, named=True).items()},
+        "delay_ms": float(late["delay_ms"][0]),
     }
-
-
-CE = 3
-"""ECN field 'congestion experienced', RFC 3168."""
 
 
 def plot(table: pl.DataFrame) -> ggplot:

@@ -31,13 +31,12 @@ def _blocks(run: series.Run) -> pl.DataFrame:
         .select("seed", "plt_s")
         .collect()
         .group_by(completion.block(pl.col("seed")).alias(ensemble.REPLICA), maintain_order=True)
-        .agg(pl.col("plt_s").mean(), pages=pl.len())
+        .agg(pl.col("plt_s").mean())
     )
     return means.select(
         queue=pl.lit(settings.queue(run)),
         page=pl.lit(str(run.axes["page"])),
         beta=pl.lit(settings.beta_ecn(run)),
-        pages="pages",
         plt_s="plt_s",
         **{ensemble.REPLICA: pl.col(ensemble.REPLICA)},
     )

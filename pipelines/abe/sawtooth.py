@@ -23,8 +23,8 @@ RATE_MBIT = 10.0
 
 
 def table(runs: Sequence[series.Run]) -> pl.DataFrame:
-    """One row per rate, beta and buffer; the columns of RATIOS are medians over the saw-teeth, over what
-    the model says.
+    """One row per rate, beta and buffer; the columns of RATIOS are medians over the saw-teeth, over
+    what the model says.
 
     A saw-tooth is from one back-off to the next, as the sender has them. `duration` counts the
     sender's round trips, against (1 - beta)(b + delta), `low` the window after the back-off against

@@ -22,11 +22,10 @@ def table(runs: Sequence[series.Run]) -> pl.DataFrame:
         .with_columns(completion.block(pl.col("seed")).over("queue", "rtt_ms").alias("replica"))
         .group_by("queue", "rtt_ms", ensemble.REPLICA)
         .agg(
-            flows=pl.len(),
             saved_rtts=((pl.col("fct_s_low") - pl.col("fct_s")) * 1e3 / pl.col("rtt_ms")).mean(),
         )
         .sort("queue", "rtt_ms", ensemble.REPLICA)
-        .select("queue", "rtt_ms", "flows", "saved_rtts", ensemble.REPLICA)
+        .select("queue", "rtt_ms", "saved_rtts", ensemble.REPLICA)
     )
 
 

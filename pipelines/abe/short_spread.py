@@ -35,14 +35,13 @@ def _blocks(run: series.Run) -> pl.DataFrame:
         .select("seed", "fct_s")
         .collect()
         .group_by(completion.block(pl.col("seed")).alias(ensemble.REPLICA), maintain_order=True)
-        .agg(pl.col("fct_s").mean(), flows=pl.len())
+        .agg(pl.col("fct_s").mean())
     )
     return means.select(
         control=pl.lit(settings.control(run).name),
         queue=pl.lit(settings.queue(run)),
         size_kb=pl.lit(units.parse_size(run.field("experiment.flows.0.size")) / 1e3),
         beta=pl.lit(settings.beta_ecn(run)),
-        flows="flows",
         fct_s="fct_s",
         **{ensemble.REPLICA: pl.col(ensemble.REPLICA)},
     )

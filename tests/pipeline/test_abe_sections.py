@@ -88,7 +88,15 @@ def test_sawtooth_metrics() -> None:
             (10.0, 0.9, 0.1, 0.9, 0.7, 0.9, 2.0),
             (40.0, 0.9, 0.1, 0.9, 0.9, 0.9, 2.0),
         ],
-        schema=["rate_mbit", "beta", "buffer_bdp", "model", "slope", "utilisation", "queue_packets"],
+        schema=[
+            "rate_mbit",
+            "beta",
+            "buffer_bdp",
+            "model",
+            "slope",
+            "utilisation",
+            "queue_packets",
+        ],
         orient="row",
     ).with_columns(path_packets=pl.lit(100.0), data=pl.lit(1.32))
     assert value(sawtooth.off(table, "slope", 10)) == pytest.approx(0.3)
