@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import polars as pl
 from plotnine import (
     aes,
-    facet_wrap,
+    facet_grid,
     geom_jitter,
     ggplot,
     labs,
@@ -18,6 +18,9 @@ from sandglass.experiment import units
 from sandglass.papers.verdicts import scalar
 from sandglass.results import series, style
 
+QUEUES = {"fig17-codel": "CoDel", "fig17-pie": "PIE"}
+STARTS, SPREAD = "starts", "starts and RTT"
+"""What differs between the seeds of CoDel; those of PIE differ in what it draws."""
 MEASURES = {
     "cuts": "reductions",
     "cut_to": "window left (packets)",
@@ -27,7 +30,7 @@ MEASURES = {
 
 
 def table(runs: Sequence[series.Run]) -> pl.DataFrame:
-    """One row per beta_ecn and seed.
+    """One row per queue, what differs between seeds, beta_ecn and seed.
 
     `cuts` is the number of the window's reductions, `cut_from` the window before the first,
     `cut_to` what the last one reduces it to; `drained_rtts` the time from the first until the queue
@@ -36,7 +39,7 @@ def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     packet.
     """
     rows = [_row(run) for run in runs]
-    return pl.DataFrame(rows).sort("beta_ecn", "seed")
+    return pl.DataFrame(rows).sort("queue", "varied", "beta_ecn", "seed")
 
 
 def _row(run: series.Run) -> dict[str, object]:
@@ -53,6 +56,8 @@ def _row(run: series.Run) -> dict[str, object]:
     full = settings.path_packets(run) + target_s * rate / 8 / settings.PACKET_BYTES
     empty_ns = backlog.filter(pl.col("packets") == 0)["time_ns"][0]
     return {
+        "queue": QUEUES[str(run.axes["experiment"])],
+        "varied": str(run.axes.get("varied", "draws")),
         "beta_ecn": int(run.axes["beta_ecn"]) / 100,
         "seed": int(run.field("seed")),
         "fct_s": float(run.field("flows.0.fct_s")),
@@ -67,15 +72,20 @@ def _row(run: series.Run) -> dict[str, object]:
 
 
 def plot(table: pl.DataFrame) -> ggplot:
-    """Four measures, a dot per seed."""
-    order = pl.Enum(list(MEASURES.values()))
-    shown = table.unpivot(list(MEASURES), index=["beta_ecn", "seed"]).with_columns(
-        pl.col("variable").replace_strict(MEASURES, return_dtype=order),
-        beta=pl.col("beta_ecn").cast(pl.String),
+    """Four measures, a dot per seed, a panel per AQM; of CoDel with the RTT within 10 ms."""
+    shown = (
+        table.filter(pl.col("varied") != STARTS)
+        .unpivot(list(MEASURES), index=["queue", "beta_ecn", "seed"])
+        .with_columns(
+            pl.col("variable").replace_strict(
+                MEASURES, return_dtype=pl.Enum(list(MEASURES.values()))
+            ),
+            beta=pl.col("beta_ecn").cast(pl.String),
+        )
     )
     drawn: ggplot = (
         ggplot(shown, aes("beta", "value", color="beta", shape="beta"))
-        + facet_wrap("variable", scales="free_y")
+        + facet_grid("variable", "queue", scales="free_y")
         + geom_jitter(width=0.25, height=0, alpha=0.5, random_state=1)
         + scale_color_manual(style.PALETTE)
         + scale_shape_manual(style.SHAPES)
@@ -84,32 +94,48 @@ def plot(table: pl.DataFrame) -> ggplot:
     return drawn
 
 
-def of(table: pl.DataFrame, column: str, beta: float) -> list[float]:
+def of(table: pl.DataFrame, column: str, queue: str, varied: str, beta: float) -> list[float]:
     """A column of each seed."""
-    return _of(table, beta)[column].cast(pl.Float64).to_list()
+    return _of(table, queue, varied, beta)[column].cast(pl.Float64).to_list()
 
 
-def less(table: pl.DataFrame, column: str, beta: float, than: float) -> list[float]:
+def less(
+    table: pl.DataFrame, column: str, queue: str, varied: str, beta: float, than: float
+) -> list[float]:
     """By how much a column is smaller with one beta_ecn than with another, of each seed."""
-    one, other = _pairs(table, column, beta, than)
+    one, other = _pairs(table, column, queue, varied, beta, than)
     return (other - one).to_list()
 
 
-def over(table: pl.DataFrame, column: str, beta: float, than: float) -> list[float]:
+def over(
+    table: pl.DataFrame, column: str, queue: str, varied: str, beta: float, than: float
+) -> list[float]:
     """A column with one beta_ecn over that with another, of each seed."""
-    one, other = _pairs(table, column, beta, than)
+    one, other = _pairs(table, column, queue, varied, beta, than)
     return (one / other).to_list()
 
 
-METRICS = (of, less, over)
+def spread(table: pl.DataFrame, column: str, queue: str, varied: str, beta: float) -> float | None:
+    """The largest of a column over the seeds less the least."""
+    own = _of(table, queue, varied, beta)[column].cast(pl.Float64)
+    most, few = scalar(own.max()), scalar(own.min())
+    return None if most is None or few is None else most - few
 
 
-def _of(table: pl.DataFrame, beta: float) -> pl.DataFrame:
-    return table.filter((pl.col("beta_ecn") - beta).abs() < 1e-9)
+METRICS = (of, less, over, spread)
+
+
+def _of(table: pl.DataFrame, queue: str, varied: str, beta: float) -> pl.DataFrame:
+    return table.filter(
+        pl.col("queue") == queue,
+        pl.col("varied") == varied,
+        (pl.col("beta_ecn") - beta).abs() < 1e-9,
+    )
 
 
 def _pairs(
-    table: pl.DataFrame, column: str, beta: float, than: float
+    table: pl.DataFrame, column: str, queue: str, varied: str, beta: float, than: float
 ) -> tuple[pl.Series, pl.Series]:
-    both = _of(table, beta).join(_of(table, than), on="seed", suffix="_than", maintain_order="left")
+    one, other = (_of(table, queue, varied, each) for each in (beta, than))
+    both = one.join(other, on="seed", suffix="_than", maintain_order="left")
     return both[column].cast(pl.Float64), both[f"{column}_than"].cast(pl.Float64)

@@ -3,62 +3,23 @@
 import polars as pl
 import pytest
 
-from pipelines.abe import backoffs, delays, rule, sawtooth, short_flow, without_ecn
+from pipelines.abe import (
+    backoffs,
+    deep_queue,
+    delays,
+    multiplexing,
+    overshoot,
+    page,
+    rule,
+    sawtooth,
+    short_flow,
+    short_rtts,
+    short_spread,
+    step_marking,
+    targets,
+    without_ecn,
+)
 from tests.pipeline.synthetic import value
-
-
-def test_short_flow_metrics() -> None:
-    table = pl.DataFrame(
-        [(0.5, 1, 2, 3.0), (0.5, 2, 5, 3.0), (0.9, 1, 8, 2.0), (0.9, 2, 10, 2.5)],
-        schema=["beta_ecn", "seed", "cuts", "fct_s"],
-        orient="row",
-    )
-    assert short_flow.of(table, "cuts", 0.5) == [2, 5]
-    assert short_flow.less(table, "fct_s", 0.9, 0.5) == [1, 0.5]
-    assert short_flow.over(table, "cuts", 0.9, 0.5) == [4, 2]
-
-
-def test_delays_metrics() -> None:
-    table = pl.DataFrame(
-        [
-            ("CoDel", 100.0, 0.5, 0.0, 3.0, 9.0),
-            ("CoDel", 400.0, 0.5, 0.0, 4.0, 9.0),
-            ("PIE", 100.0, 0.5, 1.0, 9.0, 5.0),
-            ("PIE", 100.0, 0.5, 100.0, 12.0, 20.0),
-            ("PIE", 100.0, 0.5, 200.0, 30.0, 15.0),
-        ],
-        schema=["queue", "rtt_ms", "beta", "burst_ms", "mean_ms", "tail_ms"],
-        orient="row",
-    )
-    assert value(delays.mean_delay(table, "CoDel", 0.5)) == 4
-    assert value(delays.mean_delay(table, "PIE", 0.5)) == 12
-    assert delays.burst_trend(table, 100) == pytest.approx(0.5)
-    assert delays.burst_trend(table.with_columns(tail_ms=pl.lit(5.0)), 100) == 0
-    assert value(delays.heavier_tail(table, 100)) == 11
-    assert delays.heavier_tail(table.head(2), 100) is None
-
-
-def test_rule_metrics() -> None:
-    table = pl.DataFrame(
-        [
-            ("off", "ABE", 1, 1.0),
-            ("off", "ABE", 2, 3.0),
-            ("on", "ABE", 1, 0.8),
-            ("on", "ABE", 2, 2.4),
-            ("off", "short", 21, 1.0),
-        ],
-        schema=["rule", "group", "flow", "goodput_mbit"],
-        orient="row",
-    )
-    assert rule.on_over_off(table, "ABE") == pytest.approx(0.8)
-    assert rule.on_over_off(table, "short") is None
-
-
-def acks(rows: list[tuple[int, int, int, str]]) -> pl.DataFrame:
-    """Acknowledgements of (ms, window, threshold, state), with a round trip of 100 ms."""
-    columns = ["ms", "cwnd_packets", "ssthresh_packets", "ca_state"]
-    table = pl.DataFrame(rows, schema=columns, orient="row")
-    return table.select(pl.exclude("ms"), time_ns=pl.col("ms") * 1_000_000, srtt_us=pl.lit(100_000))
 
 
 def test_backoffs_metrics() -> None:
@@ -89,6 +50,13 @@ def test_without_ecn_counts_what_differs_from_regular() -> None:
         }
     )
     assert value(without_ecn.most_differing(table)) == 3
+
+
+def acks(rows: list[tuple[int, int, int, str]]) -> pl.DataFrame:
+    """Acknowledgements of (ms, window, threshold, state), with a round trip of 100 ms."""
+    columns = ["ms", "cwnd_packets", "ssthresh_packets", "ca_state"]
+    table = pl.DataFrame(rows, schema=columns, orient="row")
+    return table.select(pl.exclude("ms"), time_ns=pl.col("ms") * 1_000_000, srtt_us=pl.lit(100_000))
 
 
 def test_sawtooth_is_from_one_recovery_to_the_next() -> None:
@@ -124,3 +92,185 @@ def test_sawtooth_metrics() -> None:
     assert value(sawtooth.off(table, "slope")) == pytest.approx(0.3)
     assert value(sawtooth.least_utilisation(table, 0.5, 1)) == pytest.approx(0.99)
     assert sawtooth.queue_trend(table, 0.5, 1) == pytest.approx(1)
+
+
+def test_short_flow_metrics() -> None:
+    table = pl.DataFrame(
+        [
+            ("CoDel", "starts", 0.5, 1, 2, 3.0),
+            ("CoDel", "starts", 0.5, 2, 5, 3.0),
+            ("CoDel", "starts", 0.9, 1, 8, 2.0),
+            ("CoDel", "starts", 0.9, 2, 10, 2.5),
+        ],
+        schema=["queue", "varied", "beta_ecn", "seed", "cuts", "fct_s"],
+        orient="row",
+    )
+    assert short_flow.of(table, "cuts", "CoDel", "starts", 0.5) == [2, 5]
+    assert short_flow.less(table, "fct_s", "CoDel", "starts", 0.9, 0.5) == [1, 0.5]
+    assert short_flow.over(table, "cuts", "CoDel", "starts", 0.9, 0.5) == [4, 2]
+    assert short_flow.spread(table, "cuts", "CoDel", "starts", 0.5) == 3
+    assert short_flow.spread(table, "cuts", "PIE", "starts", 0.5) is None
+
+
+def test_delays_metrics() -> None:
+    table = pl.DataFrame(
+        [
+            ("CoDel", 100.0, 0.5, 0.0, 3.0, 9.0),
+            ("CoDel", 400.0, 0.5, 0.0, 4.0, 9.0),
+            ("PIE", 100.0, 0.5, 1.0, 9.0, 5.0),
+            ("PIE", 100.0, 0.5, 100.0, 12.0, 20.0),
+            ("PIE", 100.0, 0.5, 200.0, 30.0, 15.0),
+        ],
+        schema=["queue", "rtt_ms", "beta", "burst_ms", "mean_ms", "tail_ms"],
+        orient="row",
+    )
+    assert value(delays.mean_delay(table, "CoDel", 0.5)) == 4
+    assert value(delays.mean_delay(table, "PIE", 0.5)) == 12
+    assert delays.burst_trend(table, 100) == pytest.approx(0.5)
+    assert delays.burst_trend(table.with_columns(tail_ms=pl.lit(5.0)), 100) == 0
+    assert value(delays.heavier_tail(table, 100)) == 11
+    assert delays.heavier_tail(table.head(2), 100) is None
+
+
+def test_overshoot_metrics() -> None:
+    table = pl.DataFrame(
+        {
+            "queue": "CoDel",
+            "rtt_ms": [100.0, 110.0],
+            "overshoot_bdp": [0.1, 0.9],
+        }
+    )
+    assert value(overshoot.smallest(table, "CoDel")) == pytest.approx(0.1)
+    assert value(overshoot.greatest(table, "CoDel")) == pytest.approx(0.9)
+    assert overshoot.greatest(table, "PIE") is None
+
+
+def test_deep_queue_counts_back_offs_in_a_row() -> None:
+    record = acks(
+        [
+            (0, 99, 50, "Open"),
+            (100, 99, 50, "CWR"),
+            (200, 90, 50, "CWR"),
+            (300, 90, 45, "CWR"),
+            (400, 80, 45, "Open"),
+            (500, 80, 45, "Recovery"),
+        ]
+    )
+    assert deep_queue.back_offs(record).to_list() == [100_000_000, 300_000_000, 500_000_000]
+
+
+def test_deep_queue_metrics() -> None:
+    table = pl.DataFrame(
+        [
+            ("marks", 0.5, 100.0, 4.0),
+            ("marks", 0.95, 110.0, 20.0),
+            ("drops", 0.5, 80.0, 4.0),
+            ("drops", 0.95, 80.0, 4.0),
+        ],
+        schema=["queue", "beta", "delay_ms", "back_offs"],
+        orient="row",
+    )
+    assert value(deep_queue.delay_over(table, 0.5)) == pytest.approx(1.1)
+    assert deep_queue.more_back_offs(table, "marks", 0.95, 0.5) == pytest.approx(5)
+    assert deep_queue.more_back_offs(table, "marks", 0.9, 0.5) is None
+
+
+def test_targets_metrics() -> None:
+    table = pl.DataFrame(
+        {
+            "rtt_ms": 20.0,
+            "target_ms": [5.0, 20.0, 80.0],
+            "throughput_mbit": [18.0, 19.0, 20.0],
+        }
+    )
+    assert targets.trend(table, "throughput_mbit", 20) == pytest.approx(1)
+    assert targets.lost(table, 20) == pytest.approx(0.1)
+    assert targets.lost(table, 240) is None
+
+
+def test_multiplexing_metrics() -> None:
+    table = pl.DataFrame(
+        {
+            "queue": "PIE",
+            "flows": [1, 2, 20, 1],
+            "beta": [0.8, 0.8, 0.8, 0.5],
+            "gain_percent": [12.0, 6.0, 1.0, 0.0],
+        }
+    )
+    assert multiplexing.gain(table, "PIE", 1) == 12
+    assert multiplexing.trend(table, "PIE") == pytest.approx(-1)
+
+
+def test_rule_metrics() -> None:
+    table = pl.DataFrame(
+        [
+            ("off", "ABE", 1, 1.0),
+            ("off", "ABE", 2, 3.0),
+            ("on", "ABE", 1, 0.8),
+            ("on", "ABE", 2, 2.4),
+            ("off", "short", 21, 1.0),
+        ],
+        schema=["rule", "group", "flow", "goodput_mbit"],
+        orient="row",
+    )
+    assert rule.on_over_off(table, "ABE") == pytest.approx(0.8)
+    assert rule.on_over_off(table, "short") is None
+
+
+def test_step_marking_metrics() -> None:
+    table = pl.DataFrame(
+        [
+            ("CoDel", 320.0, 0.8, 15.0, 10.0),
+            ("step 5 ms", 320.0, 0.8, 14.0, 6.0),
+            ("step 5 ms", 320.0, 0.5, 10.0, 5.0),
+            ("step 20 ms", 320.0, 0.8, 16.0, 12.0),
+        ],
+        schema=["marking", "rtt_ms", "beta", "goodput_mbit", "delay_ms"],
+        orient="row",
+    )
+    assert step_marking.gain(table, "step 5 ms", 0.8, 0.5) == pytest.approx(0.4)
+    assert value(step_marking.delay_over(table, "step 5 ms", 0.8, 0.5)) == pytest.approx(1.2)
+    assert step_marking.step_over_codel(table, 0.8) == pytest.approx(0.9)  # half way, 9 of 10
+    assert step_marking.step_over_codel(table.tail(3), 0.8) is None
+
+
+SHORT = pl.DataFrame(
+    [
+        ("NewReno", "CoDel", 500.0, 0.9, 0.5),
+        ("NewReno", "CoDel", 1000.0, 0.9, 12.0),
+        ("NewReno", "PIE", 500.0, 0.9, -2.0),
+        ("NewReno", "PIE", 1000.0, 0.9, 4.0),
+        ("NewReno", "PIE", 1000.0, 0.5, 0.0),
+        ("CUBIC", "PIE", 1000.0, 0.9, 3.0),
+        ("CUBIC", "PIE", 1000.0, 0.7, 0.0),
+    ],
+    schema=["control", "queue", "size_kb", "beta", "gain_percent"],
+    orient="row",
+)
+
+
+def test_short_spread_metrics() -> None:
+    assert value(short_spread.least_gain(SHORT, "NewReno", "CoDel", 700)) == 12
+    assert value(short_spread.largest_effect(SHORT, "NewReno", 700)) == 2
+    assert short_spread.more_with(SHORT, "NewReno", "CoDel", "PIE", 2000) == pytest.approx(5.25)
+    assert short_spread.more_with(SHORT, "CUBIC", "CoDel", "PIE", 2000) is None
+    assert short_spread.more_of(SHORT, "NewReno", "CUBIC", "PIE", 0.9, 700) == 1
+
+
+def test_short_rtts_metrics() -> None:
+    table = pl.DataFrame({"queue": "PIE", "rtt_ms": [100.0, 400.0], "saved_rtts": [3.0, 7.0]})
+    assert short_rtts.more_at(table, "PIE", 400, 100) == 4
+    assert short_rtts.more_at(table, "CoDel", 400, 100) is None
+
+
+def test_page_metrics() -> None:
+    table = pl.DataFrame(
+        {
+            "queue": "PIE",
+            "page": "six connections",
+            "beta": [0.5, 0.7, 0.9],
+            "gain_percent": [0.0, 2.0, 4.0],
+        }
+    )
+    assert page.gain(table, "PIE", "six connections") == 3
+    assert page.gain(table, "CoDel", "six connections") is None

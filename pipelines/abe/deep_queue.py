@@ -1,0 +1,88 @@
+"""Sections I-A and III: an ABE flow through an AQM that lets its queue grow."""
+
+from collections.abc import Sequence
+
+import polars as pl
+from plotnine import ggplot
+
+from pipelines.abe import drawing, settings
+from sandglass.papers.verdicts import Extreme, largest, scalar
+from sandglass.results import series
+
+AFTER_NS = 20_000_000_000
+"""Slow start and what its overshoot leaves are over by then."""
+REDUCING = ("CWR", "Recovery", "Loss")
+
+
+def table(runs: Sequence[series.Run]) -> pl.DataFrame:
+    """One row per queue and beta_ecn: after slow start, `delay_ms`, the 95th percentile of the
+    queueing delay, `back_offs` a minute, and whether packets were marked."""
+    return pl.DataFrame([_row(run) for run in runs]).sort("queue", "beta")
+
+
+def back_offs(acks: pl.DataFrame) -> pl.Series:
+    """When a sender reduced its window, ns, of acks in order of time.
+
+    One reduction may leave the same threshold as the one before, and one may follow another without
+    an acknowledgement between them in which the sender has recovered.
+    """
+    reducing = pl.col("ca_state").is_in(REDUCING)
+    begins = reducing & ~reducing.shift(1, fill_value=False)
+    changes = pl.col("ssthresh_packets").diff().fill_null(0) != 0
+    return acks.filter(begins | changes)["time_ns"]
+
+
+def _row(run: series.Run) -> dict[str, str | float | None]:
+    cuts = back_offs(run.records("acks").sort("time_ns").collect())
+    late = (
+        series.forward(run)
+        .filter(pl.col("enqueue_ns") >= AFTER_NS)
+        .select(
+            (pl.col("sojourn_ns") / 1e6).quantile(0.95, "nearest").alias("delay_ms"),
+            marks=((pl.col("ecn_out") == CE) & (pl.col("ecn_in") != CE)).sum(),
+            drops=pl.col("drop_ns").is_not_null().sum(),
+        )
+        .collect()
+    )
+    minutes = (settings.duration_ns(run) - AFTER_NS) / 60e9
+    return {
+        "queue": str(run.axes["deep"]),
+        "beta": settings.beta_ecn(run),
+        "back_offs": cuts.filter(cuts >= AFTER_NS).len() / minutes,
+        **{name: float(value) for name, value in late.row(0, named=True).items()},
+    }
+
+
+CE = 3
+"""ECN field 'congestion experienced', RFC 3168."""
+
+
+def plot(table: pl.DataFrame) -> ggplot:
+    """Delay and back-offs against beta_ecn, a line per queue."""
+    return drawing.panels(
+        table,
+        {"delay_ms": "95th percentile of delay (ms)", "back_offs": "Back-offs a minute"},
+        ("beta", "beta_ecn"),
+        ("queue", "AQM"),
+    )
+
+
+def delay_over(table: pl.DataFrame, than: float) -> Extreme | None:
+    """The 95th percentile of delay over that with another beta_ecn; the largest over the queues and
+    the other beta_ecn."""
+    other = table.filter((pl.col("beta") - than).abs() < 1e-9)
+    both = table.filter(pl.col("beta") > than + 1e-9).join(other, on="queue", suffix="_than")
+    ratio = pl.col("delay_ms") / pl.col("delay_ms_than")
+    return largest(both.select("queue", "beta", ratio=ratio), "ratio")
+
+
+def more_back_offs(table: pl.DataFrame, queue: str, beta: float, than: float) -> float | None:
+    """How many times as many back-offs a minute there are with one beta_ecn than with another."""
+    own = table.filter(pl.col("queue") == queue)
+    one, other = (own.filter((pl.col("beta") - b).abs() < 1e-9) for b in (beta, than))
+    if one.is_empty() or other.is_empty():
+        return None
+    return scalar((one["back_offs"] / other["back_offs"]).max())
+
+
+METRICS = (delay_over, more_back_offs)

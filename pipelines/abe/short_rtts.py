@@ -1,0 +1,59 @@
+"""Section IV-D: what beta_ecn saves a short flow, where its size grows with the RTT."""
+
+from collections.abc import Sequence
+
+import polars as pl
+from plotnine import ggplot
+
+from pipelines.abe import completion, drawing, settings
+from sandglass.papers import ensemble
+from sandglass.papers.verdicts import scalar
+from sandglass.results import series
+
+
+def table(runs: Sequence[series.Run]) -> pl.DataFrame:
+    """One row per replica, queue and base RTT: `saved_rtts`, how many base RTTs a flow with
+    beta_ecn 0.9 completes sooner than with 0.5, mean over the seeds of a block."""
+    rows = pl.concat([_flows(run) for run in runs])
+    keys = ["queue", "rtt_ms", "seed"]
+    low, high = (rows.filter((pl.col("beta") - beta).abs() < 1e-9) for beta in (0.5, 0.9))
+    return (
+        high.join(low, on=keys, suffix="_low")
+        .with_columns(completion.block(pl.col("seed")).over("queue", "rtt_ms").alias("replica"))
+        .group_by("queue", "rtt_ms", ensemble.REPLICA)
+        .agg(
+            flows=pl.len(),
+            saved_rtts=((pl.col("fct_s_low") - pl.col("fct_s")) * 1e3 / pl.col("rtt_ms")).mean(),
+        )
+        .sort("queue", "rtt_ms", ensemble.REPLICA)
+        .select("queue", "rtt_ms", "flows", "saved_rtts", ensemble.REPLICA)
+    )
+
+
+def _flows(run: series.Run) -> pl.DataFrame:
+    flows = run.records("flows").select("seed", "fct_s").collect()
+    return flows.with_columns(
+        queue=pl.lit(settings.queue(run)),
+        rtt_ms=pl.lit(settings.rtt_ns(run) / 1e6),
+        beta=pl.lit(settings.beta_ecn(run)),
+    )
+
+
+def plot(table: pl.DataFrame) -> ggplot:
+    """Round trips that are saved against the RTT, a line per AQM."""
+    return drawing.panels(
+        table,
+        {"saved_rtts": "Sooner by (base RTTs)"},
+        ("rtt_ms", "Base RTT (ms)"),
+        ("queue", "AQM"),
+    )
+
+
+def more_at(table: pl.DataFrame, queue: str, rtt_ms: float, than_ms: float) -> float | None:
+    """How many base RTTs more are saved at one RTT than at another."""
+    own = table.filter(pl.col("queue") == queue)
+    one, other = (own.filter(pl.col("rtt_ms") == rtt)["saved_rtts"] for rtt in (rtt_ms, than_ms))
+    return scalar((one - other).max()) if len(one) == len(other) == 1 else None
+
+
+METRICS = (more_at,)
