@@ -25,6 +25,9 @@ from pipelines.dctcp_internet import (
     weight,
     weight_g,
     whole_segments,
+    why_above,
+    why_below,
+    why_legacy,
 )
 from sandglass.results.series import Run
 from tests.pipeline.synthetic import value
@@ -441,3 +444,47 @@ def test_resolution(tmp_path: Path) -> None:
     )
     assert value(resolution.least_range(table, "fine")) == 3
     assert value(resolution.least_range(table, "coarse")) == 0
+
+
+def test_why_below(tmp_path: Path) -> None:
+    axes = {"packet": 590, "beside": "DCTCP"}
+    (row,) = why_below.table([made(tmp_path / "run", 2, 6, **axes)]).to_dicts()
+    assert (row["minimum"], row["reno_mbit"], row["dctcp_mbit"]) == (0.5, 2, 6)
+    table = frame(
+        ["minimum", "packet", "beside", "reno_mbit", "dctcp_mbit"],
+        (0.125, 590, "DCTCP", 6.0, 2.0),
+        (0.125, 590, "nothing", 8.0, 0.0),
+        (1.0, 590, "DCTCP", 9.0, 0.5),
+        (1.0, 590, "nothing", 9.0, 0.0),
+    )
+    assert why_below.reno_share(table, 0.125, 590) == 0.75
+    assert why_below.reno_share(table, 1, 1500) is None
+    assert value(why_below.kept(table)) == 0.75
+
+
+def test_why_above(tmp_path: Path) -> None:
+    """The mean queue is 0.5 BDP; Min_Thresh_Reno 0.5 BDP."""
+    table = why_above.table([made(tmp_path / "run", 2, 6, drops="as stated")])
+    assert table.rows() == [("as stated", pytest.approx(0.75), pytest.approx(1 / 3))]
+    assert why_above.mean(table, "held", "as stated") == pytest.approx(1 / 3)
+    assert why_above.mean(table, "held", "to twice") is None
+
+
+def test_why_legacy(tmp_path: Path) -> None:
+    """Senders' goodputs are test_legacy's matter."""
+    run = made(tmp_path / "run", 2, 6)
+    flows = [
+        {"id": 1, "cc": "reno", "ecn": False},
+        {"id": 2, "cc": "dctcp_inet", "ecn": True},
+        {"id": 3, "cc": "reno", "ecn": True},
+    ]
+    document = {**run.document, "flows": flows}
+    document["experiment"]["bottleneck"]["queue"] |= {"kind": "dualred"}
+    run = Run(run.directory, {"experiment": "three", "queue": "1"}, document)
+    (row,) = why_legacy.table([run]).to_dicts()
+    assert (row["relative"], row["dctcp"], row["legacy"]) == (1.3, pytest.approx(3), 0)
+    table = frame(
+        ["relative", "dctcp", "legacy"], (1.0, 0.25, 0.1), (1.2, 0.5, 0.2), (1.4, 2.0, 0.4)
+    )
+    assert why_legacy.at_equal_shares(table) == pytest.approx(0.3)
+    assert why_legacy.at_equal_shares(table.head(2)) is None
