@@ -328,6 +328,22 @@ def without_the_start() -> Iterator[str]:
         yield f"| {queue} | {rtt} ms | {cc} | {off(lab, ns3)} |"
 
 
+def beside_real_time() -> Iterator[str]:
+    """Goodput (Mb/s) and mean queueing delay (ms) of means in virtual and in real time."""
+    table = pl.read_csv(builds.ROOT / "docs" / "real_time.csv")
+    for (queue, cc), rows in table.group_by("queue", "cc", maintain_order=True):
+        clocks = [rows.filter(clock=clock) for clock in ("virtual", "real")]
+        cells = [f"{clocks[1].height}, {clocks[1].filter(pl.col('warnings') > 0).height}"]
+        for value in ("goodput_mbit", "mean_ms"):
+            virtual, real = (statistics.interval(rows[value]) for rows in clocks)
+            cells += [
+                f"{virtual.mean:.4g}",
+                f"{real.mean:.4g} ({real.low:.4g} to {real.high:.4g})",
+                f"{100 * (real.mean / virtual.mean - 1):+.1f} %",
+            ]
+        yield f"| {queue} | {cc} | {' | '.join(cells)} |"
+
+
 def received() -> pl.DataFrame:
     rate = 8e-6 / (pl.col("seconds") - pl.col("since_s"))
     table = pl.read_csv(builds.ROOT / "docs" / "ns3.csv")
@@ -347,6 +363,7 @@ def main() -> None:
         ("back-offs", back_offs()),
         ("beside ns-3", beside_ns3()),
         ("beside ns-3, late", without_the_start()),
+        ("beside real time", beside_real_time()),
     ):
         print(name)
         for line in itertools.chain(lines, [""]):

@@ -95,6 +95,14 @@ def steady(run: Run) -> dict[str, float]:
     }
 
 
+def delay_ms(run: Run, quantile: float) -> float:
+    """A quantile of the queueing delay after the warm-up, in ms: of the queue's samples, each as
+    long as the link takes for it."""
+    samples = series.queue_samples(run).filter(pl.col("time_ns") >= WARM_UP_NS)
+    rate = units.parse_rate(run.field("experiment.bottleneck.rate"))
+    return (scalar(samples["backlog_bytes"].quantile(quantile)) or 0.0) * 8e3 / rate
+
+
 def means(rows: Sequence[dict[str, float]]) -> pl.DataFrame:
     """Means over the seeds of rows that are alike but for MEASURES; of ratios the geometric one."""
     keys = [name for name in rows[0] if name not in MEASURES]

@@ -60,4 +60,13 @@ def nearest(table: pl.DataFrame, case: str, sender: str, statistic: str) -> floa
     return scalar((rows["like_us"] / rows["thesis_us"] - 1).abs().min())
 
 
-METRICS = (nearest,)
+def departure(
+    table: pl.DataFrame, max_p: float, case: str, sender: str, statistic: str
+) -> float | None:
+    """The relative distance of a value from the thesis's with one max_p."""
+    rows = steady.matching(table, None, sender, [case])
+    rows = rows.filter(pl.col("max_p") == max_p, pl.col("statistic") == statistic)
+    return scalar((rows["like_us"] / rows["thesis_us"] - 1).abs().max())
+
+
+METRICS = (nearest, departure)

@@ -16,9 +16,8 @@ STEP_NS = 1_000_000_000
 def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     """One row per run, flow and second: `second`, at its end, and `mbit` of the link's rate.
 
-    Of the run's second half also `in_flight`: a sender's packets on their way, the mean over the
-    senders by Little's law (packets sent per second times mean SRTT), and of all of the run
-    `timeouts`; in each row.
+    Of the run's second half also `in_flight`: a sender's packets on their way, as `on_their_way`
+    has them, and of all of the run `timeouts`; in each row.
     """
     rows: list[dict[str, object]] = []
     for run in runs:
@@ -31,15 +30,21 @@ def table(runs: Sequence[series.Run]) -> pl.DataFrame:
             .sort("flow", "second")
             .collect()
         )
-        count = steady.packets(run).select(pl.len()).collect().item()
-        srtt_s = steady.acks(run).select(pl.col("srtt_us").mean()).collect().item() / 1e6
         whole = {
             **steady.case(run),
-            "in_flight": count / steady.seconds(run) * srtt_s / steady.flows(run),
+            "in_flight": on_their_way(run),
             "timeouts": sum(flow["rtos"] for flow in run.field("flows")),
         }
         rows += [{**whole, **row} for row in sent.to_dicts()]
     return steady.ordered(rows)
+
+
+def on_their_way(run: series.Run) -> float:
+    """A sender's packets on their way in the second half, the mean over the senders by Little's
+    law: packets sent per second times mean SRTT."""
+    count = steady.packets(run).select(pl.len()).collect().item()
+    srtt_s = steady.acks(run).select(pl.col("srtt_us").mean()).collect().item() / 1e6
+    return float(count / steady.seconds(run) * srtt_s / steady.flows(run))
 
 
 def plot(table: pl.DataFrame) -> ggplot:

@@ -10,15 +10,24 @@ import pytest
 from pipelines.dctcp_internet import (
     average,
     buffer,
+    dominated,
     equal_thresholds,
     fig02_rule,
     fig06,
+    instantaneous,
     legacy,
     outside,
     patch_start,
+    resolution,
     sender,
     sharing,
+    stable,
+    weight,
+    weight_g,
     whole_segments,
+    why_above,
+    why_below,
+    why_legacy,
 )
 from sandglass.results.series import Run
 from tests.pipeline.synthetic import value
@@ -27,6 +36,13 @@ from tests.pipeline.test_dctcp_internet import SECOND, content, made
 
 def frame(columns: list[str], *rows: tuple[Any, ...]) -> pl.DataFrame:
     return pl.DataFrame(list(rows), schema=columns, orient="row")
+
+
+def test_the_delay_is_that_of_the_queue_samples(tmp_path: Path) -> None:
+    """Half of the samples after the warm-up have 1 BDP, which the link takes 25 ms for."""
+    run = made(tmp_path / "run", 2, 6)
+    assert sharing.delay_ms(run, 0.95) == pytest.approx(25)
+    assert sharing.delay_ms(run, 0.05) == 0
 
 
 def test_fig06_grows_at_each_threshold() -> None:
@@ -329,3 +345,146 @@ def test_sender_records(tmp_path: Path) -> None:
     assert sender.alpha_of(run) == (False, 20, 8)
     (row,) = sender.table([run]).to_dicts()
     assert row["echoed"] == 1
+
+
+def test_weight(tmp_path: Path) -> None:
+    run = made(tmp_path / "run", 2, 6, setting="one", weight=0.02)
+    (row,) = weight.table([run]).to_dicts()
+    assert (row["setting"], row["weight"], row["ratio"]) == ("one", 0.02, pytest.approx(1 / 3))
+    table = frame(
+        ["setting", "weight", "ratio"],
+        ("one", 0.002, 1.0),
+        ("one", 1.0, 1.1),
+        ("two", 0.002, 2.0),
+        ("two", 1.0, 1.6),
+    )
+    assert value(weight.farthest_apart(table)) == pytest.approx(1.25)
+
+
+def test_dominated(tmp_path: Path) -> None:
+    (row,) = dominated.table([made(tmp_path / "run", 2, 6)]).to_dicts()
+    assert (row["share"], row["minimum"], row["p95_ms"]) == (50, 0.5, pytest.approx(25))
+    table = frame(
+        ["share", "minimum", "utilisation", "p95_ms"],
+        (0, 0.5, 0.97, 10.0),
+        (0, 1.0, 0.99, 40.0),
+        (50, 0.5, 0.98, 20.0),
+        (50, 1.0, 0.99, 30.0),
+        (100, 0.25, 0.99, 8.0),
+        (100, 0.5, 0.97, 5.0),
+    )
+    assert dominated.least_over(table, "p95_ms", 0.98, 100, 0) == 0.2
+    assert dominated.least_over(table, "minimum", 0.98, 50, 0) == 0.5
+    assert dominated.least_over(table, "minimum", 0.98, 75, 0) is None
+    assert dominated.falls(table, "p95_ms", 0.98) == pytest.approx(-1)
+    assert dominated.falls(table, "p95_ms", 0.995) is None
+
+
+def test_instantaneous(tmp_path: Path) -> None:
+    run = made(tmp_path / "run", 2, 6, queue={"mark_weight": 1})
+    run.document["experiment"]["hosts"] = {"s1": {"rtt": "5ms"}, "s2": {}}
+    (row,) = instantaneous.table([run]).to_dicts()
+    assert (row["reno_ms"], row["dctcp_ms"], row["weight"]) == (5, 25, 1)
+    table = frame(
+        ["reno_ms", "dctcp_ms", "weight", "ratio", "p95_ms"],
+        (25.0, 25.0, 1.0, 1.0, 9.0),
+        (25.0, 25.0, 0.002, 1.0, 10.0),
+        (5.0, 100.0, 1.0, 4.0, 8.0),
+        (5.0, 100.0, 0.002, 8.0, 10.0),
+        (100.0, 5.0, 1.0, 0.25, 12.0),
+        (100.0, 5.0, 0.002, 0.2, 10.0),
+    )
+    assert value(instantaneous.delay_over(table, unequal=True)) == pytest.approx(1.2)
+    assert value(instantaneous.delay_over(table, unequal=False)) == pytest.approx(0.9)
+    assert value(instantaneous.unfairness_over(table)) == pytest.approx(0.8)
+
+
+def test_stable(tmp_path: Path) -> None:
+    run = made(tmp_path / "run", 2, 6, experiment="step", setting="one")
+    assert stable.table([run]).rows() == [("step", "one", 10, pytest.approx(1 / 3))]
+    table = frame(
+        ["marks", "setting", "start_s", "ratio"],
+        *(("step", "one", start, 1.0) for start in (10, 20, 30, 40)),
+        *(("slope", "two", 10 * n, ratio) for n, ratio in enumerate((1.0, 1.0, 1.5, 1.8), 1)),
+        *(("slope", "three", 10 * n, ratio) for n, ratio in enumerate((1.0, 1.0, 1.1, 1.1), 1)),
+    )
+    assert stable.drift(table) == pytest.approx(1.1)
+    assert value(stable.spread(table, 20)) == pytest.approx(1.2)
+    assert value(stable.spread(table, 30)) == pytest.approx(1.8)
+
+
+def test_weight_g_nearest() -> None:
+    table = frame(
+        ["rate_mbit", "shift", "settled_s"],
+        (2.0, None, 0.1),
+        (2.0, 4, 0.11),
+        (2.0, 8, 0.5),
+        (50.0, None, 1.0),
+        (50.0, 4, 0.1),
+        (50.0, 8, 3.0),
+    )
+    assert weight_g.nearest(table, 2) == 4
+    assert weight_g.nearest(table, 50) == 8
+    assert weight_g.moves(table, 50, 2) == 4
+    assert weight_g.moves(table, 10, 2) is None
+
+
+def test_resolution(tmp_path: Path) -> None:
+    pl.DataFrame(
+        [(1, 0, 90), (1, SECOND, 30), (2, SECOND, 1), (1, 2 * SECOND, 34)],
+        schema={"flow": pl.UInt16, "time_ns": pl.Int64, "cwnd_packets": pl.UInt32},
+        orient="row",
+    ).write_parquet(tmp_path / "acks.parquet")
+    document = content({"mark_probability": 0.1})
+    document["experiment"]["duration"] = "60500ms"
+    (row,) = resolution.table([Run(tmp_path, {"sender": "fine"}, document)]).to_dicts()
+    assert (row["probability"], row["range"]) == (0.1, 4)
+    table = frame(
+        ["sender", "probability", "range"], ("fine", 0.1, 4), ("fine", 0.2, 3), ("coarse", 0.1, 0)
+    )
+    assert value(resolution.least_range(table, "fine")) == 3
+    assert value(resolution.least_range(table, "coarse")) == 0
+
+
+def test_why_below(tmp_path: Path) -> None:
+    axes = {"packet": 590, "beside": "DCTCP"}
+    (row,) = why_below.table([made(tmp_path / "run", 2, 6, **axes)]).to_dicts()
+    assert (row["minimum"], row["reno_mbit"], row["dctcp_mbit"]) == (0.5, 2, 6)
+    table = frame(
+        ["minimum", "packet", "beside", "reno_mbit", "dctcp_mbit"],
+        (0.125, 590, "DCTCP", 6.0, 2.0),
+        (0.125, 590, "nothing", 8.0, 0.0),
+        (1.0, 590, "DCTCP", 9.0, 0.5),
+        (1.0, 590, "nothing", 9.0, 0.0),
+    )
+    assert why_below.reno_share(table, 0.125, 590) == 0.75
+    assert why_below.reno_share(table, 1, 1500) is None
+    assert value(why_below.kept(table)) == 0.75
+
+
+def test_why_above(tmp_path: Path) -> None:
+    """The mean queue is 0.5 BDP; Min_Thresh_Reno 0.5 BDP."""
+    table = why_above.table([made(tmp_path / "run", 2, 6, drops="as stated")])
+    assert table.rows() == [("as stated", pytest.approx(0.75), pytest.approx(1 / 3))]
+    assert why_above.mean(table, "held", "as stated") == pytest.approx(1 / 3)
+    assert why_above.mean(table, "held", "to twice") is None
+
+
+def test_why_legacy(tmp_path: Path) -> None:
+    """Senders' goodputs are test_legacy's matter."""
+    run = made(tmp_path / "run", 2, 6)
+    flows = [
+        {"id": 1, "cc": "reno", "ecn": False},
+        {"id": 2, "cc": "dctcp_inet", "ecn": True},
+        {"id": 3, "cc": "reno", "ecn": True},
+    ]
+    document = {**run.document, "flows": flows}
+    document["experiment"]["bottleneck"]["queue"] |= {"kind": "dualred"}
+    run = Run(run.directory, {"experiment": "three", "queue": "1"}, document)
+    (row,) = why_legacy.table([run]).to_dicts()
+    assert (row["relative"], row["dctcp"], row["legacy"]) == (1.3, pytest.approx(3), 0)
+    table = frame(
+        ["relative", "dctcp", "legacy"], (1.0, 0.25, 0.1), (1.2, 0.5, 0.2), (1.4, 2.0, 0.4)
+    )
+    assert why_legacy.at_equal_shares(table) == pytest.approx(0.3)
+    assert why_legacy.at_equal_shares(table.head(2)) is None

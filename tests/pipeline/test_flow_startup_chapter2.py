@@ -7,20 +7,29 @@ import pytest
 
 from pipelines.flow_startup import (
     ack_clock,
+    after_idle,
+    bulk_call,
+    call_losses,
     delayed_ack_timer,
     drop_feedback,
     horizon,
     hystart,
+    long_flows,
     loss_recovery,
+    one_or_six,
     overshoot,
+    pie_estimator,
     probing,
     receiver,
+    red_speed,
+    reductions,
     rto_cost,
+    spreading,
     starving,
     why_transfer_size,
 )
 from sandglass.results.series import Run
-from tests.pipeline.synthetic import document
+from tests.pipeline.synthetic import document, value
 
 MS = 10**6
 BDP = 50e-3 * 10e6 / 8 / 1514
@@ -197,6 +206,18 @@ def test_receiver_counts_the_acks_of_a_round_trip(tmp_path: Path) -> None:
     assert receiver.largest_flight(found, 1000) is None
 
 
+def test_reductions_are_what_sets_a_threshold(tmp_path: Path) -> None:
+    """A row has the state before its ACK, so that the window before is in the row before."""
+    acks(
+        [(1, 0, 100, None, 0), (2, 1, 110, 55, 0), (3, 2, 60, 55, 0), (4, 3, 50, 48, 0)]
+    ).write_parquet(tmp_path / "acks.parquet")
+    found = reductions.table([Run(tmp_path, {"control": "DCTCP"}, document())])
+    assert found["factor"].to_list() == pytest.approx([0.55, 0.8])
+    assert reductions.typical_factor(found, "DCTCP") == pytest.approx(0.675)
+    assert reductions.share_above(found, "DCTCP", 0.6) == 0.5
+    assert reductions.share_above(found, "ABE", 0.6) is None
+
+
 def test_a_recovery_in_round_trips(tmp_path: Path) -> None:
     """One segment is sent again as the recovery begins, one a round trip of 110 ms later; what the
     second recovery sends again does not count, nor the flow with a timeout."""
@@ -293,6 +314,119 @@ def test_growth_with_delayed_acks_ends_at_half_of_the_window(tmp_path: Path) -> 
     assert delayed_ack_timer.spread(both) == pytest.approx(0.3)
 
 
+def test_a_call_beside_a_bulk_flow(tmp_path: Path) -> None:
+    """What comes before the flow is the undisturbed call; what may be before it counts for none."""
+    sent = [(4, 50, False), (5, 900, True), (7, 100, False), (8, 200, True), (9, None, None)]
+    pl.DataFrame(
+        [(at * 10**9, delay and delay * MS, late) for at, delay, late in sent],
+        schema={"sent_ns": pl.Int64, "delay_ns": pl.Int64, "late": pl.Boolean},
+        orient="row",
+    ).write_parquet(tmp_path / "media.parquet")
+    made = document()
+    bulk = {"cc": "cubic", "start": "5s", "start_within": "1s"}
+    made["experiment"] |= {"flows": [{}, bulk]}
+    made["experiment"]["bottleneck"]["queue"] = {"kind": "pfifo", "limit": 100}
+    (row,) = bulk_call.table([Run(tmp_path, {}, made)]).to_dicts()
+    assert row["median_ms"] == 150
+    assert row["longest_ms"] == 200
+    assert row["median_ratio"] == 3
+    assert row["unplayed"] == pytest.approx(200 / 3)
+    both = pl.DataFrame({"control": ["cubic", "reno"], "buffer": [1, 1], "unplayed": [3.0, 2.0]})
+    assert value(bulk_call.least_harm(both, "unplayed")) == 2
+
+
+def test_losses_of_a_call(tmp_path: Path) -> None:
+    """A loss before the web flows does not count."""
+    lost = [(4, True, 1), (5, True, 2), (6, True, 2), (7, False, 0), (8, True, 3)]
+    pl.DataFrame(
+        [(at * 10**9, None if gone else MS, period) for at, gone, period in lost],
+        schema={"sent_ns": pl.Int64, "delay_ns": pl.Int64, "loss_period": pl.UInt32},
+        orient="row",
+    ).write_parquet(tmp_path / "media.parquet")
+    made = document()
+    made["experiment"] |= {
+        "flows": [{}, {"start": "5s", "count": 6}],
+        "hosts": {"s2": {"initcwnd": 3}},
+    }
+    made["experiment"]["bottleneck"]["queue"] = {"kind": "pfifo", "limit": 20}
+    (row,) = call_losses.table([Run(tmp_path, {}, made)]).to_dicts()
+    assert (row["lost"], row["longest_row"]) == (3, 2)
+    table = pl.DataFrame(
+        {"flows": [1, 1, 2, 6], "initial_window": [3, 10, 10, 3], "lost": [1, 1, 3, 4]}
+    )
+    assert call_losses.grows_with_flows(table, "lost") == pytest.approx(1)
+    assert call_losses.larger_window_adds(table, "lost") == -1
+    assert call_losses.larger_window_adds(table.filter(initial_window=3), "lost") is None
+
+
+def test_spreading_compares_with_windows_sent_at_once() -> None:
+    table = pl.DataFrame(
+        [
+            ("at once", 10, 1, 100.0), ("at once", 30, 1, 200.0), ("at once", 100, 1, 400.0),
+            ("spread", 10, 1, 50.0), ("spread", 30, 1, 180.0), ("spread", 100, 1, 300.0),
+            ("at once", 10, 6, 200.0), ("at once", 100, 6, 400.0),
+        ],
+        schema=["sender", "initial_window", "flows", "longest_ms"],
+        orient="row",
+    )  # fmt: skip
+    assert value(spreading.spread_ratio(table, "longest_ms", 30)) == 0.75
+    assert value(spreading.least_when_spread(table, "longest_ms", 30)) == 180
+    assert value(spreading.removed_ratio(table, "longest_ms", most=False)) == 2
+    assert value(spreading.removed_ratio(table, "longest_ms", most=True)) == 4
+
+
+def test_one_or_six_over_sizes() -> None:
+    table = pl.DataFrame({"size_kb": [10.0, 40.0, 100.0], "longest_ms": [0.5, 1.2, 0.7]})
+    assert one_or_six.typical_ratio(table, "longest_ms") == 0.7
+    assert value(one_or_six.largest_ratio(table, "longest_ms")) == 1.2
+
+
+def test_a_window_after_idle_time(tmp_path: Path) -> None:
+    """The round trip after the pause brings two of the three packets; others' do not count."""
+    pl.DataFrame(
+        [
+            ("bottleneck", "forward", host, at * MS, 1448)
+            for host, at in [("s2", 50), ("s2", 200), ("s1", 201), ("s2", 299), ("s2", 300)]
+        ],
+        schema=["bottleneck", "direction", "src", "enqueue_ns", "payload_bytes"],
+        orient="row",
+    ).write_parquet(tmp_path / "packets.parquet")
+    pl.DataFrame({"round": [1, 2], "start_ns": [0, 200 * MS]}).write_parquet(
+        tmp_path / "rounds.parquet"
+    )
+    pl.DataFrame(
+        {"src": ["s2", "s2", "s2"], "time_ns": [0, 190 * MS, 210 * MS], "cwnd_packets": [1, 9, 5]}
+    ).write_parquet(tmp_path / "acks.parquet")
+    pl.DataFrame(
+        {"sent_ns": [0, 200 * MS, 210 * MS], "delay_ns": [900 * MS, 50 * MS, 70 * MS]}
+    ).write_parquet(tmp_path / "media.parquet")
+    made = document()
+    made["experiment"] |= {"rtt": "100ms", "flows": [{}, {"pause": "3s"}]}
+    axes = {"restart": "old window", "sender": "unpaced"}
+    (row,) = after_idle.table([Run(tmp_path, axes, made)]).to_dicts()
+    assert (row["old_window"], row["first_window"], row["longest_ms"]) == (3, 2, 70)
+
+
+def test_what_idle_time_leaves() -> None:
+    table = pl.DataFrame(
+        [
+            ("old window", "unpaced", 1.0, 60, 60, 300.0),
+            ("old window", "unpaced", 5.0, 60, 54, 330.0),
+            ("slow start", "unpaced", 1.0, 60, 20, 200.0),
+            ("slow start", "unpaced", 5.0, 60, 10, 150.0),
+            ("slow start", "paced", 5.0, 60, 9, 150.0),
+        ],
+        schema=["restart", "sender", "pause_s", "old_window", "first_window", "longest_ms"],
+        orient="row",
+    )
+    assert value(after_idle.largest_window(table, "slow start", 5)) == 10
+    assert value(after_idle.resumed_share(table, "old window")) == 0.9
+    assert value(after_idle.harm_ratio(table, "old window", "slow start", "unpaced")) == 1.5
+    assert after_idle.harm_ratio(table, "old window", "slow start", "paced") is None
+    assert after_idle.window_lost(table, "slow start", 1, 5) == 10
+    assert after_idle.window_lost(table, "slow start", 2, 5) is None
+
+
 def test_hystart_ends_a_train(tmp_path: Path) -> None:
     """The train begins after the gap, and its last ACK before the threshold ends it; 50 ms at 10
     Mb/s are 41 packets."""
@@ -331,6 +465,60 @@ def test_hystart_with_and_without_noise() -> None:
     assert hystart.half_trains(table, "train", "paced") == 0
     assert hystart.early_share(table, "train", "5 ms") == 0
     assert hystart.early_share(table, "train", "testbed") is None
+
+
+def test_red_too_slow_and_too_fast() -> None:
+    table = pl.DataFrame(
+        {
+            "speed": [0.25, 0.25, 1.0, 4.0],
+            "flows": [4, 16, 4, 4],
+            "anomalies": [10.0, 5.0, 2.0, 3.0],
+        }
+    )
+    assert red_speed.slow_over_fast(table, "anomalies", 0.25, 4) == 12
+    assert red_speed.slow_over_fast(table, "anomalies", 0.1, 4) is None
+    assert value(red_speed.most_from(table, "anomalies", 1)) == 3
+
+
+def test_pie_rises_while_packets_wait(tmp_path: Path) -> None:
+    """Of four samples with a queue two are above the one before."""
+    samples = [(0.0, 0, 0, 0), (0.1, 3, 0, 0), (0.1, 3, 1, 0), (0.3, 3, 5, 2), (0.2, 3, 6, 2)]
+    pl.DataFrame(
+        [("bottleneck", "forward", *sample) for sample in samples],
+        schema=["bottleneck", "direction", "prob", "backlog_packets", "dropped", "overlimit"],
+        orient="row",
+    ).write_parquet(tmp_path / "queues.parquet")
+    pl.DataFrame(
+        [("bottleneck", "forward", 10 * MS), ("bottleneck", "forward", None)],
+        schema=["bottleneck", "direction", "sojourn_ns"],
+        orient="row",
+    ).write_parquet(tmp_path / "packets.parquet")
+    (row,) = pie_estimator.table([Run(tmp_path, {"sample": "10 kB"}, document())]).to_dicts()
+    assert (row["rising"], row["early"], row["delay_ms"]) == (50, 4, 10)
+    table = pl.DataFrame(
+        {"sample": ["a", "b", "a"], "rate_mbit": [1.0, 1.0, 10.0], "early": [3, 12, 9]}
+    )
+    assert pie_estimator.total_ratio(table, "early", "a", "b", 0, 1) == 0.25
+    assert pie_estimator.total_ratio(table, "early", "a", "b", 10, 10) is None
+
+
+def test_long_flows_after_ten_seconds(tmp_path: Path) -> None:
+    pl.DataFrame(
+        [
+            ("bottleneck", "forward", at * 10**9, size, 5 * MS)
+            for at, size in [(9, 10**9), (10, 6 * 10**6), (19, 4 * 10**6)]
+        ],
+        schema=["bottleneck", "direction", "dequeue_ns", "size_bytes", "sojourn_ns"],
+        orient="row",
+    ).write_parquet(tmp_path / "packets.parquet")
+    made = document()
+    made["experiment"] |= {"flows": [{"count": 1}], "duration": "20s"}
+    (row,) = long_flows.table([Run(tmp_path, {"queue": "HRED"}, made)]).to_dicts()
+    assert row["utilisation"] == pytest.approx(0.8)
+    assert row["delay_ms"] == 5
+    table = pl.DataFrame({"queue": ["HRED", "FIFO"], "flows": [1, 1], "utilisation": [0.72, 0.96]})
+    assert long_flows.over_fifo(table, "HRED", 1) == pytest.approx(0.75)
+    assert long_flows.over_fifo(table, "HRED", 2) is None
 
 
 def test_one_flow_over_six_that_send_as_much_each() -> None:

@@ -8,8 +8,11 @@ import pytest
 
 from pipelines.flow_startup import (
     codel_states,
+    dctcp_startup,
     laws,
+    queue_shares,
     red_losses,
+    red_settings,
     signals,
 )
 from sandglass.results.series import Run
@@ -268,3 +271,120 @@ def test_distances_between_drops_that_are_uniform() -> None:
     same = pl.concat([numbers.tail(1)] * 50)
     assert laws.distance_over_quantile(same) == pytest.approx(0.98 * 50**0.5 / 1.628, rel=1e-3)
     assert laws.distance_over_quantile(numbers.clear()) is None
+
+
+def start(directory: Path, axes: dict[str, Any], arrivals: list[int], fct_s: float) -> Run:
+    """A flow, RTT 200 ms, whose window is 40 packets when it is first reduced, to 20."""
+    directory.mkdir(parents=True)
+    pl.DataFrame(
+        [("bottleneck", "forward", at * MS, 1000) for at in arrivals],
+        schema=["bottleneck", "direction", "enqueue_ns", "payload_bytes"],
+        orient="row",
+    ).write_parquet(directory / "packets.parquet")
+    pl.DataFrame(
+        {
+            "time_ns": [MS, 2 * MS, 3 * MS],
+            "cwnd_packets": [10, 40, 20],
+            "ssthresh_packets": [None, None, 20],
+        }
+    ).write_parquet(directory / "acks.parquet")
+    pl.DataFrame({"fct_s": [fct_s]}).write_parquet(directory / "flows.parquet")
+    return Run(directory, axes, document())
+
+
+def test_dctcp_beside_reno_and_a_fifo(tmp_path: Path) -> None:
+    table = dctcp_startup.table(
+        [
+            start(tmp_path / "step", {"step": "20 packets"}, [1], 3.0),
+            start(tmp_path / "fifo", {"sender": "DCTCP"}, [1, 2, 3, 4], 2.0),
+            start(tmp_path / "reno", {"sender": "Reno"}, [1, 2, 3, 5], 2.0),
+        ]
+    )
+    step = table.filter(pl.col("queue") == "20 packets").row(0, named=True)
+    assert step["end_bdp"] == pytest.approx(40 / (200e-3 * 10e6 / 8 / 1514))
+    assert (step["left_by"], step["fct_ratio"], step["differing"]) == (0, 1.5, None)
+    assert value(dctcp_startup.unlike_reno(table)) == 0.25
+    assert value(dctcp_startup.largest_window(table)) == step["end_bdp"]
+    assert value(dctcp_startup.least_completion(table, 200)) == 1.5
+    assert dctcp_startup.least_completion(table, 300) is None
+    assert value(dctcp_startup.off_half(table)) == 0
+
+
+def test_shares_of_flows_and_classes(tmp_path: Path) -> None:
+    fair, classes = tmp_path / "fair", tmp_path / "classes"
+    for directory in (fair, classes):
+        directory.mkdir()
+    pl.DataFrame(
+        {
+            "flow": [1, 2, 3],
+            "workload": ["media", "bulk", "bulk"],
+            "goodput_mbit": [0.1, 1.0, 3.0],
+        }
+    ).write_parquet(fair / "flows.parquet")
+    pl.DataFrame(
+        [("bottleneck", "forward", 1, 2 * MS), ("bottleneck", "forward", 2, 90 * MS)],
+        schema=["bottleneck", "direction", "flow", "sojourn_ns"],
+        orient="row",
+    ).write_parquet(fair / "packets.parquet")
+    pl.DataFrame(
+        [
+            ("bottleneck", "forward", at * MS, drop, before, after)
+            for at, drop, before, after in [
+                (1, None, 2, 2),
+                (2, 2 * MS, 0, 0),
+                (3, None, 0, 0),
+                (11, None, 2, CE),
+                (12, None, 2, 2),
+                (13, 13 * MS, 0, 0),
+            ]
+        ],
+        schema=["bottleneck", "direction", "enqueue_ns", "drop_ns", "ecn_in", "ecn_out"],
+        orient="row",
+    ).write_parquet(classes / "packets.parquet")
+    pl.DataFrame(
+        [("bottleneck", "forward", 0, 50.0), ("bottleneck", "forward", 10 * MS, 120.0)],
+        schema=["bottleneck", "direction", "time_ns", "mark_avg"],
+        orient="row",
+    ).write_parquet(classes / "queues.parquet")
+    marked: dict[str, Any] = document(virtual_s=10.0)
+    marked["bottleneck"]["marks"] = 20
+    classed: dict[str, Any] = document()
+    classed["experiment"]["bottleneck"]["queue"]["mark_min"] = 100
+    table = queue_shares.table(
+        [
+            Run(fair, {"experiment": "fair-queueing", "fair": "FQ-CoDel"}, document()),
+            Run(classes, {"experiment": "wred"}, classed),
+            Run(tmp_path, {"experiment": "mark-rates"}, marked),
+        ]
+    )
+    assert queue_shares.value(table, queue_shares.JAIN, "FQ-CoDel") == pytest.approx(16 / 20)
+    assert queue_shares.value(table, queue_shares.CALL, "FQ-CoDel") == 2
+    assert queue_shares.value(table, queue_shares.MARKS, "DCTCP, step") == 2
+    every = (queue_shares.SIGNALLED, "First class", "Second class")
+    assert queue_shares.ratio(table, *every) == pytest.approx((1 / 3) / (2 / 3))
+    assert queue_shares.ratio(table, queue_shares.BELOW, "First class", "Second class") == 0
+    assert queue_shares.ratio(table, queue_shares.JAIN, "FQ-CoDel", "SFQ-CoDel") is None
+
+
+def test_what_reds_settings_do() -> None:
+    table = pl.DataFrame(
+        [
+            (red_settings.RED, 4, 100.0, 1.0, 90.0, 10, 3),
+            (red_settings.RED, 4, 100.0, 2.5, 90.0, 10, 3),
+            (red_settings.ADAPTIVE, 4, 100.0, 9.0, 95.0, 0, None),
+            (red_settings.FIXED, 4, 100.0, 9.0, 100.0, 0, None),
+            (red_settings.ADAPTIVE, 16, 100.0, 9.0, 100.0, 24, None),
+            (red_settings.FIXED, 16, 100.0, 9.0, 100.0, 20, None),
+            (red_settings.MISTUNED, 4, 20.0, 1.0, 90.0, 10, 7),
+            (red_settings.MISTUNED, 4, 200.0, 3.0, 90.0, 10, 9),
+            (red_settings.TUNED, 4, 200.0, 2.0, 90.0, 10, 0),
+        ],
+        schema=["queue", "flows", "rtt_ms", "fct_s", "peak_ms", "soon", "forced"],
+        orient="row",
+    )
+    assert red_settings.spread(table, "fct_s") == 2.5
+    assert value(red_settings.adaptive_off(table, "peak_ms")) == pytest.approx(0.05)
+    assert value(red_settings.adaptive_off(table, "soon")) == pytest.approx(0.2)
+    assert value(red_settings.forced(table, red_settings.MISTUNED, rtt_to=20)) == 7
+    assert red_settings.forced(table, red_settings.TUNED, rtt_to=20) is None
+    assert value(red_settings.mistuned_completion(table, rtt_from=100)) == 1.5

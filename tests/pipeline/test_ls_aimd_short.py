@@ -9,18 +9,21 @@ import pytest
 from pipelines.ls_aimd import (
     as_reno,
     eviction,
+    fair_windows,
+    max_p,
     regime,
     rules,
     segments,
     slices,
     stretch,
     why_apart,
+    windows_open,
 )
 from sandglass.results.series import Run
 from tests.pipeline.synthetic import document, value
 
 US, MS = 10**3, 10**6
-SLOW = "LS-AIMD, C = 1/128"
+SLOW, FULL = "LS-AIMD, C = 1/128", "LS-AIMD, C = 1"
 STEP = {"kind": "dualred", "mark_min": 2500}
 WINDOWS = (467.0, 487.0, 487.0 + 9340 / 487, 250.0)
 """Half a segment of 934 bytes, which grows by 10 · 934 / W, and is halved once."""
@@ -227,3 +230,69 @@ def test_windows_beside_reno(tmp_path: Path) -> None:
     table = pl.DataFrame({"sender": ["Reno", "LS"], "window": [12.0, 12.5]})
     assert as_reno.apart(table, "LS", "Reno") == 0.5
     assert as_reno.window(table, "Reno") == 12
+
+
+def test_windows_of_the_plan(tmp_path: Path) -> None:
+    run = made(tmp_path / "slow")
+    row = fair_windows.table([run]).to_dicts()[0]
+    assert (row["plan_min"], row["plan_max"]) == (0.26, 0.26)
+    table = pl.DataFrame(
+        {
+            "case": ["4A", "4B"],
+            "marking": "RED ramp",
+            "sender": SLOW,
+            "in_flight": [1.0, 6.0],
+            "fair_min": [2.0, 3.005],
+            "plan_min": [2.0, 3.0],
+            "fair_max": [4.0, 5.0],
+            "plan_max": [4.0, 5.0],
+        }
+    )
+    assert fair_windows.off_plan(table) == pytest.approx(0.005)
+    assert value(fair_windows.least_over_min(table, "RED ramp", SLOW)) == 0.5
+    assert value(fair_windows.most_over_max(table, "RED ramp", SLOW)) == pytest.approx(1.2)
+
+
+def test_saw_teeth_of_a_large_window(tmp_path: Path) -> None:
+    """Three reductions; between the second and the third the window grows from 10 to 18 in 8 ms."""
+    run = made(tmp_path / "aimd", sender="AIMD")
+    windows = [20, 20, 10, 14, 18, 18, 10, 14, 18, 18, 10, 20]
+    states = ["Open", "CWR", "Open", "Open", "Open", "CWR", *["Open"] * 3, "CWR", "Open", "Open"]
+    pl.DataFrame(
+        {
+            "time_ns": [(8 + number) * MS for number in range(12)],
+            "cwnd_packets": windows,
+            "ca_state": states,
+            "srtt_us": 1000,
+            "flow": 1,
+        }
+    ).write_parquet(run.directory / "acks.parquet")
+    named = Run(run.directory, {"experiment": "large", "sender": "AIMD"}, run.document)
+    (row,) = windows_open.table([named]).to_dicts()
+    assert row["saw_teeth"] == 2
+    assert row["period_s"] == pytest.approx(0.004)
+    assert row["growth"] == pytest.approx(4)
+    assert row["window"] == 18
+
+
+def test_growth_by_rate() -> None:
+    table = pl.DataFrame(
+        [("AIMD", 20.0, 1.0, 4.0, 40), ("AIMD", 60.0, 1.1, 12.0, 120),
+         (FULL, 20.0, 1.2, 3.0, 40), (FULL, 60.0, 1.5, 6.0, 100)],
+        schema=["sender", "rate_mbit", "growth", "period_s", "window"],
+        orient="row",
+    )  # fmt: skip
+    assert value(windows_open.least_growth(table, FULL)) == 1.2
+    assert value(windows_open.least_step(table, FULL)) == pytest.approx(0.3)
+    assert windows_open.spread(table, "AIMD") == pytest.approx(1.1)
+    assert windows_open.period_over(table, FULL, "AIMD", 60) == pytest.approx(0.6)
+
+
+def test_one_max_p() -> None:
+    row = {"case": "4E", "marking": "RED instantaneous", "sender": SLOW, "statistic": "mean"}
+    table = pl.DataFrame(
+        [{**row, "max_p": 1.0, "like_us": 1.0, "thesis_us": 2.0},
+         {**row, "max_p": 0.5, "like_us": 2.2, "thesis_us": 2.0}]
+    )  # fmt: skip
+    assert max_p.departure(table, 0.5, "4E", SLOW, "mean") == pytest.approx(0.1)
+    assert max_p.nearest(table, "4E", SLOW, "mean") == pytest.approx(0.1)

@@ -1,0 +1,65 @@
+"""Section III-A a): whether the window comes to rest with few marks, by the resolution of alpha."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import polars as pl
+from plotnine import (
+    aes,
+    geom_line,
+    geom_point,
+    ggplot,
+    labs,
+    scale_color_manual,
+    scale_shape_manual,
+    scale_x_log10,
+)
+
+from pipelines.dctcp_internet import sharing
+from sandglass.experiment import units
+from sandglass.papers import ensemble
+from sandglass.papers.verdicts import Extreme, least
+from sandglass.results import series, style
+
+LAST_NS = 60 * 10**9
+
+
+def table(runs: Sequence[series.Run]) -> pl.DataFrame:
+    """One row per `sender` and Max_Prob_DCTCP (`probability`): the largest window less the least in
+    the last 60 s (`range`); packets."""
+    rows = []
+    for run in runs:
+        end_ns = units.parse_time(run.field("experiment.duration"))
+        late = (pl.col("flow") == 1) & (pl.col("time_ns") >= end_ns - LAST_NS)
+        windows = run.records("acks").filter(late).select("cwnd_packets").collect().to_series()
+        rows.append(
+            {
+                "sender": str(run.axes["sender"]),
+                "probability": sharing.probability(run, "mark"),
+                "range": np.ptp(windows.cast(pl.Int64).to_numpy()).item(),
+            }
+        )
+    return pl.DataFrame(rows).sort("sender", "probability")
+
+
+def plot(table: pl.DataFrame) -> ggplot:
+    """The range against Max_Prob_DCTCP, a line per sender; of replicas the mean."""
+    shown = ensemble.means(table, ["sender", "probability"], "range")
+    drawn: ggplot = (
+        ggplot(shown, aes("probability", "range", color="sender", shape="sender"))
+        + geom_line()
+        + geom_point()
+        + scale_x_log10()
+        + scale_color_manual(style.PALETTE)
+        + scale_shape_manual(style.SHAPES)
+        + labs(x="Max_Prob_DCTCP", y="Range of cwnd (packets)", color="", shape="")
+    )
+    return drawn
+
+
+def least_range(table: pl.DataFrame, sender: str) -> Extreme | None:
+    """The range of the window, least over Max_Prob_DCTCP."""
+    return least(table.filter(sender=sender).select("probability", "range"), "range")
+
+
+METRICS = (least_range,)

@@ -1,0 +1,55 @@
+"""Section 1.4, Publication II: long flows through an AQM that is made for slow start."""
+
+from collections.abc import Sequence
+
+import polars as pl
+from plotnine import ggplot
+
+from pipelines.flow_startup import drawing, transients
+from sandglass.experiment import units
+from sandglass.papers.verdicts import scalar
+from sandglass.results import series
+
+SETTLED_NS = 10**10
+MEASURES = {"utilisation": "Utilisation", "delay_ms": "Mean queueing delay (ms)"}
+
+
+def table(runs: Sequence[series.Run]) -> pl.DataFrame:
+    """One row per queue and number of flows: `utilisation` and mean wait `delay_ms` of what leaves
+    the queue after the first 10 s."""
+    return pl.DataFrame([_row(run) for run in runs]).sort("queue", "flows")
+
+
+def _row(run: series.Run) -> dict[str, object]:
+    sent = (
+        series.forward(run)
+        .filter(pl.col("dequeue_ns") >= SETTLED_NS)
+        .select(bits=8 * pl.col("size_bytes").sum(), wait=pl.col("sojourn_ns").mean())
+        .collect()
+    )
+    seconds = (units.parse_time(run.field("experiment.duration")) - SETTLED_NS) / 1e9
+    return {
+        "queue": str(run.axes["queue"]),
+        "flows": run.field("experiment.flows.0.count"),
+        "utilisation": sent["bits"].item() / seconds / 1e6 / transients.rate_mbit(run),
+        "delay_ms": sent["wait"].item() / 1e6,
+    }
+
+
+def plot(table: pl.DataFrame) -> ggplot:
+    """Both against the number of flows, a line per queue."""
+    return drawing.lines(
+        drawing.measures(table, "flows", "queue", MEASURES), "Parallel flows", "", log_x=True
+    )
+
+
+def over_fifo(table: pl.DataFrame, queue: str, flows: int) -> float | None:
+    """The utilisation with a queue over that with a FIFO."""
+    one, other = (
+        scalar(table.filter(queue=name, flows=flows)["utilisation"].max())
+        for name in (queue, "FIFO")
+    )
+    return None if one is None or not other else one / other
+
+
+METRICS = (over_fifo,)

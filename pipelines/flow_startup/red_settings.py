@@ -1,0 +1,146 @@
+"""Sections 3.1 to 3.3: what RED's settings do in a load transient."""
+
+from collections.abc import Sequence
+
+import polars as pl
+from plotnine import (
+    aes,
+    facet_wrap,
+    geom_line,
+    geom_point,
+    ggplot,
+    labs,
+    scale_color_manual,
+    scale_linetype_manual,
+    scale_shape_manual,
+    scale_x_log10,
+)
+
+from pipelines.flow_startup import transients
+from sandglass.experiment import units
+from sandglass.papers import ensemble
+from sandglass.papers.verdicts import Extreme, largest, least, scalar
+from sandglass.results import series, style
+
+RED, ADAPTIVE, FIXED, TUNED, MISTUNED = (
+    "RED",
+    "mainline's, adaptive",
+    "mainline's",
+    "HRED, tuned",
+    "HRED, tuned to 100 ms",
+)
+ARED = {True: ADAPTIVE, False: FIXED}
+
+
+def table(runs: Sequence[series.Run]) -> pl.DataFrame:
+    """One row per queue, its `weight` and `max_p` (null of those that derive them), number of flows
+    and RTT, of one run each.
+
+    `fct_s` is the mean completion time, `peak_ms` the longest wait of packets whose flow was in
+    slow start, `soon` what the AQM dropped within 300 ms from its first drop on, `forced` what was
+    dropped for want of room or because the average was above the maximum threshold, null of
+    mainline's.
+    """
+    return pl.DataFrame([_row(run) for run in runs], infer_schema_length=None).sort(
+        "queue", "weight", "max_p", "flows", "rtt_ms"
+    )
+
+
+def _row(run: series.Run) -> dict[str, object]:
+    queue = run.field("experiment.bottleneck.queue")
+    last = series.queue_samples(run).tail(1)
+    forced = None
+    if "forced" in last.columns:
+        forced = int(last["forced"].item()) + int(last["overlimit"].item())
+    return {
+        "queue": _name(run),
+        "weight": queue.get("weight"),
+        "max_p": queue.get("probability"),
+        "flows": run.field("experiment.flows.0.count"),
+        "rtt_ms": units.parse_time(run.field("experiment.rtt")) / 1e6,
+        "fct_s": transients.completion(run)["fct_s"],
+        "peak_ms": transients.longest_wait_ms(run),
+        "soon": transients.losses(run)["soon"],
+        "forced": forced,
+    }
+
+
+def _name(run: series.Run) -> str:
+    match str(run.axes["experiment"]):
+        case "pub2-red":
+            return RED
+        case "red-mainline":
+            return ARED[bool(run.axes["adaptive"])]
+        case _:
+            return str(run.axes["tuning"])
+
+
+def plot(table: pl.DataFrame) -> ggplot:
+    """Completion time against the weight, a line per maximum probability, of RED; of replicas the
+    mean."""
+    own = ensemble.numbered(table).filter(pl.col("queue") == RED)
+    means = ensemble.means(own, ["weight", "max_p", "flows"], "fct_s").with_columns(
+        max_p=pl.col("max_p").cast(pl.String), panel=transients.flow_label(own, "flows")
+    )
+    drawn: ggplot = (
+        ggplot(means, aes("weight", "fct_s", color="max_p", shape="max_p", linetype="max_p"))
+        + facet_wrap("panel")
+        + geom_line()
+        + geom_point(size=2)
+        + scale_x_log10()
+        + scale_color_manual(style.PALETTE)
+        + scale_shape_manual(style.SHAPES)
+        + scale_linetype_manual(style.LINES)
+        + labs(
+            x="Weight of a new queue length",
+            y="Completion time (s)",
+            color="max_p",
+            shape="max_p",
+            linetype="max_p",
+        )
+    )
+    return drawn
+
+
+def spread(table: pl.DataFrame, column: str) -> float | None:
+    """A column's largest value over its least, with the settings of RED."""
+    own = table.filter(pl.col("queue") == RED)[column]
+    most, fewest = scalar(own.max()), scalar(own.min())
+    return most / fewest if most is not None and fewest else None
+
+
+def adaptive_off(table: pl.DataFrame, column: str) -> Extreme | None:
+    """How far a column with the adaptive RED is from that with the same RED, as a share of it, the
+    largest over numbers of flows."""
+    case = ["flows", "rtt_ms"]
+    one, other = (
+        table.filter((pl.col("queue") == name) & (pl.col("flows") > 0)).select(*case, column)
+        for name in (ADAPTIVE, FIXED)
+    )
+    both = one.join(other, on=case, suffix="_over")
+    off = both.select(*case, off=(pl.col(column) / pl.col(f"{column}_over") - 1).abs())
+    return largest(off.fill_nan(0.0), "off")
+
+
+def forced(table: pl.DataFrame, queue: str, rtt_to: float) -> Extreme | None:
+    """Packets that HRED dropped because it was too late, the largest over numbers of flows and RTTs
+    up to one."""
+    own = table.filter((pl.col("queue") == queue) & (pl.col("rtt_ms") <= rtt_to))
+    return largest(own.select("flows", "rtt_ms", "forced"), "forced")
+
+
+def mistuned_completion(table: pl.DataFrame, rtt_from: float) -> Extreme | None:
+    """Completion time with HRED tuned to 100 ms over that tuned to the RTT, the least over numbers
+    of flows and RTTs from one on."""
+    case = ["flows", "rtt_ms"]
+    one, other = (
+        table.filter((pl.col("queue") == name) & (pl.col("rtt_ms") >= rtt_from)).select(
+            *case, "fct_s"
+        )
+        for name in (MISTUNED, TUNED)
+    )
+    both = one.join(other, on=case, suffix="_over")
+    return least(both.select(*case, ratio=pl.col("fct_s") / pl.col("fct_s_over")), "ratio")
+
+
+METRICS = (spread, adaptive_off, forced, mistuned_completion)

@@ -1,0 +1,66 @@
+"""Section 2.4: by how much ABE, CUBIC and DCTCP reduce their window."""
+
+from collections.abc import Sequence
+
+import polars as pl
+from plotnine import (
+    aes,
+    geom_hline,
+    geom_jitter,
+    ggplot,
+    labs,
+    scale_color_manual,
+    scale_shape_manual,
+)
+
+from sandglass.papers.verdicts import scalar
+from sandglass.results import series, style
+
+
+def table(runs: Sequence[series.Run]) -> pl.DataFrame:
+    """One row per congestion control and reduction: its `number`, and `factor`, the new slow-start
+    threshold over the window before."""
+    return pl.concat([_factors(run) for run in runs]).sort("control", "number")
+
+
+def _factors(run: series.Run) -> pl.DataFrame:
+    # a row has the state before its ACK: the threshold that an ACK sets is in the row after it
+    threshold = pl.col("ssthresh_packets").cast(pl.Int64)
+    return (
+        run.records("acks")
+        .sort("time_ns")
+        .select("cwnd_packets", before=threshold, after=threshold.shift(-1))
+        .filter(pl.col("after").is_not_null() & pl.col("after").ne_missing(pl.col("before")))
+        .collect()
+        .select(
+            pl.lit(str(run.axes["control"])).alias("control"),
+            number=pl.int_range(1, pl.len() + 1),
+            factor=pl.col("after") / pl.col("cwnd_packets"),
+        )
+    )
+
+
+def plot(table: pl.DataFrame) -> ggplot:
+    """Every reduction's factor."""
+    drawn: ggplot = (
+        ggplot(table, aes("control", "factor", color="control", shape="control"))
+        + geom_hline(yintercept=0.5, linetype="dotted", color="#666666")
+        + geom_jitter(width=0.25, height=0, size=1.2, alpha=0.5, random_state=1)
+        + scale_color_manual(style.PALETTE)
+        + scale_shape_manual(style.SHAPES)
+        + labs(x="", y="Window after over before", color="", shape="")
+    )
+    return drawn
+
+
+def typical_factor(table: pl.DataFrame, control: str) -> float | None:
+    """The median factor."""
+    return scalar(table.filter(control=control)["factor"].median())
+
+
+def share_above(table: pl.DataFrame, control: str, factor: float) -> float | None:
+    """The share of the reductions whose factor is larger."""
+    return scalar((table.filter(control=control)["factor"] > factor).mean())
+
+
+METRICS = (typical_factor, share_above)
