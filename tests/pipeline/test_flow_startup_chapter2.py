@@ -26,6 +26,8 @@ from pipelines.flow_startup import (
     rto_cost,
     spreading,
     starving,
+    why_delayed_ack_timer,
+    why_hystart,
     why_transfer_size,
 )
 from sandglass.results.series import Run
@@ -465,6 +467,31 @@ def test_hystart_with_and_without_noise() -> None:
     assert hystart.half_trains(table, "train", "paced") == 0
     assert hystart.early_share(table, "train", "5 ms") == 0
     assert hystart.early_share(table, "train", "testbed") is None
+
+
+def test_hystart_by_windows_and_noises() -> None:
+    table = pl.DataFrame(
+        [
+            (7, "none", 1.0, True),
+            (10, "none", 1.25, True),
+            (10, "5 ms", 0.4, True),
+            (10, "20 ms", 0.3, False),
+            (10, "testbed", 1.5, True),
+        ],
+        schema=["initial_window", "noise", "end_bdp", "by_hystart"],
+        orient="row",
+    )
+    assert why_hystart.calm_end(table, 7) == 1
+    assert value(why_hystart.most_early(table)) == 1
+    assert value(why_hystart.miscalculation(table)) == pytest.approx(0.76)
+    assert why_hystart.miscalculation(table.filter(initial_window=7)) is None
+
+
+def test_growth_apart_from_twice_the_timer() -> None:
+    table = pl.DataFrame({"rtt_ms": [40.0, 75.0, 80.0, 90.0], "growth": [1.5, 1.3, 1.45, 1.6]})
+    assert why_delayed_ack_timer.least_apart(table, 80, 10) == 1.5
+    assert why_delayed_ack_timer.over_least_apart(table, 80, 10) == pytest.approx(1.45 / 1.5)
+    assert why_delayed_ack_timer.over_least_apart(table, 10, 10) is None
 
 
 def test_red_too_slow_and_too_fast() -> None:
