@@ -1,26 +1,35 @@
-"""Why slow start grows by less than 1.5 at 80 ms: RTTs about twice the delayed-ACK timer."""
+"""Why slow start grows by less than 1.5 at 80 ms: how many segments wait for the timer."""
+
+from collections.abc import Sequence
 
 import polars as pl
+from plotnine import geom_hline, ggplot
 
-from pipelines.flow_startup import delayed_ack_timer
+from pipelines.flow_startup import delayed_ack_timer, drawing
+from sandglass.papers import ensemble
 from sandglass.papers.verdicts import scalar
-
-table = delayed_ack_timer.table
-plot = delayed_ack_timer.plot
+from sandglass.results import series
 
 
-def least_apart(table: pl.DataFrame, rtt_ms: float, by_ms: float) -> float | None:
-    """The growth, the least over RTTs that are so far or farther from one."""
-    return scalar(table.filter((pl.col("rtt_ms") - rtt_ms).abs() >= by_ms)["growth"].min())
+def table(runs: Sequence[series.Run]) -> pl.DataFrame:
+    """The table of `delayed_ack_timer` for each receiver's `window`."""
+    return series.along(runs, "window", delayed_ack_timer.table).sort("window", "rtt_ms")
 
 
-def over_least_apart(table: pl.DataFrame, rtt_ms: float, by_ms: float) -> float | None:
-    """The growth at an RTT over that."""
-    own, least = (
-        scalar(table.filter(rtt_ms=rtt_ms)["growth"].max()),
-        least_apart(table, rtt_ms, by_ms),
+def plot(table: pl.DataFrame) -> ggplot:
+    """The growth against the RTT, a line per window; dotted what delayed ACKs give at least and at
+    most."""
+    shown = ensemble.numbered(table).select(
+        ensemble.REPLICA, x="rtt_ms", value="growth", line="window", panel=pl.lit("")
     )
-    return None if own is None or not least else own / least
+    lines = drawing.lines(shown, "Base RTT (ms)", "Growth per round trip")
+    drawn: ggplot = lines + geom_hline(yintercept=[1.5, 2], linetype="dotted", color="#666666")
+    return drawn
 
 
-METRICS = (least_apart, over_least_apart)
+def least_growth(table: pl.DataFrame, window: str) -> float | None:
+    """The growth with a window, the least over RTTs."""
+    return scalar(table.filter(window=window)["growth"].min())
+
+
+METRICS = (least_growth,)

@@ -487,11 +487,10 @@ def test_hystart_by_windows_and_noises() -> None:
     assert why_hystart.miscalculation(table.filter(initial_window=7)) is None
 
 
-def test_growth_apart_from_twice_the_timer() -> None:
-    table = pl.DataFrame({"rtt_ms": [40.0, 75.0, 80.0, 90.0], "growth": [1.5, 1.3, 1.45, 1.6]})
-    assert why_delayed_ack_timer.least_apart(table, 80, 10) == 1.5
-    assert why_delayed_ack_timer.over_least_apart(table, 80, 10) == pytest.approx(1.45 / 1.5)
-    assert why_delayed_ack_timer.over_least_apart(table, 10, 10) is None
+def test_growth_by_the_receivers_window() -> None:
+    table = pl.DataFrame({"window": ["64 kB", "64 kB", "512 kB"], "growth": [1.5, 1.4, 1.6]})
+    assert why_delayed_ack_timer.least_growth(table, "64 kB") == 1.4
+    assert why_delayed_ack_timer.least_growth(table, "1 MB") is None
 
 
 def test_red_too_slow_and_too_fast() -> None:
