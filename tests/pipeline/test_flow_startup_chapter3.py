@@ -138,7 +138,6 @@ def test_signals_of_several_flows() -> None:
 def test_why_signals_takes_a_variant_apart() -> None:
     table = (
         loads()
-        .filter(flows=1)
         .with_columns(variant=pl.lit("4 MB"), after_share=pl.col("load") * 2)
         .with_columns(growth=pl.when(pl.col("rtt_ms") > 50).then("growth"))
     )
@@ -147,6 +146,7 @@ def test_why_signals_takes_a_variant_apart() -> None:
     assert value(why_signals.least_of(table, "4 MB", KEPT, "load", rtt_from=100)) == 0.4
     assert why_signals.least_of(table, "1 MB", KEPT, "load") is None
     assert why_signals.typical(table, "4 MB", KEPT, "after_share", "unpaced") == pytest.approx(1.4)
+    assert why_signals.typical(table, "4 MB", KEPT, "load", "unpaced", flows=4) == 1.9
 
 
 def test_why_pie_is_late_compares_variants() -> None:
