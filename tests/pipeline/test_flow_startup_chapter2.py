@@ -425,6 +425,7 @@ def test_what_idle_time_leaves() -> None:
     assert value(after_idle.resumed_share(table, "old window")) == 0.9
     assert value(after_idle.harm_ratio(table, "old window", "slow start", "unpaced")) == 1.5
     assert after_idle.harm_ratio(table, "old window", "slow start", "paced") is None
+    assert value(after_idle.least_harm(table)) == 150
     assert after_idle.window_lost(table, "slow start", 1, 5) == 10
     assert after_idle.window_lost(table, "slow start", 2, 5) is None
 
@@ -545,6 +546,7 @@ def test_long_flows_after_ten_seconds(tmp_path: Path) -> None:
     table = pl.DataFrame({"queue": ["HRED", "FIFO"], "flows": [1, 1], "utilisation": [0.72, 0.96]})
     assert long_flows.over_fifo(table, "HRED", 1) == pytest.approx(0.75)
     assert long_flows.over_fifo(table, "HRED", 2) is None
+    assert value(long_flows.most_over_fifo(table, "HRED")) == pytest.approx(0.75)
 
 
 def test_one_flow_over_six_that_send_as_much_each() -> None:
