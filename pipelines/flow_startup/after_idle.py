@@ -83,6 +83,12 @@ def harm_ratio(table: pl.DataFrame, restart: str, over: str, sender: str) -> Ext
     return least(ratios, "ratio")
 
 
+def least_harm(table: pl.DataFrame) -> Extreme | None:
+    """The call's longest delay after the pause, the least over ways to restart, to send and
+    pauses."""
+    return least(table.select(*CASE, "longest_ms"), "longest_ms")
+
+
 def window_lost(table: pl.DataFrame, restart: str, short_s: float, long_s: float) -> float | None:
     """Packets in the first round trip of an unpaced sender after a short pause less those after a
     long one."""
@@ -93,4 +99,4 @@ def window_lost(table: pl.DataFrame, restart: str, short_s: float, long_s: float
     return float(found[short_s] - found[long_s]) if both else None
 
 
-METRICS = (largest_window, resumed_share, harm_ratio, window_lost)
+METRICS = (largest_window, resumed_share, harm_ratio, least_harm, window_lost)

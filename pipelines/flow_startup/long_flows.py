@@ -7,7 +7,7 @@ from plotnine import ggplot
 
 from pipelines.flow_startup import drawing, transients
 from sandglass.experiment import units
-from sandglass.papers.verdicts import scalar
+from sandglass.papers.verdicts import Extreme, largest, scalar
 from sandglass.results import series
 
 SETTLED_NS = 10**10
@@ -52,4 +52,12 @@ def over_fifo(table: pl.DataFrame, queue: str, flows: int) -> float | None:
     return None if one is None or not other else one / other
 
 
-METRICS = (over_fifo,)
+def most_over_fifo(table: pl.DataFrame, queue: str) -> Extreme | None:
+    """The same, the largest over numbers of flows."""
+    one, other = (table.filter(queue=name) for name in (queue, "FIFO"))
+    both = one.join(other, on="flows", suffix="_fifo")
+    ratios = both.select("flows", ratio=pl.col("utilisation") / pl.col("utilisation_fifo"))
+    return largest(ratios, "ratio")
+
+
+METRICS = (over_fifo, most_over_fifo)

@@ -26,6 +26,8 @@ from pipelines.flow_startup import (
     rto_cost,
     spreading,
     starving,
+    why_delayed_ack_timer,
+    why_hystart,
     why_transfer_size,
 )
 from sandglass.results.series import Run
@@ -423,6 +425,7 @@ def test_what_idle_time_leaves() -> None:
     assert value(after_idle.resumed_share(table, "old window")) == 0.9
     assert value(after_idle.harm_ratio(table, "old window", "slow start", "unpaced")) == 1.5
     assert after_idle.harm_ratio(table, "old window", "slow start", "paced") is None
+    assert value(after_idle.least_harm(table)) == 150
     assert after_idle.window_lost(table, "slow start", 1, 5) == 10
     assert after_idle.window_lost(table, "slow start", 2, 5) is None
 
@@ -465,6 +468,30 @@ def test_hystart_with_and_without_noise() -> None:
     assert hystart.half_trains(table, "train", "paced") == 0
     assert hystart.early_share(table, "train", "5 ms") == 0
     assert hystart.early_share(table, "train", "testbed") is None
+
+
+def test_hystart_by_windows_and_noises() -> None:
+    table = pl.DataFrame(
+        [
+            (7, "none", 1.0, True),
+            (10, "none", 1.25, True),
+            (10, "5 ms", 0.4, True),
+            (10, "20 ms", 0.3, False),
+            (10, "testbed", 1.5, True),
+        ],
+        schema=["initial_window", "noise", "end_bdp", "by_hystart"],
+        orient="row",
+    )
+    assert why_hystart.calm_end(table, 7) == 1
+    assert value(why_hystart.most_early(table)) == 1
+    assert value(why_hystart.miscalculation(table)) == pytest.approx(0.76)
+    assert why_hystart.miscalculation(table.filter(initial_window=7)) is None
+
+
+def test_growth_by_the_receivers_window() -> None:
+    table = pl.DataFrame({"window": ["64 kB", "64 kB", "512 kB"], "growth": [1.5, 1.4, 1.6]})
+    assert why_delayed_ack_timer.least_growth(table, "64 kB") == 1.4
+    assert why_delayed_ack_timer.least_growth(table, "1 MB") is None
 
 
 def test_red_too_slow_and_too_fast() -> None:
@@ -519,6 +546,7 @@ def test_long_flows_after_ten_seconds(tmp_path: Path) -> None:
     table = pl.DataFrame({"queue": ["HRED", "FIFO"], "flows": [1, 1], "utilisation": [0.72, 0.96]})
     assert long_flows.over_fifo(table, "HRED", 1) == pytest.approx(0.75)
     assert long_flows.over_fifo(table, "HRED", 2) is None
+    assert value(long_flows.most_over_fifo(table, "HRED")) == pytest.approx(0.75)
 
 
 def test_one_flow_over_six_that_send_as_much_each() -> None:

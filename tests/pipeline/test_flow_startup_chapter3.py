@@ -14,6 +14,9 @@ from pipelines.flow_startup import (
     red_losses,
     red_settings,
     signals,
+    why_pie_late,
+    why_red_resent,
+    why_signals,
 )
 from sandglass.results.series import Run
 from tests.pipeline.synthetic import document, packets, value
@@ -132,6 +135,31 @@ def test_signals_of_several_flows() -> None:
     assert value(signals.least_best(loads(), KEPT, flows_from=1)) == 5
 
 
+def test_why_signals_takes_a_variant_apart() -> None:
+    table = (
+        loads()
+        .with_columns(variant=pl.lit("4 MB"), after_share=pl.col("load") * 2)
+        .with_columns(growth=pl.when(pl.col("rtt_ms") > 50).then("growth"))
+    )
+    assert value(why_signals.largest_of(table, "4 MB", KEPT, "load")) == 0.8
+    assert value(why_signals.least_of(table, "4 MB", KEPT, "growth")) == 1.5
+    assert value(why_signals.least_of(table, "4 MB", KEPT, "load", rtt_from=100)) == 0.4
+    assert why_signals.least_of(table, "1 MB", KEPT, "load") is None
+    assert why_signals.typical(table, "4 MB", KEPT, "after_share", "unpaced") == pytest.approx(1.4)
+    assert why_signals.typical(table, "4 MB", KEPT, "load", "unpaced", flows=4) == 1.9
+
+
+def test_why_pie_is_late_compares_variants() -> None:
+    table = pl.DataFrame(
+        [("a", 1, 200.0, 4.0), ("a", 4, 200.0, 2.0), ("b", 1, 200.0, 1.0), ("b", 4, 200.0, 1.5)],
+        schema=["variant", "flows", "rtt_ms", "end_share"],
+        orient="row",
+    )
+    assert why_pie_late.typical_end(table, "a") == 3
+    assert value(why_pie_late.largest_ratio(table, "b", "a")) == 0.75
+    assert why_pie_late.largest_ratio(table, "c", "a") is None
+
+
 def test_codels_states_end_with_a_short_wait(tmp_path: Path) -> None:
     """Above the target from 10 ms on: it drops at 115 ms, 100 ms later, and 50 ms later; 4 ms end
     the state. The next one begins 101 ms after the first packet above the target."""
@@ -246,6 +274,21 @@ def test_what_red_drops_again() -> None:
     assert value(red_losses.most_backed_off(table, red)) == 2
     assert red_losses.cut_over_taildrop(table, "fct_s") == pytest.approx(1.6)
     assert red_losses.cut_less_taildrop(table, "rtos") == 3
+
+
+def test_why_red_drops_less_of_what_comes_again() -> None:
+    table = pl.DataFrame(
+        [
+            ("HRED", 4, 100, 10),
+            ("HRED", 16, 300, 30),
+            ("recommended", 4, 500, 20),
+            ("none", 4, 0, 0),
+        ],
+        schema=["variant", "flows", "resent", "resent_lost"],
+        orient="row",
+    )
+    assert why_red_resent.share_ratio(table, "HRED", "recommended") == pytest.approx(2.5)
+    assert why_red_resent.share_ratio(table, "none", "recommended") is None
 
 
 def test_laws_compare_with_what_they_say() -> None:
