@@ -11,7 +11,7 @@ import itertools
 import json
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -55,7 +55,7 @@ def experiment(case: Case, seed: int) -> dict[str, Any]:
     }
 
 
-def row(case: Case, seed: int, document: dict[str, Any]) -> dict[str, Any]:
+def row(case: Case, seed: int, document: Mapping[str, Any]) -> dict[str, Any]:
     """Columns: queue, cc, clock, seed, goodput_mbit, mean_ms and p95_ms of the queueing delay,
     drops, and warnings, the number of those on how late the machine was."""
     bottleneck = document["bottleneck"]
