@@ -44,7 +44,7 @@ def plot(table: pl.DataFrame) -> ggplot:
     )
     drawn: ggplot = (
         ggplot(shown, aes("name", "us", color="network", shape="network"))
-        + facet_wrap("statistic", ncol=1, scales="free_y")
+        + facet_wrap("statistic", ncol=2, scales="free_y")
         + geom_point(size=1.6, position=position_dodge(width=0.5))
         + scale_color_manual(style.PALETTE)
         + scale_shape_manual(style.SHAPES)

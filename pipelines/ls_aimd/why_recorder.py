@@ -22,7 +22,7 @@ STATISTICS = ("min", "max", "sd")
 
 
 def table(runs: Sequence[series.Run]) -> pl.DataFrame:
-    """One row per run, `period` and `statistic`: `like_us` and `thesis_us`, as in `delays.table`."""
+    """One row per run, `period` and `statistic`: `like_us` and `thesis_us`, as `delays.table`'s."""
     rows: list[dict[str, object]] = []
     for run in runs:
         _, end = steady.interval_ns(run)
