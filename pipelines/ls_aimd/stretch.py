@@ -28,23 +28,30 @@ def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     the ACK left that acknowledges it last; `delay_us`, the mean queueing delay."""
     rows: list[dict[str, object]] = []
     for run in runs:
-        found = segments.acknowledged(run)
-        new = pl.col("new_bytes_acked") - pl.col("bytes_acked")
-        per_ack, late_ns = found.select(
-            (new / pl.col("payload_bytes")).mean().alias("per_ack"),
-            pl.col("late_ns").quantile(0.99),
-        ).row(0)
         waits = steady.packets(run).select(pl.col("sojourn_ns").mean()).collect().item()
         rows.append(
             {
                 **steady.case(run),
                 "acks": str(run.axes["acks"]),
-                "per_ack": per_ack,
-                "late_us": late_ns / 1e3,
+                **answers(run),
                 "delay_us": waits / 1e3,
             }
         )
     return steady.ordered(rows)
+
+
+def answers(run: series.Run) -> dict[str, float]:
+    """A receiver's `per_ack` and `late_us`, as `table` has them."""
+    new = pl.col("new_bytes_acked") - pl.col("bytes_acked")
+    per_ack, late_ns = (
+        segments.acknowledged(run)
+        .select(
+            (new / pl.col("payload_bytes")).mean().alias("per_ack"),
+            pl.col("late_ns").quantile(0.99),
+        )
+        .row(0)
+    )
+    return {"per_ack": per_ack, "late_us": late_ns / 1e3}
 
 
 def plot(table: pl.DataFrame) -> ggplot:

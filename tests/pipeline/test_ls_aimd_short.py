@@ -17,6 +17,10 @@ from pipelines.ls_aimd import (
     slices,
     stretch,
     why_apart,
+    why_held,
+    why_recorder,
+    why_stretch,
+    why_timeouts,
     windows_open,
 )
 from sandglass.results.series import Run
@@ -296,3 +300,54 @@ def test_one_max_p() -> None:
     )  # fmt: skip
     assert max_p.departure(table, 0.5, "4E", SLOW, "mean") == pytest.approx(0.1)
     assert max_p.nearest(table, "4E", SLOW, "mean") == pytest.approx(0.1)
+
+
+def test_networks_that_are_held_up(tmp_path: Path) -> None:
+    runs = [made(tmp_path / name, case="4E", network=name) for name in ("as stated", "held")]
+    table = why_held.table(runs)
+    assert table["network"].unique(maintain_order=True).to_list() == ["as stated", "held"]
+    chosen = ("held", "4E", "RED step", SLOW)
+    assert why_held.value(table, *chosen, "max") == pytest.approx(3 * 32.768)
+    assert why_held.value(table, "none", *chosen[1:], "max") is None
+
+
+def test_periods_of_the_recorder(tmp_path: Path) -> None:
+    """A first packet that did not wait is in the whole run alone."""
+    run = made(tmp_path / "early", sender="AIMD", case="4H")
+    packets = pl.read_parquet(run.directory / "packets.parquet")
+    first = packets.head(1).with_columns(
+        enqueue_ns=pl.lit(0, pl.Int64),
+        dequeue_ns=pl.lit(0, pl.Int64),
+        sojourn_ns=pl.lit(0, pl.Int64),
+    )
+    pl.concat([first, packets], how="vertical_relaxed").write_parquet(
+        run.directory / "packets.parquet"
+    )
+    table = why_recorder.table([run])
+    least = table.filter(statistic="min").select("period", "like_us", "thesis_us").rows()
+    assert least == [
+        ("whole", 0, 2490),
+        ("all flows", 3 * 32.768, 2490),
+        ("second half", 3 * 32.768, 2490),
+    ]
+    ours = table.with_columns(thesis_us=pl.col("like_us"))
+    assert why_recorder.agreeing(table, "whole", "min", 0.2) == 0
+    assert why_recorder.agreeing(ours, "whole", "min", 0.2) == 1
+
+
+def test_timeouts_by_phase(tmp_path: Path) -> None:
+    run = made(tmp_path / "reno", "AIMD", phase="random")
+    table = why_timeouts.table([run])
+    assert table.rows() == [("4E", "random", pytest.approx(1 / 0.02))]
+    assert value(why_timeouts.least_timeouts(table, "random")) == pytest.approx(50)
+    assert value(why_timeouts.most_timeouts(table, "random")) == pytest.approx(50)
+
+
+def test_receivers_side_by_side(tmp_path: Path) -> None:
+    runs = [
+        made(tmp_path / "one", receiver="RFC 3168", per_ack=2),
+        made(tmp_path / "two", receiver="DCTCP"),
+    ]
+    table = why_stretch.table(runs)
+    assert why_stretch.per_ack(table, "RFC 3168") == 2
+    assert why_stretch.late(table, "DCTCP") == pytest.approx(50)

@@ -1,0 +1,72 @@
+"""Whether the period that the thesis's recorder covers is why the least delays differ."""
+
+from collections.abc import Sequence
+
+import polars as pl
+from plotnine import (
+    aes,
+    facet_grid,
+    geom_point,
+    ggplot,
+    labs,
+    scale_color_manual,
+    scale_shape_manual,
+)
+
+from pipelines.ls_aimd import delays, steady
+from sandglass.results import series, style
+
+PERIODS = {"whole": 0.0, "all flows": 3 / 8, "second half": 1 / 2}
+"""From which share of the run on; of 40 s the last flow begins at 15 s."""
+STATISTICS = ("min", "max", "sd")
+
+
+def table(runs: Sequence[series.Run]) -> pl.DataFrame:
+    """One row per run, `period` and `statistic`: `like_us` and `thesis_us`, as `delays.table`'s."""
+    rows: list[dict[str, object]] = []
+    for run in runs:
+        _, end = steady.interval_ns(run)
+        packets = (
+            series.forward(run)
+            .select("enqueue_ns", us=pl.col("sojourn_ns") / 1e3)
+            .drop_nulls("us")
+            .with_columns(like=(pl.col("us") / steady.TICK_US).floor() * steady.TICK_US)
+            .collect()
+        )
+        for period, share in PERIODS.items():
+            found = delays.statistics(packets.filter(pl.col("enqueue_ns") >= share * end)["like"])
+            rows += [
+                {**steady.case(run), "period": period, "statistic": name, "like_us": found[name]}
+                for name in STATISTICS
+            ]
+    return steady.ordered(rows).join(
+        delays.thesis(), on=[*delays.KEYS, "statistic"], how="left", maintain_order="left"
+    )
+
+
+def plot(table: pl.DataFrame) -> ggplot:
+    """Each statistic by experiment, with each period and as the thesis has it."""
+    keys = [*delays.KEYS, "statistic"]
+    ours = table.select(*keys, "period", us="like_us")
+    thesis = table.select(*keys, period=pl.lit("thesis"), us="thesis_us").unique(
+        maintain_order=True
+    )
+    shown = steady.labelled(pl.concat([ours, thesis])).drop_nulls("us")
+    drawn: ggplot = (
+        ggplot(shown, aes("case", "us", color="period", shape="period"))
+        + facet_grid("statistic", "marking", scales="free_y")
+        + geom_point(size=1.6)
+        + scale_color_manual(style.PALETTE)
+        + scale_shape_manual(style.SHAPES)
+        + labs(x="Experiment", y="Queueing delay (us)", color="", shape="")
+    )
+    return drawn
+
+
+def agreeing(table: pl.DataFrame, period: str, statistic: str, within: float) -> float | None:
+    """The share of a statistic's values of a period that are `within` or less away from the
+    thesis's: see `delays.agreeing`."""
+    return delays.agreeing(table.filter(period=period), within, statistic=statistic)
+
+
+METRICS = (agreeing,)

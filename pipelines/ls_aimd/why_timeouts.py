@@ -1,0 +1,50 @@
+"""Why not every flow has timeouts: flows that nothing brings out of step with the queue."""
+
+from collections.abc import Sequence
+
+import polars as pl
+from plotnine import (
+    aes,
+    geom_point,
+    ggplot,
+    labs,
+    position_dodge,
+    scale_color_manual,
+    scale_shape_manual,
+)
+
+from pipelines.ls_aimd import eviction
+from sandglass.papers.verdicts import Extreme, largest
+from sandglass.results import series, style
+
+
+def table(runs: Sequence[series.Run]) -> pl.DataFrame:
+    """One row per `case` and `phase` of `eviction.table`'s: `least_timeouts`."""
+    found = series.along(runs, "phase", eviction.table)
+    return found.select("case", "phase", "least_timeouts").sort("case", "phase")
+
+
+def plot(table: pl.DataFrame) -> ggplot:
+    """Fewest timeouts by experiment; of replicas each one."""
+    drawn: ggplot = (
+        ggplot(table, aes("case", "least_timeouts", color="phase", shape="phase"))
+        + geom_point(size=2, position=position_dodge(width=0.4))
+        + scale_color_manual(style.PALETTE)
+        + scale_shape_manual(style.SHAPES)
+        + labs(x="Experiment", y="Fewest timeouts of a flow (1/s)", color="Waits", shape="Waits")
+    )
+    return drawn
+
+
+def least_timeouts(table: pl.DataFrame, phase: str) -> Extreme | None:
+    """Timeouts per second of the flow that had fewest, the least over experiments."""
+    return eviction.least_timeouts(table.filter(phase=phase))
+
+
+def most_timeouts(table: pl.DataFrame, phase: str) -> Extreme | None:
+    """The same, the largest over experiments."""
+    own = table.filter(phase=phase)
+    return largest(own.select("case", "least_timeouts"), "least_timeouts")
+
+
+METRICS = (least_timeouts, most_timeouts)
