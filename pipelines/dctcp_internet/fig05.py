@@ -22,10 +22,10 @@ def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     return sharing.means([thresholds(run) | sharing.steady(run) for run in runs])
 
 
-def thresholds(run: series.Run) -> dict[str, float]:
-    """Min_Thresh_Reno in BDP, and K over it."""
-    minimum = sharing.setting(run, "drop_min")
-    return {"minimum": minimum, "relative": round(sharing.setting(run, "mark_min") / minimum, 3)}
+def thresholds(run: series.Run, sending: float = 0) -> dict[str, float]:
+    """Min_Thresh_Reno in BDP, and K over it, both with what the link is `sending` beside."""
+    minimum, threshold = (sharing.setting(run, name) + sending for name in ("drop_min", "mark_min"))
+    return {"minimum": minimum, "relative": round(threshold / minimum, 3)}
 
 
 def plot(table: pl.DataFrame) -> ggplot:

@@ -33,16 +33,19 @@ PAPER = {
 }
 
 
-def table(runs: Sequence[series.Run]) -> pl.DataFrame:
+def table(runs: Sequence[series.Run], sending: float = 0) -> pl.DataFrame:
     """One row per Min_Thresh_Reno M and quantity: the paper's value and ours.
 
     K/M is where the throughput ratio falls through 1, and U_DR and O_DR are there (see
     `sharing.equal_sharing`); null where it does not. U_2R and O_2R are means over the seeds.
+    Thresholds count with what the link is `sending`, BDP.
     """
     mixed = [run for run in runs if run.axes["experiment"] == "step"]
     alone = [run for run in runs if run.axes["experiment"] == "two-reno"]
-    shared = sharing.means([thresholds(run) | sharing.steady(run) for run in mixed])
-    twice = sharing.means([thresholds(run) | sharing.steady(run) for run in alone])
+    shared, twice = (
+        sharing.means([thresholds(run, sending) | sharing.steady(run) for run in chosen])
+        for chosen in (mixed, alone)
+    )
     rows = []
     for name, (minimum, *paper) in PAPER.items():
         chosen = (pl.col("minimum") - minimum).abs() < 1e-6

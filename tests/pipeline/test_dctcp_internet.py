@@ -22,6 +22,7 @@ from pipelines.dctcp_internet import (
     sharing,
     slopes,
     table1,
+    table1_sending,
     why_max_thresh,
     why_starvation,
     why_steps,
@@ -281,18 +282,32 @@ def test_fig06_metrics() -> None:
     assert fig06.utilisation_grows(ranks) == pytest.approx(1)
 
 
-def test_table1_compares_at_equal_sharing(tmp_path: Path) -> None:
-    minima = ["0.125bdp", "0.25bdp", "0.5bdp", "0.707107bdp", "1bdp"]
+def rows_of_table1(directory: Path, lower: float = 0) -> list[Run]:
+    """Shares are equal at K of 1.5 times each Min_Thresh_Reno; all thresholds are lower by so many
+    BDP."""
     runs = []
-    for n, minimum in enumerate(minima):
+    for n, minimum in enumerate((0.125, 0.25, 0.5, 0.707107, 1)):
+        least = f"{minimum - lower:.6f}bdp"
         for relative, (reno, dctcp) in ((1, (6, 3)), (2, (3, 6))):
-            marks = f"{relative * float(minimum[:-3]):.6f}bdp"
-            queue = {"drop_min": minimum, "mark_min": marks}
-            path = tmp_path / f"step-{n}-{relative}"
+            queue = {"drop_min": least, "mark_min": f"{relative * minimum - lower:.6f}bdp"}
+            path = directory / f"step-{n}-{relative}"
             runs.append(made(path, reno, dctcp, experiment="step", queue=queue))
-        queue = {"drop_min": minimum, "mark_min": "0.25bdp"}
-        runs.append(made(tmp_path / f"two-{n}", 5, 5, experiment="two-reno", queue=queue))
-    table = table1.table(runs)
+        queue = {"drop_min": least, "mark_min": "0.25bdp"}
+        runs.append(made(directory / f"two-{n}", 5, 5, experiment="two-reno", queue=queue))
+    return runs
+
+
+def test_table1_where_thresholds_count_the_packet_in_transmission(tmp_path: Path) -> None:
+    table = table1_sending.table(rows_of_table1(tmp_path, lower=table1.TRANSMISSION))
+    half = dict(table.filter(pl.col("row") == "1/2").select("quantity", "ours").iter_rows())
+    assert half["K/M"] == pytest.approx(1.5)
+    assert half["U_DR"] == pytest.approx(0.9)
+    assert half["O_DR"] == pytest.approx(0.5 + 0.9 * table1.TRANSMISSION)
+    assert half["O_2R"] == pytest.approx(0.5 + table1.TRANSMISSION)
+
+
+def test_table1_compares_at_equal_sharing(tmp_path: Path) -> None:
+    table = table1.table(rows_of_table1(tmp_path))
     assert table.height == 25
     half = dict(table.filter(pl.col("row") == "1/2").select("quantity", "ours").iter_rows())
     assert half["K/M"] == pytest.approx(1.5)

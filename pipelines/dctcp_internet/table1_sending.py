@@ -1,0 +1,27 @@
+"""Table I where thresholds count the packet that the link is sending, too."""
+
+from collections.abc import Sequence
+
+import polars as pl
+
+from pipelines.dctcp_internet import table1, why_max_thresh
+from sandglass.results import series
+
+plot = table1.plot
+METRICS = why_max_thresh.METRICS
+
+
+def table(runs: Sequence[series.Run]) -> pl.DataFrame:
+    """As `table1.table`, of thresholds that are lower by that packet, and queues with it: there is
+    one for as much of the time as the link is busy."""
+    rows = table1.table(runs, sending=table1.TRANSMISSION)
+    sent = rows.filter(pl.col("quantity").str.starts_with("U_")).select(
+        "row",
+        pl.col("quantity").str.replace("U_", "O_"),
+        sent=table1.TRANSMISSION * pl.col("ours"),
+    )
+    return (
+        rows.join(sent, on=["row", "quantity"], how="left", maintain_order="left")
+        .with_columns(pl.col("ours") + pl.col("sent").fill_null(0))
+        .drop("sent")
+    )
