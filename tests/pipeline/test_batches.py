@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 
 from sandglass.errors import SandglassError
+from sandglass.experiment import reading
+from sandglass.experiment.document import Value
 from sandglass.papers import batches, grid, shelf
 from sandglass.workflow import batch
 from sandglass.workflow.batch import Job
@@ -46,6 +48,19 @@ def test_a_job_is_the_same_in_every_profile_that_has_it(paper: str) -> None:
             for directory in each.directories:
                 same = done.setdefault(directory, (each.directories, each.modules))
                 assert same == (each.directories, each.modules)
+
+
+@pytest.mark.parametrize("paper", shelf.papers())
+def test_each_value_of_an_axis_makes_an_experiment(paper: str) -> None:
+    """What a file's queue cannot take is told here, and not after hours of runs."""
+    home = shelf.folder(paper)
+    seen: set[tuple[str, str, str, Value]] = set()
+    for figure in shelf.figures(paper).figures:
+        for point in grid.points(paper, figure, "paper"):
+            values = {(figure, point.experiment, *value) for value in point.axes.items()}
+            if not values <= seen:
+                seen |= values
+                reading.load(shelf.experiment_file(home, point.experiment), point.settings)
 
 
 def test_a_job_names_the_modules_and_files_of_each_of_its_runs() -> None:
