@@ -7,7 +7,7 @@ from plotnine import ggplot
 
 from pipelines.abe import drawing, fig17, settings
 from sandglass.experiment import units
-from sandglass.papers.verdicts import Extreme, largest, least
+from sandglass.papers.verdicts import Extreme, farthest, largest, least
 from sandglass.results import series
 
 
@@ -15,14 +15,18 @@ def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     """One row per queue and base RTT.
 
     `overshoot_bdp` is by how much the window before the first back-off exceeds what path and queue
-    take, in bandwidth-delay products: the queue's limit, or what CoDel's target is.
+    take, in bandwidth-delay products: the queue's limit, or what CoDel's target is. `at_drop_bdp`
+    is the same of the window when the first packet was dropped, null where none was.
     """
     return pl.DataFrame([_row(run) for run in runs]).sort("queue", "rtt_ms")
 
 
-def _row(run: series.Run) -> dict[str, str | float]:
+def _row(run: series.Run) -> dict[str, str | float | None]:
     path = settings.path_packets(run)
-    peak = float(fig17.reductions(run.records("acks").collect())["cut_from"][0])
+    acks = run.records("acks").collect()
+    peak = float(fig17.reductions(acks)["cut_from"][0])
+    drop_ns = series.forward(run).select(pl.col("drop_ns").min()).collect().item()
+    at_drop = None if drop_ns is None else _window(acks, drop_ns)
     options = run.field("experiment.bottleneck.queue")
     if options["kind"] == "codel":
         target_s = units.parse_time(options["target"]) / 1e9
@@ -33,7 +37,13 @@ def _row(run: series.Run) -> dict[str, str | float]:
         "queue": str(run.axes["queue"]),
         "rtt_ms": settings.rtt_ns(run) / 1e6,
         "overshoot_bdp": (peak - path - taken) / path,
+        "at_drop_bdp": None if at_drop is None else (at_drop - path - taken) / path,
     }
+
+
+def _window(acks: pl.DataFrame, time_ns: int) -> float:
+    """The congestion window at a time, in packets."""
+    return float(acks.sort("time_ns").filter(pl.col("time_ns") <= time_ns)["cwnd_packets"][-1])
 
 
 def plot(table: pl.DataFrame) -> ggplot:
@@ -56,9 +66,13 @@ def greatest(table: pl.DataFrame, queue: str) -> Extreme | None:
     return largest(_of(table, queue), "overshoot_bdp")
 
 
-METRICS = (smallest, greatest)
+def largest_at_drop(table: pl.DataFrame, queue: str) -> Extreme | None:
+    """The largest distance, over the RTTs, of the window at the first drop from path and queue, BDP."""
+    return farthest(_of(table, queue, "at_drop_bdp"), "at_drop_bdp")
 
 
-def _of(table: pl.DataFrame, queue: str) -> pl.DataFrame:
-    own = table.filter(pl.col("queue") == queue)
-    return own.select("rtt_ms", "overshoot_bdp")
+METRICS = (smallest, greatest, largest_at_drop)
+
+
+def _of(table: pl.DataFrame, queue: str, column: str = "overshoot_bdp") -> pl.DataFrame:
+    return table.filter(pl.col("queue") == queue).select("rtt_ms", column)

@@ -151,8 +151,10 @@ def test_overshoot_metrics() -> None:
             "queue": "CoDel",
             "rtt_ms": [100.0, 110.0],
             "overshoot_bdp": [0.1, 0.9],
+            "at_drop_bdp": [-0.3, 0.2],
         }
     )
+    assert value(overshoot.largest_at_drop(table, "CoDel")) == pytest.approx(0.3)
     assert value(overshoot.smallest(table, "CoDel")) == pytest.approx(0.1)
     assert value(overshoot.greatest(table, "CoDel")) == pytest.approx(0.9)
     assert overshoot.greatest(table, "PIE") is None
