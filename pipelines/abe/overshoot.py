@@ -67,7 +67,7 @@ def greatest(table: pl.DataFrame, queue: str) -> Extreme | None:
 
 
 def largest_at_drop(table: pl.DataFrame, queue: str) -> Extreme | None:
-    """The largest distance, over the RTTs, of the window at the first drop from path and queue, BDP."""
+    """The window at the first drop less path and queue: largest distance from 0 over the RTTs, BDP."""
     return farthest(_of(table, queue, "at_drop_bdp"), "at_drop_bdp")
 
 

@@ -68,28 +68,64 @@ def plot(table: pl.DataFrame) -> ggplot:
     return drawn
 
 
-def least_over(
-    table: pl.DataFrame, measure: str, used: float, share: int, than: int
-) -> float | None:
-    """The least of a measure among the settings that use the link so much, with one share of DCTCP
-    flows over that with another."""
-    found = dict(_least(table, measure, used).iter_rows())
+def delay_over(table: pl.DataFrame, used: float, share: int, than: int) -> float | None:
+    """The least delay among the settings that use the link so much, with one share of DCTCP flows
+    over that with another."""
+    return _over(_least_delay(table, used), share, than)
+
+
+def delay_falls(table: pl.DataFrame, used: float) -> float | None:
+    """Spearman's correlation of that least delay with the share of DCTCP flows."""
+    return _trend(table, _least_delay(table, used))
+
+
+def threshold_over(table: pl.DataFrame, used: float, share: int, than: int) -> float | None:
+    """The Min_Thresh_Reno with which the link is used so much, with one share over another."""
+    return _over(_thresholds(table, used), share, than)
+
+
+def threshold_falls(table: pl.DataFrame, used: float) -> float | None:
+    """Spearman's correlation of that threshold with the share of DCTCP flows."""
+    return _trend(table, _thresholds(table, used))
+
+
+METRICS = (delay_over, delay_falls, threshold_over, threshold_falls)
+
+
+def _over(found: dict[int, float], share: int, than: int) -> float | None:
     one, other = found.get(share), found.get(than)
     return one / other if one is not None and other else None
 
 
-def falls(table: pl.DataFrame, measure: str, used: float) -> float | None:
-    """Spearman's correlation of that least value with the share of DCTCP flows."""
-    found = _least(table, measure, used)
-    if found.height < table["share"].n_unique():
+def _trend(table: pl.DataFrame, found: dict[int, float]) -> float | None:
+    """None where a share has no value."""
+    if len(found) < table["share"].n_unique():
         return None
-    return scalar(found.select(pl.corr("share", "least", method="spearman")).item())
+    values = pl.DataFrame({"share": found.keys(), "value": found.values()})
+    return scalar(values.select(pl.corr("share", "value", method="spearman")).item())
 
 
-METRICS = (least_over, falls)
-
-
-def _least(table: pl.DataFrame, measure: str, used: float) -> pl.DataFrame:
-    """`share` and the `least` of a measure among its settings with such a utilisation."""
+def _least_delay(table: pl.DataFrame, used: float) -> dict[int, float]:
+    """Of each share, the least 95th percentile among its settings with such a utilisation."""
     enough = table.filter(pl.col("utilisation") >= used)
-    return enough.group_by("share").agg(least=pl.col(measure).min()).sort("share")
+    return dict(enough.group_by("share").agg(pl.col("p95_ms").min()).iter_rows())
+
+
+def _thresholds(table: pl.DataFrame, used: float) -> dict[int, float]:
+    """Of each share, the Min_Thresh_Reno at which utilisation comes to `used`.
+
+    Between the settings on both sides of it utilisation is taken to be a line. A share whose least
+    setting uses the link as much, or whose largest does not, has none.
+    """
+    found = {}
+    for (share,), own in table.sort("minimum").group_by("share"):
+        steps = own.select("minimum", "utilisation").with_columns(
+            pl.all().shift(1).name.suffix("_before")
+        )
+        for setting, at, before, at_before in steps.iter_rows():
+            if at >= used:
+                if before is not None:
+                    part = (used - at_before) / (at - at_before)
+                    found[share] = before + part * (setting - before)
+                break
+    return found

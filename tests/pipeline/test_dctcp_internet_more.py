@@ -373,11 +373,18 @@ def test_dominated(tmp_path: Path) -> None:
         (100, 0.25, 0.99, 8.0),
         (100, 0.5, 0.97, 5.0),
     )
-    assert dominated.least_over(table, "p95_ms", 0.98, 100, 0) == 0.2
-    assert dominated.least_over(table, "minimum", 0.98, 50, 0) == 0.5
-    assert dominated.least_over(table, "minimum", 0.98, 75, 0) is None
-    assert dominated.falls(table, "p95_ms", 0.98) == pytest.approx(-1)
-    assert dominated.falls(table, "p95_ms", 0.995) is None
+    assert dominated.delay_over(table, 0.98, 100, 0) == 0.2
+    assert dominated.delay_over(table, 0.98, 75, 0) is None
+    assert dominated.delay_falls(table, 0.98) == pytest.approx(-1)
+    assert dominated.delay_falls(table, 0.995) is None
+    # 0.75 BDP with Reno alone; of 50 % the least setting, of 100 % too, uses it as much already
+    assert dominated.threshold_over(table, 0.98, 50, 0) is None
+    steps = [(0.125, 0.96), (0.25, 0.97), (0.5, 0.99), (1.0, 0.98)]
+    shares = ((share, setting, used + share / 1e4) for share in (0, 50) for setting, used in steps)
+    known = frame(["share", "minimum", "utilisation"], *shares)
+    assert dominated.threshold_over(known, 0.98, 50, 0) == pytest.approx(0.3125 / 0.375)
+    assert dominated.threshold_falls(known, 0.98) == pytest.approx(-1)
+    assert dominated.threshold_falls(known, 0.999) is None
 
 
 def test_instantaneous(tmp_path: Path) -> None:
