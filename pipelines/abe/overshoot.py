@@ -67,7 +67,7 @@ def greatest(table: pl.DataFrame, queue: str) -> Extreme | None:
 
 
 def largest_at_drop(table: pl.DataFrame, queue: str) -> Extreme | None:
-    """The window at the first drop less path and queue: largest distance from 0 over the RTTs, BDP."""
+    """The window at the first drop less path and queue: its farthest from 0 over the RTTs, BDP."""
     return farthest(_of(table, queue, "at_drop_bdp"), "at_drop_bdp")
 
 
