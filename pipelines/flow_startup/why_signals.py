@@ -3,18 +3,20 @@
 from collections.abc import Sequence
 
 import polars as pl
-from plotnine import ggplot
+from mizani.breaks import breaks_extended
+from plotnine import aes, facet_wrap, geom_point, ggplot, labs, scale_x_continuous
 
-from pipelines.flow_startup import drawing, signals
+from pipelines.flow_startup import signals, transients
+from sandglass.papers import ensemble
 from sandglass.papers.verdicts import Extreme, largest, least, scalar
-from sandglass.results import series
+from sandglass.results import series, style
 
 MEASURES = {
-    "load": "Load at the first mark",
-    "growth": "Growth until the answer",
-    "after_share": "Window after slow start (BDP)",
-    "unseen": "Samples that see no packet",
-    "window_bdp": "Last round trip below the link's (BDP)",
+    "load": "Load",
+    "growth": "Growth",
+    "after_share": "Window",
+    "unseen": "Unseen",
+    "window_bdp": "Last round",
 }
 
 
@@ -25,12 +27,30 @@ def table(runs: Sequence[series.Run]) -> pl.DataFrame:
 
 
 def plot(table: pl.DataFrame) -> ggplot:
-    """Measures of one flow against the RTT, a line per queue, pacing and variant."""
-    named = table.filter(pl.col("flows") == 1).with_columns(
-        line=pl.format("{}, {}, {}", "queue", "senders", "variant")
+    """Each measure by case; of replicas the mean."""
+    named = ensemble.numbered(table).with_columns(
+        case=pl.format(
+            "{}, {}, {}, {}, {} ms",
+            "queue",
+            "senders",
+            transients.flow_label(table, "flows").cast(pl.String),
+            "variant",
+            pl.col("rtt_ms").cast(pl.Int64),
+        )
     )
-    shown = drawing.measures(named, "rtt_ms", "line", MEASURES)
-    return drawing.lines(shown, "Base RTT (ms)", "", log_x=True)
+    shown = named.unpivot(list(MEASURES), index=[ensemble.REPLICA, "case"]).with_columns(
+        measure=pl.col("variable").replace_strict(
+            MEASURES, return_dtype=pl.Enum(list(MEASURES.values()))
+        )
+    )
+    drawn: ggplot = (
+        ggplot(ensemble.means(shown, ["measure", "case"], "value"), aes("value", "case"))
+        + facet_wrap("measure", scales="free_x", nrow=1)
+        + geom_point(size=1.8, color=style.PALETTE[0])
+        + scale_x_continuous(breaks=breaks_extended(4))
+        + labs(x="", y="")
+    )
+    return drawn
 
 
 def largest_of(table: pl.DataFrame, variant: str, queue: str, column: str) -> Extreme | None:
