@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 
 import polars as pl
-from plotnine import aes, facet_wrap, geom_point, ggplot, labs, theme
+from mizani.breaks import breaks_extended
+from plotnine import aes, facet_wrap, geom_point, ggplot, labs, scale_x_continuous
 
 from pipelines.flow_startup import signals, transients
 from sandglass.papers import ensemble
@@ -11,11 +12,11 @@ from sandglass.papers.verdicts import Extreme, largest, least, scalar
 from sandglass.results import series, style
 
 MEASURES = {
-    "load": "Load at the first mark",
-    "growth": "Growth until the answer",
-    "after_share": "Window after slow start (BDP)",
-    "unseen": "Samples that see no packet",
-    "window_bdp": "Last round trip below the link's (BDP)",
+    "load": "Load",
+    "growth": "Growth",
+    "after_share": "Window",
+    "unseen": "Unseen",
+    "window_bdp": "Last round",
 }
 
 
@@ -46,8 +47,8 @@ def plot(table: pl.DataFrame) -> ggplot:
         ggplot(ensemble.means(shown, ["measure", "case"], "value"), aes("value", "case"))
         + facet_wrap("measure", scales="free_x", nrow=1)
         + geom_point(size=1.8, color=style.PALETTE[0])
+        + scale_x_continuous(breaks=breaks_extended(4))
         + labs(x="", y="")
-        + theme(figure_size=(14, 5))
     )
     return drawn
 
