@@ -1,5 +1,6 @@
 """Sections 3.1 to 3.4: slow start of DCTCP, and how its AQM's step ends it."""
 
+from collections import Counter
 from collections.abc import Sequence
 
 import polars as pl
@@ -82,8 +83,8 @@ def _row(run: series.Run, arrivals: dict[tuple[str, str, float], pl.Series]) -> 
 
 
 def _differing(one: pl.Series, other: pl.Series) -> float:
-    """The share of times that are not in both."""
-    both = len(set(one) & set(other))
+    """The share of times that are not in both; several packets may come at one."""
+    both = (Counter(one) & Counter(other)).total()
     return 1 - both / max(len(one), len(other))
 
 

@@ -339,8 +339,8 @@ def test_dctcp_beside_reno_and_a_fifo(tmp_path: Path) -> None:
     table = dctcp_startup.table(
         [
             start(tmp_path / "step", {"step": "20 packets"}, [1], 3.0),
-            start(tmp_path / "fifo", {"sender": "DCTCP"}, [1, 2, 3, 4], 2.0),
-            start(tmp_path / "reno", {"sender": "Reno"}, [1, 2, 3, 5], 2.0),
+            start(tmp_path / "fifo", {"sender": "DCTCP"}, [1, 2, 2, 4], 2.0),
+            start(tmp_path / "reno", {"sender": "Reno"}, [1, 2, 2, 5], 2.0),
         ]
     )
     step = table.filter(pl.col("queue") == "20 packets").row(0, named=True)
