@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 import polars as pl
-from mizani.breaks import breaks_extended
 from plotnine import aes, facet_wrap, geom_point, ggplot, labs, scale_x_continuous
 
 from pipelines.flow_startup import signals, transients
@@ -47,10 +46,15 @@ def plot(table: pl.DataFrame) -> ggplot:
         ggplot(ensemble.means(shown, ["measure", "case"], "value"), aes("value", "case"))
         + facet_wrap("measure", scales="free_x", nrow=1)
         + geom_point(size=1.8, color=style.PALETTE[0])
-        + scale_x_continuous(breaks=breaks_extended(4))
+        + scale_x_continuous(breaks=_two)
         + labs(x="", y="")
     )
     return drawn
+
+
+def _two(ends: tuple[float, float]) -> list[float]:
+    """Two numbers of an axis: there is no room for more."""
+    return [round(ends[0] + share * (ends[1] - ends[0]), 1) for share in (0.2, 0.8)]
 
 
 def largest_of(table: pl.DataFrame, variant: str, queue: str, column: str) -> Extreme | None:
