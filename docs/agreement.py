@@ -1,7 +1,7 @@
 """Draws agreement.svg, beside this file, and prints the tables of agreement.md.
 
-Usage: python docs/agreement.py, in Sandglass's environment. What stands beside ns-3 and real time is
-drawn from ns3.csv and real_time.csv, which bench/ns3/compare.py and bench/real_time.py write.
+Usage: python docs/agreement.py, in Sandglass's environment. What stands beside ns-3 is drawn from
+ns3.csv, beside real time from real_time.csv: bench/ns3/compare.py and bench/real_time.py write them.
 """
 
 import itertools
