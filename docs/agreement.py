@@ -1,7 +1,7 @@
 """Draws agreement.svg, beside this file, and prints the tables of agreement.md.
 
 Usage: python docs/agreement.py, in Sandglass's environment. What stands beside ns-3 is drawn from
-ns3.csv, beside real time from real_time.csv: bench/ns3/compare.py and bench/real_time.py write them.
+ns3.csv, beside real time from real_time.csv, made by bench/ns3/compare.py and bench/real_time.py.
 """
 
 import itertools
