@@ -8,6 +8,7 @@ from pipelines.abe import (
     why_codel_target,
     why_convergence,
     why_delayed_ack,
+    why_index,
     why_initial_window,
     why_standing_queue,
 )
@@ -132,3 +133,22 @@ def test_why_convergence_takes_the_change_that_comes_nearest() -> None:
     assert value(why_convergence.least_harmed(table, "CUBIC", 0.9, 0.1)) == 0.5
     assert value(why_convergence.least_never(table, "CUBIC")) == 0
     assert why_convergence.least_never(table, "NewReno") is None
+
+
+def test_why_index_tells_readings_apart() -> None:
+    rows = [
+        ("CUBIC", "index first", "PIE", 0.5, 0.5),
+        ("CUBIC", "index for good", "PIE", 2.0, 2.0),
+        ("CUBIC", "index for good", "CoDel", 1.05, 1.05),
+        ("NewReno", "index for good", "PIE", 0.5, 0.5),
+    ]
+    table = pl.DataFrame(
+        rows, schema=["control", "reading", "queue", "convergence_s", "ratio"], orient="row"
+    ).with_columns(beta_ecn=pl.lit(0.5), default=pl.lit(0.7))
+    assert why_index.slower(table, "CUBIC", "index first", 0.5) == 0
+    assert why_index.slower(table, "CUBIC", "index for good", 0.5) == 1
+    assert why_index.slower(table, "CUBIC", "index for good", 0.5, 0.1) == 0.5
+    assert why_index.faster(table, "CUBIC", "index for good", 0.5) == 0
+    assert why_index.faster(table, "NewReno", "index for good", 0.5, "PIE") == 1
+    assert why_index.faster(table, "NewReno", "index for good", 0.5, "CoDel") is None
+    assert set(why_index.READINGS) == {"index first", "index once a second", "index for good"}
