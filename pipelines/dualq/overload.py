@@ -47,7 +47,6 @@ RUNS = {
     "2022-02": "DualPI2, CUBIC",
     "2022-01": "DualPI2, Reno",
     "2021-10": "PIE",
-    "2021-09": "DualPI2, half the gain",
     "CoDel": "CoDel",
 }
 LABELS = {"ect1": "with a label", "ect": "with a label", "not_ect": "without"}
