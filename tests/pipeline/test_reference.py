@@ -18,8 +18,6 @@ PROFILES = {
     "ls_aimd": "paper",
 }
 """The profile that a paper's reference is of."""
-NOT_WHOLE = ("abe",)
-"""Papers whose figures that isolate causes came after their last whole run, on another build."""
 KEY = ["experiment", "settings"]
 BUILD = ["kernel_build", "modules"]
 ORIGIN = ["lab_build", "commit", "wall_s"]
@@ -121,9 +119,7 @@ def test_a_papers_reference_holds_together(paper: str) -> None:
     directory = REFERENCE / paper
     origins = [json.loads(path.read_text()) for path in sorted(directory.glob("*.json"))]
     assert {origin["profile"] for origin in origins} == {PROFILES[paper]}
-    assert len({(origin["kernel_release"], origin["kernel_build"]) for origin in origins}) <= (
-        2 if paper in NOT_WHOLE else 1
-    )
+    assert len({(origin["kernel_release"], origin["kernel_build"]) for origin in origins}) == 1
     names = {origin["figure"] for origin in origins}
     assert names == set(shelf.figures(paper).figures)
     assert {path.stem for path in directory.glob("*.svg")} == names
