@@ -110,9 +110,10 @@ def keep(rows: Sequence[dict[str, Any]]) -> None:
 def main() -> None:
     done = set(pl.read_csv(OUT).select(Case._fields).rows()) if OUT.exists() else set()
     wanted = [case for case in cases() if case not in done]
+    before = [virtual(case) for case in wanted]  # later they would wait for a processor
     with ThreadPoolExecutor(ABREAST) as pool:
-        for case, rows in zip(wanted, pool.map(real, wanted), strict=True):
-            keep([*virtual(case), *rows])
+        for rows, others in zip(before, pool.map(real, wanted), strict=True):
+            keep([*rows, *others])
 
 
 if __name__ == "__main__":
