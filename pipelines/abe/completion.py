@@ -81,6 +81,17 @@ def block(seed: pl.Expr) -> pl.Expr:
     return place * BLOCKS // seed.n_unique() + 1
 
 
+def block_means(run: series.Run, column: str) -> pl.DataFrame:
+    """A column of the flows, the mean of each block of a run's seeds: `replica` and it."""
+    return (
+        run.records("flows")
+        .select("seed", column)
+        .collect()
+        .group_by(block(pl.col("seed")).alias(ensemble.REPLICA), maintain_order=True)
+        .agg(pl.col(column).mean())
+    )
+
+
 def drawn(
     table: pl.DataFrame, x: str, line: str, *, x_name: str, line_name: str, bar_width: float
 ) -> ggplot:

@@ -92,7 +92,7 @@ def _index(run: series.Run) -> pl.DataFrame:
 def plot(table: pl.DataFrame) -> ggplot:
     """CDF of the ratio, a line for each beta_ecn but the default, a panel per AQM."""
     cdf = (
-        _changed(table)
+        changed(table)
         .with_columns(ratio=_whole())
         .sort("ratio")
         .with_columns(
@@ -160,7 +160,7 @@ def most_harmed(table: pl.DataFrame, by: float) -> Extreme | None:
 
 def tail(table: pl.DataFrame) -> float | None:
     """The largest ratio over the median one; a path that never converged is not among them."""
-    ratios = _changed(table)["ratio"].drop_nulls()
+    ratios = changed(table)["ratio"].drop_nulls()
     return scalar(ratios.max() / ratios.median()) if len(ratios) else None  # type: ignore[operator]
 
 
@@ -176,10 +176,10 @@ def _shares(found: dict[float, float | None]) -> pl.DataFrame:
 
 
 def _others(table: pl.DataFrame) -> list[float]:
-    return _changed(table)["beta_ecn"].unique().to_list()
+    return changed(table)["beta_ecn"].unique().to_list()
 
 
-def _changed(table: pl.DataFrame) -> pl.DataFrame:
+def changed(table: pl.DataFrame) -> pl.DataFrame:
     """Without the runs of the default; 70 % and 0.7 are not the same number after a division."""
     return table.filter((pl.col("beta_ecn") - pl.col("default")).abs() > 1e-9)
 

@@ -26,14 +26,7 @@ def table(runs: Sequence[series.Run]) -> pl.DataFrame:
 
 
 def _blocks(run: series.Run) -> pl.DataFrame:
-    means = (
-        run.records("flows")
-        .select("seed", "plt_s")
-        .collect()
-        .group_by(completion.block(pl.col("seed")).alias(ensemble.REPLICA), maintain_order=True)
-        .agg(pl.col("plt_s").mean())
-    )
-    return means.select(
+    return completion.block_means(run, "plt_s").select(
         queue=pl.lit(settings.queue(run)),
         page=pl.lit(str(run.axes["page"])),
         beta=pl.lit(settings.beta_ecn(run)),

@@ -30,14 +30,7 @@ def table(runs: Sequence[series.Run]) -> pl.DataFrame:
 
 def _blocks(run: series.Run) -> pl.DataFrame:
     """The mean of each block of a run's seeds."""
-    means = (
-        run.records("flows")
-        .select("seed", "fct_s")
-        .collect()
-        .group_by(completion.block(pl.col("seed")).alias(ensemble.REPLICA), maintain_order=True)
-        .agg(pl.col("fct_s").mean())
-    )
-    return means.select(
+    return completion.block_means(run, "fct_s").select(
         control=pl.lit(settings.control(run).name),
         queue=pl.lit(settings.queue(run)),
         size_kb=pl.lit(units.parse_size(run.field("experiment.flows.0.size")) / 1e3),

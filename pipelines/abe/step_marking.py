@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+import numpy as np
 import polars as pl
 from plotnine import ggplot
 
@@ -62,23 +63,11 @@ def step_over_codel(table: pl.DataFrame, beta: float) -> float | None:
     steps = own.filter(pl.col("marking").str.starts_with("step")).sort("goodput_mbit")
     if codel.is_empty() or steps.is_empty():
         return None
-    same = _interpolated(
-        codel["goodput_mbit"][0], steps["goodput_mbit"].to_list(), steps["delay_ms"].to_list()
-    )
-    return same / float(codel["delay_ms"][0])
+    same = np.interp(codel["goodput_mbit"][0], steps["goodput_mbit"], steps["delay_ms"])
+    return float(same) / float(codel["delay_ms"][0])
 
 
 METRICS = (gain, delay_over, step_over_codel)
-
-
-def _interpolated(at: float, xs: Sequence[float], ys: Sequence[float]) -> float:
-    """The line through points in order of `xs`, at one place; level beyond its ends."""
-    if at <= xs[0]:
-        return ys[0]
-    for left, right, low, high in zip(xs, xs[1:], ys, ys[1:], strict=False):
-        if at <= right:
-            return low + (high - low) * (at - left) / (right - left)
-    return ys[-1]
 
 
 def _far(table: pl.DataFrame) -> pl.DataFrame:

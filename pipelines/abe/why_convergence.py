@@ -46,17 +46,15 @@ DEFINITIONS = {"index once a second": each_second, "index for good": for_good}
 def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     """Figs. 12 and 13's tables, `control` CUBIC and NewReno, with what is `changed`."""
     tables = []
-    for axis, (control, default) in why_noise.CONTROLS.items():
-        own = [why_noise.named(run, axis) for run in runs if axis in run.axes]
-        if own:
-            found = partial(convergence.convergence_table, default=default)
-            as_is = [run for run in own if run.axes["changed"] == AS_IS]
-            again = [
-                found(as_is, when=when).with_columns(changed=pl.lit(name))
-                for name, when in DEFINITIONS.items()
-            ]
-            both = pl.concat([series.along(own, "changed", found), *again])
-            tables.append(both.with_columns(control=pl.lit(control)))
+    for control, default, own in why_noise.by_control(runs):
+        found = partial(convergence.convergence_table, default=default)
+        as_is = [run for run in own if run.axes["changed"] == AS_IS]
+        again = [
+            found(as_is, when=when).with_columns(changed=pl.lit(name))
+            for name, when in DEFINITIONS.items()
+        ]
+        both = pl.concat([series.along(own, "changed", found), *again])
+        tables.append(both.with_columns(control=pl.lit(control)))
     return pl.concat(tables)
 
 
@@ -133,5 +131,5 @@ def _changes(
 
 def _others(table: pl.DataFrame) -> list[tuple[str, float]]:
     """The congestion controls with each of their beta_ecn but the default."""
-    other = table.filter((pl.col("beta_ecn") - pl.col("default")).abs() > 1e-9)
+    other = convergence.changed(table)
     return other.select("control", "beta_ecn").unique(maintain_order=True).rows()

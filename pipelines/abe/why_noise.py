@@ -1,7 +1,7 @@
 """Why Figs. 12 and 13 differ: what a testbed adds to the times of packets."""
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import polars as pl
 from plotnine import (
@@ -31,50 +31,64 @@ CONTROLS = {
 
 def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     """Figs. 12 and 13's tables, `control` CUBIC and NewReno."""
-    tables = []
+    return pl.concat(
+        convergence.convergence_table(own, default).with_columns(control=pl.lit(control))
+        for control, default, own in by_control(runs)
+    )
+
+
+def by_control(runs: Sequence[series.Run]) -> Iterator[tuple[str, int, list[series.Run]]]:
+    """Each congestion control that has runs, its default in percent, and them, their beta on the
+    axis that Figs. 12 and 13 have it on."""
     for axis, (control, default) in CONTROLS.items():
-        own = [named(run, axis) for run in runs if axis in run.axes]
+        own = [
+            dataclasses.replace(run, axes={**run.axes, "beta_ecn": run.axes[axis]})
+            for run in runs
+            if axis in run.axes
+        ]
         if own:
-            found = convergence.convergence_table(own, default)
-            tables.append(found.with_columns(control=pl.lit(control)))
-    return pl.concat(tables)
-
-
-def named(run: series.Run, axis: str) -> series.Run:
-    """The run with its beta on the axis that Figs. 12 and 13 have it on."""
-    return dataclasses.replace(run, axes={**run.axes, "beta_ecn": run.axes[axis]})
+            yield control, default, own
 
 
 def plot(table: pl.DataFrame) -> ggplot:
     """The share of paths that converge faster than with the default beta_ecn, a panel per
     congestion control; of replicas the mean with its interval. Dotted: half of them."""
-    numbered = ensemble.numbered(table)
-    keys = [ensemble.REPLICA, "control", "queue", "beta_ecn"]
-    shares = pl.DataFrame(
-        [
-            (*names, convergence.faster(rows, names[-1]))
-            for names, rows in _changed(numbered).group_by(keys, maintain_order=True)
-        ],
-        schema=[*keys, "share"],
-        orient="row",
-    ).with_columns(beta=pl.col("beta_ecn").cast(pl.String))
-    shown = ensemble.means(shares, ["control", "queue", "beta"], "share")
-    beside = position_dodge(width=0.4)
+    shown = faster_shares(table, "queue")
     drawn: ggplot = (
         ggplot(shown, aes("beta", "share", color="queue", shape="queue"))
         + facet_wrap("control", scales="free_x")
         + geom_hline(yintercept=0.5, linetype="dotted", color="#666666")
-        + (
-            geom_point(size=3, position=beside)
-            if shown["low"].has_nulls()
-            else geom_pointrange(aes(ymin="low", ymax="high"), position=beside)
-        )
+        + beside(shown)
         + scale_y_continuous(limits=(0, 1))
         + scale_color_manual(style.PALETTE)
         + scale_shape_manual(style.SHAPES)
         + labs(x="beta_ecn", y="Share of paths that are faster", color="AQM", shape="AQM")
     )
     return drawn
+
+
+def faster_shares(table: pl.DataFrame, by: str) -> pl.DataFrame:
+    """The `share` of paths that converge faster than with the default, of replicas the mean with
+    its interval; a row per control, value of the column `by`, and `beta`, a text."""
+    keys = [ensemble.REPLICA, "control", by, "beta_ecn"]
+    numbered = convergence.changed(ensemble.numbered(table))
+    shares = pl.DataFrame(
+        [
+            (*names, convergence.faster(rows, names[-1]))
+            for names, rows in numbered.group_by(keys, maintain_order=True)
+        ],
+        schema=[*keys, "share"],
+        orient="row",
+    ).with_columns(beta=pl.col("beta_ecn").cast(pl.String))
+    return ensemble.means(shares, ["control", by, "beta"], "share")
+
+
+def beside(shown: pl.DataFrame) -> geom_point | geom_pointrange:
+    """Shares beside each other, with their intervals where there are any."""
+    place = position_dodge(width=0.4)
+    if shown["low"].has_nulls():
+        return geom_point(size=3, position=place)
+    return geom_pointrange(aes(ymin="low", ymax="high"), position=place)
 
 
 def never(table: pl.DataFrame, control: str) -> float | None:
@@ -97,7 +111,3 @@ METRICS = (faster, never, slower)
 
 def _of(table: pl.DataFrame, control: str) -> pl.DataFrame:
     return table.filter(pl.col("control") == control)
-
-
-def _changed(table: pl.DataFrame) -> pl.DataFrame:
-    return table.filter((pl.col("beta_ecn") - pl.col("default")).abs() > 1e-9)

@@ -90,6 +90,16 @@ def plot(table: pl.DataFrame) -> ggplot:
     return drawn
 
 
+def beside_thesis(table: pl.DataFrame, by: str) -> pl.DataFrame:
+    """Our values and the thesis's, `us`, below each other as a figure shows them; in the column
+    `by` the latter are called thesis."""
+    keys = [*KEYS, "statistic"]
+    ours = table.select(*keys, by, us="like_us")
+    thesis = table.select(*keys, pl.lit("thesis").alias(by), us="thesis_us")
+    both = pl.concat([ours, thesis.unique(maintain_order=True)])
+    return steady.labelled(both).drop_nulls("us")
+
+
 def _means(table: pl.DataFrame) -> pl.DataFrame:
     return table.filter((pl.col("statistic") == "mean") & pl.col("thesis_us").is_not_null())
 

@@ -69,9 +69,10 @@ def plot(table: pl.DataFrame) -> ggplot:
     return drawn
 
 
-def _chosen(
+def chosen(
     table: pl.DataFrame, network: str, case: str, marking: str, sender: str, statistic: str
 ) -> pl.DataFrame:
+    """The row of a value with one network."""
     rows = steady.matching(
         table.with_columns(pl.col("case").cast(pl.String)), marking, sender, [case]
     )
@@ -82,7 +83,7 @@ def departure(
     table: pl.DataFrame, network: str, case: str, marking: str, sender: str, statistic: str
 ) -> float | None:
     """The relative distance of a value from the thesis's, like for like."""
-    rows = _chosen(table, network, case, marking, sender, statistic)
+    rows = chosen(table, network, case, marking, sender, statistic)
     return scalar((rows["like_us"] / rows["thesis_us"] - 1).abs().max())
 
 
@@ -90,8 +91,8 @@ def over_stated(
     table: pl.DataFrame, network: str, case: str, marking: str, sender: str, statistic: str
 ) -> float | None:
     """A value over that with the network as it is stated."""
-    changed = _chosen(table, network, case, marking, sender, statistic)
-    stated = _chosen(table, "as stated", case, marking, sender, statistic)
+    changed = chosen(table, network, case, marking, sender, statistic)
+    stated = chosen(table, "as stated", case, marking, sender, statistic)
     if changed.is_empty() or stated.is_empty():
         return None
     return scalar(changed["like_us"][0] / stated["like_us"][0])
@@ -101,7 +102,7 @@ def whole_departure(
     table: pl.DataFrame, network: str, case: str, marking: str, sender: str, statistic: str
 ) -> float | None:
     """As `departure`, of the whole run, flows' starts included."""
-    rows = _chosen(table, network, case, marking, sender, statistic)
+    rows = chosen(table, network, case, marking, sender, statistic)
     return scalar((rows["whole_us"] / rows["thesis_us"] - 1).abs().max())
 
 

@@ -14,7 +14,7 @@ from plotnine import (
     scale_shape_manual,
 )
 
-from pipelines.ls_aimd import delays, steady, why_apart
+from pipelines.ls_aimd import delays, why_apart
 from sandglass.papers.verdicts import scalar
 from sandglass.results import series, style
 
@@ -28,19 +28,10 @@ def table(runs: Sequence[series.Run]) -> pl.DataFrame:
 
 def plot(table: pl.DataFrame) -> ggplot:
     """Each statistic's values by experiment, ours with each network and the thesis's."""
-    keys = [*delays.KEYS, "statistic"]
-    ours = table.select(*keys, "network", us="like_us")
-    thesis = table.select(*keys, network=pl.lit("thesis"), us="thesis_us").unique(
-        maintain_order=True
-    )
     sender = pl.col("sender").cast(pl.String).str.strip_prefix("LS-AIMD, ")
-    shown = (
-        steady.labelled(pl.concat([ours, thesis]))
-        .drop_nulls("us")
-        .with_columns(
-            name=pl.format("{} {}\n{}", *(pl.col(key).cast(pl.String) for key in KEYS), sender),
-            statistic=pl.col("statistic").cast(pl.Enum(delays.STATISTICS)),
-        )
+    shown = delays.beside_thesis(table, "network").with_columns(
+        name=pl.format("{} {}\n{}", *(pl.col(key).cast(pl.String) for key in KEYS), sender),
+        statistic=pl.col("statistic").cast(pl.Enum(delays.STATISTICS)),
     )
     drawn: ggplot = (
         ggplot(shown, aes("name", "us", color="network", shape="network"))
@@ -57,9 +48,8 @@ def value(
     table: pl.DataFrame, network: str, case: str, marking: str, sender: str, statistic: str
 ) -> float | None:
     """A value, us."""
-    cases = table.with_columns(pl.col("case").cast(pl.String))
-    rows = steady.matching(cases, marking, sender, [case])
-    return scalar(rows.filter(network=network, statistic=statistic)["like_us"].max())
+    rows = why_apart.chosen(table, network, case, marking, sender, statistic)
+    return scalar(rows["like_us"].max())
 
 
 METRICS = (why_apart.departure, why_apart.over_stated, value)

@@ -46,12 +46,7 @@ def table(runs: Sequence[series.Run]) -> pl.DataFrame:
 
 def plot(table: pl.DataFrame) -> ggplot:
     """Each statistic by experiment, with each period and as the thesis has it."""
-    keys = [*delays.KEYS, "statistic"]
-    ours = table.select(*keys, "period", us="like_us")
-    thesis = table.select(*keys, period=pl.lit("thesis"), us="thesis_us").unique(
-        maintain_order=True
-    )
-    shown = steady.labelled(pl.concat([ours, thesis])).drop_nulls("us")
+    shown = delays.beside_thesis(table, "period")
     drawn: ggplot = (
         ggplot(shown, aes("case", "us", color="period", shape="period"))
         + facet_grid("statistic", "marking", scales="free_y")
