@@ -145,10 +145,12 @@ def test_the_prompt_takes_a_topology_as_mininets_users_write_it(tmp_path: Path) 
         "            self.addLink(self.addHost(f'h{number}'), switch, bw=10, delay='5ms')\n"
         "topos = {'plain': Plain}\n"
     )
-    said = prompt(str(path), "h1 ping -c 1 h2", "h1 ping -c 1 -i 0.1 h2", "pingall")
+    said = prompt(str(path), "h1 ping -c 10 -i 0.1 h2", "pingall")
     assert "0% dropped (6/6 received)" in said
     times = [float(ms) for ms in re.findall(r"time=([\d.]+) ms", said)]
-    assert times[1] == pytest.approx(20, abs=2)  # two links there and two back; 10 Mb/s twice
+    # Two links there and two back. The prompt is in real time: a machine at work adds to it, and
+    # test_script.py has the length to a tenth of a millisecond in virtual time.
+    assert 20 <= min(times) < 30
     assert "1 received, 0% packet loss" in prompt("chain", "h1 ping -c 1 h3")
 
 
