@@ -1,13 +1,18 @@
 """The evaluation's own way to measure, and the statistics that it published."""
 
 from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.dualq import capture, mixed, overload
+from pipelines.dualq import capture, mixed, overload, web, why_bursts, why_codel_fades
+from pipelines.dualq.workloads import requests
+from sandglass.results.series import Run
+from tests.pipeline.synthetic import document, value
 
 QUANTILES = [f"qdelay_{kind}_{part}_ms" for kind in "lc" for part in ("p25", "p50", "p99")]
 
@@ -73,3 +78,70 @@ def points(ours: list[float], published: list[float]) -> pl.DataFrame:
 )
 def test_a_point_agrees_if_all_of_it_does(ours: list[float], share: float) -> None:
     assert mixed.points_within(points(ours, [1.0] * 5), 20, 1.5) == share
+
+
+def frame(columns: list[str], *rows: tuple[Any, ...]) -> pl.DataFrame:
+    return pl.DataFrame(list(rows), schema=columns, orient="row")
+
+
+def captured(directory: Path, *packets: tuple[int, str, int, int], **axes: Any) -> Run:
+    """A run of packets by second, source, protocol and bytes; each waits 1 ms and is marked."""
+    pl.DataFrame(
+        [
+            ("bottleneck", "forward", src, protocol, second * 10**9, size, 10**6, 3, None)
+            for second, src, protocol, size in packets
+        ],
+        schema={
+            "bottleneck": pl.String,
+            "direction": pl.String,
+            "src": pl.String,
+            "protocol": pl.UInt8,
+            "dequeue_ns": pl.Int64,
+            "size_bytes": pl.UInt32,
+            "sojourn_ns": pl.Int64,
+            "ecn_out": pl.UInt8,
+            "drop_ns": pl.Int64,
+        },
+        orient="row",
+    ).write_parquet(directory / "packets.parquet")
+    made = document()
+    made["experiment"] |= {"duration": "160s", "bottleneck": {"rate": "40mbit"}}
+    return Run(directory, axes, made)
+
+
+def test_web_sizes_are_the_evaluations() -> None:
+    """Its median, 90th and 99th percentile within 10 %, and the mean within 5."""
+    sizes = pl.Series([requests.size(1, f"{number}") for number in range(20_000)])
+    assert sizes.is_between(1000, 1_000_000).all()
+    for share, stated in ((0.5, 2150), (0.9, 12_600), (0.99, 141_000)):
+        assert sizes.quantile(share) == pytest.approx(stated, rel=0.1)
+    assert requests.mean() == pytest.approx(9100, rel=0.05)
+    assert sizes.mean() == pytest.approx(requests.mean(), rel=0.1)
+
+
+def test_web_load(tmp_path: Path) -> None:
+    sent = [(60 + second, "s1", 6, 5_000_000) for second in range(100)]
+    (row,) = web.table([captured(tmp_path, *sent, rtt="10ms", load="heavy 40")]).to_dicts()
+    assert (row["rate_mbit"], row["rtt_ms"], row["load"]) == (40, 10, "heavy")
+    assert (row["p99_ms"], row["loss_pct"], row["used_pct"]) == (coded(1), 0, 100)
+    table = frame([*web.KEYS, "p99_ms"], (40.0, 5.0, "heavy", 1.0), (40.0, 10.0, "heavy", 1.5))
+    assert value(web.most(table, "p99_ms")) == 1.5
+    assert value(web.least(table, "p99_ms")) == 1
+
+
+def test_bursts(tmp_path: Path) -> None:
+    run = captured(tmp_path, (20, "s1", 6, 1514), bursts="one by one", rtt_c="100ms")
+    assert why_bursts.table([run]).rows() == [("one by one", 100, coded(1))]
+    table = frame(
+        ["bursts", "rtt_c_ms", "p50_ms"], ("a", 5.0, 0.2), ("a", 10.0, 0.3), ("b", 5.0, 1)
+    )
+    assert why_bursts.most(table, "a") == 0.3
+
+
+def test_windows_of_datagrams(tmp_path: Path) -> None:
+    """The second before the capture is not in it, nor is TCP."""
+    sent = [(second, "s1", 17, 50_000_000 // 8) for second in (59, 60, 109, 110)]
+    table = why_codel_fades.table([captured(tmp_path, *sent, (61, "s1", 6, 1514))])
+    assert table.rows() == [(60, 2), (110, 1)]
+    assert why_codel_fades.least(table, 60, 110) == 1
+    assert why_codel_fades.least(table, 60, 60) == 2

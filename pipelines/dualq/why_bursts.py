@@ -1,0 +1,55 @@
+"""Why class L's median is above 0.3 ms: packets that leave in pairs."""
+
+from collections.abc import Sequence
+
+import polars as pl
+from plotnine import (
+    aes,
+    geom_hline,
+    geom_line,
+    geom_point,
+    ggplot,
+    labs,
+    scale_color_manual,
+    scale_x_log10,
+)
+
+from pipelines.dualq import capture, mixed
+from sandglass.experiment import units
+from sandglass.papers.verdicts import scalar
+from sandglass.results import series, style
+
+
+def table(runs: Sequence[series.Run]) -> pl.DataFrame:
+    """One row per way to send (`bursts`) and `rtt_c_ms`: class L's median delay, `p50_ms`."""
+    rows = [
+        {
+            "bursts": str(run.axes["bursts"]),
+            "rtt_c_ms": units.parse_time(str(run.axes["rtt_c"])) / 1e6,
+            "p50_ms": capture.statistics(run, mixed.LEAD_IN_S)["qdelay_l_p50_ms"],
+        }
+        for run in runs
+    ]
+    return pl.DataFrame(rows).sort("bursts", "rtt_c_ms")
+
+
+def plot(table: pl.DataFrame) -> ggplot:
+    """The median against class C's round trip, a line per way to send; dotted: 0.3 ms."""
+    drawn: ggplot = (
+        ggplot(table, aes("rtt_c_ms", "p50_ms", color="bursts"))
+        + geom_hline(yintercept=0.3, linetype="dotted")
+        + geom_line()
+        + geom_point()
+        + scale_x_log10(breaks=[5, 10, 20, 50, 100])
+        + scale_color_manual(style.PALETTE)
+        + labs(x="Round trip of class C (ms)", y="L: median delay (ms)", color="Prague sends")
+    )
+    return drawn
+
+
+def most(table: pl.DataFrame, bursts: str) -> float | None:
+    """The largest median over class C's round trips."""
+    return scalar(table.filter(bursts=bursts)["p50_ms"].max())
+
+
+METRICS = (most,)
