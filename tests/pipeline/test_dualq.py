@@ -9,7 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.dualq import capture, mixed, overload, web, why_bursts, why_codel_fades
+from pipelines.dualq import (
+    capture,
+    mixed,
+    overload,
+    web,
+    why_bursts,
+    why_codel_fades,
+    why_initial_window,
+)
 from pipelines.dualq.workloads import requests
 from sandglass.results.series import Run
 from tests.pipeline.synthetic import document, value
@@ -127,6 +135,17 @@ def test_web_load(tmp_path: Path) -> None:
     table = frame([*web.KEYS, "p99_ms"], (40.0, 5.0, "heavy", 1.0), (40.0, 10.0, "heavy", 1.5))
     assert value(web.most(table, "p99_ms")) == 1.5
     assert value(web.least(table, "p99_ms")) == 1
+
+
+def test_initial_windows(tmp_path: Path) -> None:
+    run = captured(tmp_path, (70, "s1", 6, 5_000_000), initial_window="3", rtt="10ms")
+    columns = ["initial_window", "rtt_ms", "p99_ms", "used_pct"]
+    made = why_initial_window.table([run])
+    assert made.columns == columns
+    assert made.row(0)[:3] == (3, 10, coded(1))
+    table = frame(columns, (1, 10.0, 1.0, 90.0), (1, 20.0, 2.0, 80.0), (10, 10.0, 3.0, 70.0))
+    assert value(why_initial_window.most(table, "p99_ms", 1)) == 2
+    assert value(why_initial_window.least(table, "used_pct", 1)) == 80
 
 
 def test_bursts(tmp_path: Path) -> None:

@@ -1,0 +1,63 @@
+"""Why class L waits longer under web load: the initial window of each request's flow."""
+
+from collections.abc import Sequence
+
+import polars as pl
+from plotnine import aes, geom_hline, geom_line, geom_point, ggplot, labs, scale_color_manual
+
+from pipelines.dualq import capture, equal_rtt
+from sandglass.experiment import units
+from sandglass.papers import ensemble
+from sandglass.papers.verdicts import Extreme, largest
+from sandglass.papers.verdicts import least as least_of
+from sandglass.results import series, style
+
+KEYS = ["initial_window", "rtt_ms"]
+
+
+def table(runs: Sequence[series.Run]) -> pl.DataFrame:
+    """One row per `initial_window` in packets and `rtt_ms`: class L's 99th percentile of the delay,
+    `p99_ms`, and the utilisation, `used_pct`."""
+    rows = []
+    for run in runs:
+        found = capture.statistics(run, equal_rtt.LEAD_IN_S)
+        rows.append(
+            {
+                "initial_window": int(run.axes["initial_window"]),
+                "rtt_ms": units.parse_time(str(run.axes["rtt"])) / 1e6,
+                "p99_ms": found["qdelay_l_p99_ms"],
+                "used_pct": found["util_mean_pct"],
+            }
+        )
+    return pl.DataFrame(rows).sort(KEYS)
+
+
+def plot(table: pl.DataFrame) -> ggplot:
+    """The 99th percentile against the round trip, a line per initial window; dotted: 2 ms."""
+    shown = ensemble.means(table, KEYS, "p99_ms")
+    drawn: ggplot = (
+        ggplot(shown, aes("rtt_ms", "p99_ms", color="factor(initial_window)"))
+        + geom_hline(yintercept=2, linetype="dotted")
+        + geom_line()
+        + geom_point()
+        + scale_color_manual(style.PALETTE)
+        + labs(x="Round trip (ms)", y="L: delay, p99 (ms)", color="Initial window\n(packets)")
+    )
+    return drawn
+
+
+def most(table: pl.DataFrame, quantity: str, initial_window: int) -> Extreme | None:
+    """The largest value of one initial window over the round trips."""
+    return largest(_of(table, quantity, initial_window), quantity)
+
+
+def least(table: pl.DataFrame, quantity: str, initial_window: int) -> Extreme | None:
+    """The least value of one initial window over the round trips."""
+    return least_of(_of(table, quantity, initial_window), quantity)
+
+
+METRICS = (most, least)
+
+
+def _of(table: pl.DataFrame, quantity: str, initial_window: int) -> pl.DataFrame:
+    return table.filter(initial_window=initial_window).select("rtt_ms", quantity)
