@@ -10,6 +10,7 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
@@ -50,7 +51,7 @@ class Batch:
     """The experiment file, and the files that the runs name by their paths."""
     points: list[Point]
 
-    @property
+    @cached_property
     def directories(self) -> list[str]:
         """Where the runs lie."""
         return [str(point.directory(self.paper)) for point in self.points]
