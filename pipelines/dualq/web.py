@@ -13,25 +13,33 @@ from sandglass.papers.verdicts import least as least_of
 from sandglass.results import series, style
 
 KEYS = ["rate_mbit", "rtt_ms", "load"]
+QUANTITIES = ["p99_ms", "loss_pct", "used_pct"]
+
+
+def measured(run: series.Run) -> dict[str, float | None]:
+    """A run's `rtt_ms`; class L's 99th percentile of the delay, `p99_ms`, and loss, `loss_pct`;
+    the utilisation, `used_pct`."""
+    found = capture.statistics(run, equal_rtt.LEAD_IN_S)
+    return {
+        "rtt_ms": units.parse_time(str(run.axes["rtt"])) / 1e6,
+        "p99_ms": found["qdelay_l_p99_ms"],
+        "loss_pct": found["drop_l_pct"],
+        "used_pct": found["util_mean_pct"],
+    }
 
 
 def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     """One row per `rate_mbit`, `rtt_ms` and web `load`: class L's 99th percentile of the delay,
     `p99_ms`, and loss, `loss_pct`, of long flows and web alike, and the utilisation, `used_pct`."""
-    rows = []
-    for run in runs:
-        found = capture.statistics(run, equal_rtt.LEAD_IN_S)
-        rows.append(
-            {
-                "rate_mbit": units.parse_rate(run.field("experiment.bottleneck.rate")) / 1e6,
-                "rtt_ms": units.parse_time(str(run.axes["rtt"])) / 1e6,
-                "load": str(run.axes["load"]).split()[0],
-                "p99_ms": found["qdelay_l_p99_ms"],
-                "loss_pct": found["drop_l_pct"],
-                "used_pct": found["util_mean_pct"],
-            }
-        )
-    return pl.DataFrame(rows).sort(KEYS)
+    rows = [
+        {
+            "rate_mbit": units.parse_rate(run.field("experiment.bottleneck.rate")) / 1e6,
+            "load": str(run.axes["load"]).split()[0],
+            **measured(run),
+        }
+        for run in runs
+    ]
+    return pl.DataFrame(rows).select(*KEYS, *QUANTITIES).sort(KEYS)
 
 
 def plot(table: pl.DataFrame) -> ggplot:

@@ -5,8 +5,7 @@ from collections.abc import Sequence
 import polars as pl
 from plotnine import aes, geom_hline, geom_line, geom_point, ggplot, labs, scale_color_manual
 
-from pipelines.dualq import capture, equal_rtt
-from sandglass.experiment import units
+from pipelines.dualq import web
 from sandglass.papers import ensemble
 from sandglass.papers.verdicts import Extreme, largest
 from sandglass.papers.verdicts import least as least_of
@@ -18,18 +17,10 @@ KEYS = ["initial_window", "rtt_ms"]
 def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     """One row per `initial_window` in packets and `rtt_ms`: class L's 99th percentile of the delay,
     `p99_ms`, and the utilisation, `used_pct`."""
-    rows = []
-    for run in runs:
-        found = capture.statistics(run, equal_rtt.LEAD_IN_S)
-        rows.append(
-            {
-                "initial_window": int(run.axes["initial_window"]),
-                "rtt_ms": units.parse_time(str(run.axes["rtt"])) / 1e6,
-                "p99_ms": found["qdelay_l_p99_ms"],
-                "used_pct": found["util_mean_pct"],
-            }
-        )
-    return pl.DataFrame(rows).sort(KEYS)
+    rows = [
+        {"initial_window": int(run.axes["initial_window"]), **web.measured(run)} for run in runs
+    ]
+    return pl.DataFrame(rows).select(*KEYS, "p99_ms", "used_pct").sort(KEYS)
 
 
 def plot(table: pl.DataFrame) -> ggplot:
