@@ -7,8 +7,9 @@ jobs do no others' runs.
 
 import json
 import math
+import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -70,24 +71,27 @@ def batches(paper: str, profile: str) -> list[Batch]:
     home = shelf.folder(paper)
     figures = shelf.figures(paper).figures
     known = [name for name in grid.PROFILES if name == profile or grid.is_there(home, name)]
-    needs: dict[str, list[tuple[str, str]]] = defaultdict(list)
-    points: dict[str, Point] = {}
+    needs: dict[tuple[str, str], list[tuple[str, str]]] = defaultdict(list)
+    points: dict[tuple[str, str], Point] = {}
     sizes: Counter[tuple[str, str]] = Counter()
     for each in known:
         for figure in figures:
             for point in grid.points(paper, figure, each):
-                directory = str(point.directory(paper))
-                needs[directory].append((each, figure))
-                points.setdefault(directory, point)
+                needs[point.key].append((each, figure))
+                points.setdefault(point.key, point)
                 sizes[each, figure] += 1
     patterns = {name: builds.module_pattern(found) for name, found in builds.modules().items()}
+    texts: dict[str, set[str]] = {}
     alike: dict[Kind, list[Point]] = defaultdict(list)
-    for directory, point in points.items():
-        if profile in {each for each, _ in needs[directory]}:
-            named = f"{grid.text_of(shelf.experiment_file(home, point.experiment))} {point.name}"
-            modules = tuple(name for name, called in patterns.items() if called.search(named))
+    for key, point in points.items():
+        if profile in {each for each, _ in needs[key]}:
+            if point.experiment not in texts:
+                text = grid.text_of(shelf.experiment_file(home, point.experiment))
+                texts[point.experiment] = _named(patterns, text)
+            named = texts[point.experiment] | _named(patterns, point.name)
+            modules = tuple(name for name in patterns if name in named)
             files = tuple(point.files(home))
-            kind = Kind(point.experiment, modules, files, tuple(needs[directory]))
+            kind = Kind(point.experiment, modules, files, tuple(needs[key]))
             alike[kind].append(point)
     found: list[Batch] = []
     for kind, own in alike.items():
@@ -96,6 +100,10 @@ def batches(paper: str, profile: str) -> list[Batch]:
             rule = f"run_{paper}_{len(found)}"
             found.append(Batch(paper, kind.experiment, rule, kind.modules, kind.files, part))
     return found
+
+
+def _named(patterns: Mapping[str, re.Pattern[str]], text: str) -> set[str]:
+    return {name for name, pattern in patterns.items() if pattern.search(text)}
 
 
 def counts(papers: Sequence[str], profile: str) -> dict[str, int]:

@@ -58,22 +58,30 @@ class Point:
     replica: int | None = None
     """Its number, from 1, where the grid has replicas."""
 
-    @property
+    @functools.cached_property
     def name(self) -> str:
         """Names the overrides and nothing else, so figures and profiles share their runs."""
         return ",".join(self.settings) or UNCHANGED
 
-    def directory(self, paper: str) -> Path:
-        """Where the run lies, named without what a shell or Snakemake reads as its own.
+    @property
+    def key(self) -> tuple[str, str]:
+        """Which run of a paper it is: the experiment, and the name of its directory."""
+        return self.experiment, self.plain_name
 
-        A name that is too long for a file system ends in a hash of what it sets.
+    @functools.cached_property
+    def plain_name(self) -> str:
+        """The name without what a shell or Snakemake reads as its own.
+
+        One that is too long for a file system ends in a hash of what it sets.
         """
         name = plain(self.name.replace(",", "+"))
-        if len(name.encode()) > LONGEST:
-            name = cut(name, LONGEST, self.name)
-        return Path("results/runs") / paper / self.experiment / name
+        return cut(name, LONGEST, self.name) if len(name.encode()) > LONGEST else name
 
-    @property
+    def directory(self, paper: str) -> Path:
+        """Where the run lies."""
+        return Path("results/runs", paper, *self.key)
+
+    @functools.cached_property
     def settings(self) -> list[str]:
         """What it sets, as the command line's `--set` has it: KEY=VALUE."""
         return [f"{key}={text(value)}" for key, value in self.overrides.items()]
@@ -84,8 +92,7 @@ class Point:
         These are topologies and workloads that are not of the checkout, traces and histograms.
         """
         file = shelf.experiment_file(home, self.experiment)
-        text = " ".join([text_of(file), *self.settings])
-        words = [*PYTHON_FILE.findall(text), *TIMES_FILE.findall(text)]
+        words = {*words_of(file), *_words(" ".join(self.settings))}
         named = {(home / "experiments" / name).resolve() for name in words}
         return [file, *sorted(path for path in named if path.is_file())]
 
@@ -115,9 +122,9 @@ def points(paper: str, figure: str, profile: str) -> list[Point]:
         for point in product(_factors(grid, known[figure], home, where))
         for run in _replicas(point, grid.get(REPLICAS), home, where)
     ]
-    names = Counter(str(point.directory(paper)) for point in found)
-    if twice := [name for name, count in names.items() if count > 1]:
-        raise UsageError(f"{where}: two points are the same run, {twice[0]}")
+    counts = Counter(point.key for point in found)
+    if twice := [point for point in found if counts[point.key] > 1]:
+        raise UsageError(f"{where}: two points are the same run, {twice[0].directory(paper)}")
     return found
 
 
@@ -161,6 +168,16 @@ def content(file: Path) -> Mapping[str, Any]:
 def text_of(file: Path) -> str:
     """An experiment's file as it stands; a paper runs each some hundred times."""
     return file.read_text()
+
+
+@functools.cache
+def words_of(file: Path) -> frozenset[str]:
+    """What an experiment's file says that may be a path of another."""
+    return _words(text_of(file))
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset([*PYTHON_FILE.findall(text), *TIMES_FILE.findall(text)])
 
 
 def _factors(

@@ -4,6 +4,7 @@ A paper is one folder; whatever has a figures.yaml is one. That file says what e
 title, set-up, axes; docs/pipeline.md what else lies beside it.
 """
 
+import functools
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -173,9 +174,17 @@ def listing(directories: Sequence[Path]) -> Iterator[tuple[str, str]]:
 def parse(path: Path, model: type[Model]) -> Model:
     """A YAML file as `model`; UsageError names the file and the first wrong key."""
     try:
-        return model.model_validate(yaml.load(path.read_text(), yaml.CSafeLoader))
+        found: Model = _parsed(path, path.read_text(), model)
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror}") from error
+    return found
+
+
+@functools.lru_cache(maxsize=64)
+def _parsed(path: Path, text: str, model: type[Model]) -> Model:
+    """A paper's files are asked for once a figure; as long as its text is the same, so is each."""
+    try:
+        return model.model_validate(yaml.load(text, yaml.CSafeLoader))
     except yaml.YAMLError as error:
         raise UsageError(f"{path} is not YAML: {error}") from error
     except ValidationError as error:
