@@ -7,10 +7,12 @@ from pipelines.abe import (
     why_codel_interval,
     why_codel_target,
     why_convergence,
+    why_cut,
     why_delayed_ack,
     why_index,
     why_initial_window,
     why_standing_queue,
+    why_step,
 )
 from tests.pipeline.synthetic import value
 
@@ -152,3 +154,74 @@ def test_why_index_tells_readings_apart() -> None:
     assert why_index.faster(table, "NewReno", "index for good", 0.5, "PIE") == 1
     assert why_index.faster(table, "NewReno", "index for good", 0.5, "CoDel") is None
     assert set(why_index.READINGS) == {"index first", "index once a second", "index for good"}
+
+
+def test_why_cut_takes_the_paths_of_one_control() -> None:
+    rows = [("CUBIC", 0.5, 2.0), ("CUBIC", 0.5, 1.05), ("NewReno", 0.5, 0.5)]
+    table = pl.DataFrame(rows, schema=["control", "beta_ecn", "ratio"], orient="row").with_columns(
+        convergence_s=pl.lit(1.0)
+    )
+    assert why_cut.slower(table, "CUBIC", 0.5) == 1
+    assert why_cut.slower(table, "CUBIC", 0.5, by=0.1) == 0.5
+    assert why_cut.slower(table, "NewReno", 0.5) == 0
+
+
+MS = 1_000_000
+
+
+def test_cuts_within_two_round_trips_are_one_event() -> None:
+    """A cut of 100 to 80 and then to 64 leaves 0.64, one alone 0.8."""
+    infinite = None
+    acks = pl.DataFrame(
+        [
+            (0, 100, infinite, "Open"),
+            (1, 100, 80, "CWR"),
+            (50, 80, 80, "CWR"),
+            (101, 80, 80, "Open"),
+            (102, 80, 64, "CWR"),
+            (150, 64, 64, "CWR"),
+            (200, 64, 64, "Open"),
+            (900, 100, 64, "Open"),
+            (901, 100, 80, "CWR"),
+            (950, 80, 80, "Open"),
+        ],
+        schema={
+            "time_ns": pl.Int64,
+            "cwnd_packets": pl.Int64,
+            "ssthresh_packets": pl.Int64,
+            "ca_state": pl.String,
+        },
+        orient="row",
+    ).with_columns(pl.col("time_ns") * MS)
+    found = why_step.cuts(acks, 100 * MS)
+    assert found["time_ns"].to_list() == [1 * MS, 901 * MS]
+    assert found["left"].to_list() == pytest.approx([0.64, 0.8])
+
+
+def test_a_cut_follows_another_with_no_ack_between() -> None:
+    """Linux may leave and enter CWR at one ACK, which tells of it by its ssthresh alone."""
+    acks = pl.DataFrame(
+        [(0, 100, 200, "Open"), (1, 100, 80, "CWR"), (101, 80, 64, "CWR")],
+        schema=["time_ns", "cwnd_packets", "ssthresh_packets", "ca_state"],
+        orient="row",
+    ).with_columns(pl.col("time_ns") * MS)
+    assert why_step.cuts(acks, 100 * MS)["left"].to_list() == pytest.approx([0.64])
+
+
+def test_why_step_compares_parts_and_markings() -> None:
+    table = pl.DataFrame(
+        [
+            ("step 5 ms", "at once", "second half", 0.5, 10.0, 1.0, 0.5),
+            ("step 5 ms", "at once", "second half", 0.8, 12.0, 2.0, 0.8),
+            ("step 5 ms", "Linux's", "second half", 0.8, 11.0, 2.0, 0.64),
+            ("CoDel", "at once", "second half", 0.8, 16.0, 1.0, 0.8),
+        ],
+        schema=[*why_step.KEYS, "throughput_mbit", "delay_ms", "left"],
+        orient="row",
+    )
+    late = {"cut": "at once", "part": "second half"}
+    assert why_step.gain(table, "step 5 ms", beta=0.8, over=0.5, **late) == pytest.approx(0.2)
+    assert why_step.gain(table, "CoDel", beta=0.8, over=0.5, **late) is None
+    assert why_step.step_over_codel(table, "throughput_mbit", beta=0.8, **late) == 0.75
+    assert why_step.step_over_codel(table, "delay_ms", beta=0.8, **late) == 2
+    assert why_step.left(table, "step 5 ms", "Linux's", "second half", 0.8) == 0.64
