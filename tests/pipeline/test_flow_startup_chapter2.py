@@ -28,6 +28,7 @@ from pipelines.flow_startup import (
     starving,
     why_delayed_ack_timer,
     why_hystart,
+    why_pie_buffer,
     why_transfer_size,
 )
 from sandglass.results.series import Run
@@ -561,3 +562,16 @@ def test_one_flow_over_six_that_send_as_much_each() -> None:
     )  # fmt: skip
     assert why_transfer_size.one_over_six(table, "longest_ms", most=False) == 0.9
     assert why_transfer_size.one_over_six(table, "longest_ms", most=True) == 1.2
+
+
+def test_why_pie_buffer_compares_samples_of_one_buffer() -> None:
+    table = pl.DataFrame(
+        {
+            "buffer": ["6 packets", "6 packets", "50 packets"],
+            "sample": ["10 kB", "one packet", "one packet"],
+            "rate_mbit": [0.25, 0.25, 0.25],
+            "rising": [1.0, 20.0, 5.0],
+        }
+    )
+    assert why_pie_buffer.ratio(table, "rising", "6 packets", 0, 1) == 0.05
+    assert why_pie_buffer.ratio(table, "rising", "6 packets", 1, 1) is None

@@ -14,6 +14,7 @@ from pipelines.flow_startup import (
     red_losses,
     red_settings,
     signals,
+    why_hred_tuning,
     why_pie_late,
     why_red_resent,
     why_signals,
@@ -431,3 +432,18 @@ def test_what_reds_settings_do() -> None:
     assert value(red_settings.forced(table, red_settings.MISTUNED, rtt_to=20)) == 7
     assert red_settings.forced(table, red_settings.TUNED, rtt_to=20) is None
     assert value(red_settings.mistuned_completion(table, rtt_from=100)) == 1.5
+
+
+def test_why_hred_tuning_means_and_ranks() -> None:
+    table = pl.DataFrame(
+        {
+            "rtt_ms": [20.0, 20.0, 400.0, 400.0, 400.0],
+            "tuned_ms": [20.0, 20.0, 20.0, 100.0, 400.0],
+            "forced": [2, 4, 0, 0, 0],
+            "fct_s": [1.0, 1.0, 3.0, 3.1, 3.3],
+        }
+    )
+    assert why_hred_tuning.mean(table, "forced", 20, 20) == 3
+    assert why_hred_tuning.mean(table, "forced", 20, 400) is None
+    assert why_hred_tuning.rises(table, "fct_s", 400) == pytest.approx(1)
+    assert why_hred_tuning.rises(table, "fct_s", 20) is None
