@@ -29,4 +29,13 @@ def ratio(
     return pie_estimator.total_ratio(own, column, "10 kB", "one packet", rate_from, rate_to)
 
 
-METRICS = (ratio,)
+def total(
+    table: pl.DataFrame, column: str, buffer: str, sample: str, rate_from: float, rate_to: float
+) -> float | None:
+    """A column's sum over rates."""
+    own = table.filter(pl.col("rate_mbit").is_between(rate_from, rate_to))
+    own = own.filter(buffer=buffer, sample=sample)
+    return float(own[column].sum()) if len(own) else None
+
+
+METRICS = (ratio, total)

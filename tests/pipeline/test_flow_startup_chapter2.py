@@ -575,3 +575,5 @@ def test_why_pie_buffer_compares_samples_of_one_buffer() -> None:
     )
     assert why_pie_buffer.ratio(table, "rising", "6 packets", 0, 1) == 0.05
     assert why_pie_buffer.ratio(table, "rising", "6 packets", 1, 1) is None
+    assert why_pie_buffer.total(table, "rising", "6 packets", "10 kB", 0, 1) == 1
+    assert why_pie_buffer.total(table, "rising", "6 packets", "10 kB", 1, 1) is None
