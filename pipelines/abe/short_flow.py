@@ -124,6 +124,31 @@ def over(
     return (one / other).to_list()
 
 
+def nearest(
+    table: pl.DataFrame, column: str, by: str, to: float, queue: str, varied: str, beta: float
+) -> float | None:
+    """A column of the seed in which another column is nearest to a value."""
+    return _nearest(_of(table, queue, varied, beta), by, to, column)
+
+
+def nearest_less(
+    table: pl.DataFrame,
+    column: str,
+    by: str,
+    to: float,
+    queue: str,
+    varied: str,
+    beta: float,
+    than: float,
+) -> float | None:
+    """By how much a column is smaller with one beta_ecn than with another, of the seed in which
+    another column is nearest to a value."""
+    one, other = (_of(table, queue, varied, each) for each in (beta, than))
+    both = one.join(other, on="seed", suffix="_than", maintain_order="left")
+    less = both.with_columns(less=pl.col(f"{column}_than") - pl.col(column))
+    return _nearest(less, by, to, "less")
+
+
 def spread(table: pl.DataFrame, column: str, queue: str, varied: str, beta: float) -> float | None:
     """The largest of a column over the seeds less the least."""
     own = _of(table, queue, varied, beta)[column].cast(pl.Float64)
@@ -131,7 +156,7 @@ def spread(table: pl.DataFrame, column: str, queue: str, varied: str, beta: floa
     return None if most is None or few is None else most - few
 
 
-METRICS = (of, of_lower_half, less, over, spread)
+METRICS = (of, of_lower_half, less, nearest, nearest_less, over, spread)
 
 
 def _of(table: pl.DataFrame, queue: str, varied: str, beta: float) -> pl.DataFrame:
@@ -140,6 +165,11 @@ def _of(table: pl.DataFrame, queue: str, varied: str, beta: float) -> pl.DataFra
         pl.col("varied") == varied,
         (pl.col("beta_ecn") - beta).abs() < 1e-9,
     )
+
+
+def _nearest(own: pl.DataFrame, by: str, to: float, column: str) -> float | None:
+    ordered = own.sort((pl.col(by) - to).abs(), "seed")
+    return None if ordered.is_empty() else float(ordered[column][0])
 
 
 def _pairs(

@@ -1,5 +1,7 @@
 """ABE's figures of what the report's text says: their metrics, on tables worked out by hand."""
 
+from typing import Any
+
 import polars as pl
 import pytest
 
@@ -123,6 +125,13 @@ def test_short_flow_metrics() -> None:
     assert short_flow.over(table, "cuts", "CoDel", "starts", 0.9, 0.5) == [4, 2]
     assert short_flow.spread(table, "cuts", "CoDel", "starts", 0.5) == 3
     assert short_flow.spread(table, "cuts", "PIE", "starts", 0.5) is None
+    to_4: dict[str, Any] = {"by": "cuts", "to": 4, "varied": "starts", "beta": 0.5}
+    assert short_flow.nearest(table, "fct_s", queue="CoDel", **to_4) == 3
+    assert short_flow.nearest(table, "seed", queue="CoDel", **to_4) == 2
+    assert short_flow.nearest(table, "seed", queue="PIE", **to_4) is None
+    to_10: dict[str, Any] = {"by": "cuts", "to": 10, "varied": "starts", "beta": 0.9, "than": 0.5}
+    assert short_flow.nearest_less(table, "fct_s", queue="CoDel", **to_10) == 0.5
+    assert short_flow.nearest_less(table, "fct_s", queue="PIE", **to_10) is None
 
 
 def test_delays_metrics() -> None:
