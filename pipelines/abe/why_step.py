@@ -122,7 +122,13 @@ def left(table: pl.DataFrame, marking: str, cut: str, part: str, beta: float) ->
     return scalar(own["left"].median())
 
 
-METRICS = (gain, left, step_over_codel)
+def at_once(table: pl.DataFrame, column: str, marking: str, part: str, beta: float) -> float | None:
+    """A column with cuts at once over that with Linux's."""
+    own = table.filter(_is("beta", beta), marking=marking, part=part)
+    return _ratio(own, ("cut", "at once"), ("cut", "Linux's"), column)
+
+
+METRICS = (at_once, gain, left, step_over_codel)
 
 
 def _is(column: str, value: float) -> pl.Expr:

@@ -7,7 +7,6 @@ from pipelines.abe import (
     why_codel_interval,
     why_codel_target,
     why_convergence,
-    why_cut,
     why_delayed_ack,
     why_index,
     why_initial_window,
@@ -156,16 +155,6 @@ def test_why_index_tells_readings_apart() -> None:
     assert set(why_index.READINGS) == {"index first", "index once a second", "index for good"}
 
 
-def test_why_cut_takes_the_paths_of_one_control() -> None:
-    rows = [("CUBIC", 0.5, 2.0), ("CUBIC", 0.5, 1.05), ("NewReno", 0.5, 0.5)]
-    table = pl.DataFrame(rows, schema=["control", "beta_ecn", "ratio"], orient="row").with_columns(
-        convergence_s=pl.lit(1.0)
-    )
-    assert why_cut.slower(table, "CUBIC", 0.5) == 1
-    assert why_cut.slower(table, "CUBIC", 0.5, by=0.1) == 0.5
-    assert why_cut.slower(table, "NewReno", 0.5) == 0
-
-
 MS = 1_000_000
 
 
@@ -225,3 +214,6 @@ def test_why_step_compares_parts_and_markings() -> None:
     assert why_step.step_over_codel(table, "throughput_mbit", beta=0.8, **late) == 0.75
     assert why_step.step_over_codel(table, "delay_ms", beta=0.8, **late) == 2
     assert why_step.left(table, "step 5 ms", "Linux's", "second half", 0.8) == 0.64
+    late_step = {"marking": "step 5 ms", "part": "second half"}
+    assert why_step.at_once(table, "left", beta=0.8, **late_step) == pytest.approx(1.25)
+    assert why_step.at_once(table, "left", beta=0.5, **late_step) is None
