@@ -4,7 +4,7 @@ import polars as pl
 from plotnine import (
     aes,
     coord_flip,
-    facet_grid,
+    facet_wrap,
     geom_jitter,
     ggplot,
     labs,
@@ -36,7 +36,7 @@ def plot(table: pl.DataFrame) -> ggplot:
     )
     drawn: ggplot = (
         ggplot(shown, aes("varied", "value", color="beta", shape="beta"))
-        + facet_grid(".", "variable", scales="free_x")
+        + facet_wrap("variable", scales="free_x", nrow=1)
         + geom_jitter(width=0.2, height=0, alpha=0.5, random_state=1)
         + coord_flip()
         + scale_color_manual(style.PALETTE)
