@@ -18,7 +18,6 @@ from sandglass.results import style
 __all__ = ["METRICS", "plot", "table"]
 
 MEASURES = {
-    "cut_from": "window before (packets)",
     "cuts": "reductions",
     "cut_to": "window left (packets)",
     "fct_s": "completion (s)",
@@ -28,7 +27,7 @@ METRICS = (less, of)
 
 
 def plot(table: pl.DataFrame) -> ggplot:
-    """Four measures, a dot per seed, a row for each thing that is changed."""
+    """Three measures, a dot per seed, a row for each thing that is changed."""
     kinds = pl.Enum(list(MEASURES.values()))
     shown = table.unpivot(list(MEASURES), index=["varied", "beta_ecn", "seed"]).with_columns(
         pl.col("variable").replace_strict(MEASURES, return_dtype=kinds),
