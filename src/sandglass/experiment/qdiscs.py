@@ -200,6 +200,10 @@ NOT_A_QUEUE = frozenset(
 )
 
 
+REGISTERS = {"sch_": "register_qdisc(", "tcp_": "tcp_register_congestion_control("}
+"""What the code of a module calls that adds one."""
+
+
 @dataclass(frozen=True)
 class Link:
     """What a queue length in time or BDP refers to."""
@@ -216,11 +220,14 @@ def modules(prefix: Literal["sch_", "tcp_"]) -> set[str]:
 
 
 def called(module: Path, prefix: Literal["sch_", "tcp_"]) -> set[str]:
-    """What a module, by its folder, adds.
+    """What a module, by its folder, adds: nothing where its code registers none.
 
     One that brings several names gives each as an alias, which the kernel asks for by name.
     """
-    named = {name for name in aliases(module.glob("*.c")) if name.startswith(prefix)}
+    sources = list(module.glob("*.c"))
+    if sources and not any(REGISTERS[prefix] in source.read_text() for source in sources):
+        return set()
+    named = {name for name in aliases(sources) if name.startswith(prefix)}
     return {name.removeprefix(prefix) for name in named or {module.name}}
 
 
