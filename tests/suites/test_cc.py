@@ -77,11 +77,17 @@ def test_a_path_is_a_module(tmp_path: Path) -> None:
     folder = tmp_path / "kmods" / "tcp_mine"
     folder.mkdir(parents=True)
     (folder / "Kbuild").write_text("obj-m += tcp_mine.o\n")
-    (folder / "tcp_mine.c").write_text("/* nothing */\n")
+    (folder / "tcp_mine.c").write_text("tcp_register_congestion_control(&mine);\n")
     assert cc.found(str(folder)) == cc.found(str(tmp_path)) == "mine"
     assert os.environ["SANDGLASS_KMODS"] == str(tmp_path / "kmods")
     with pytest.raises(UsageError, match="has no module of a congestion control"):
         cc.found(str(folder.parent))
+
+
+def test_a_module_that_registers_none_is_no_congestion_control() -> None:
+    """It changes what senders do with any: cc: cut_at_once would load it and then fail."""
+    with pytest.raises(UsageError, match="has no module of a congestion control"):
+        cc.found(str(builds.ROOT / "kmods" / "tcp_cut_at_once"))
 
 
 def rows(**columns: list[Any]) -> pl.DataFrame:

@@ -14,7 +14,7 @@ def module(home: Path, name: str) -> Path:
     folder = home / name
     folder.mkdir(parents=True)
     (folder / "Kbuild").write_text(f"obj-m += {name}.o\n")
-    (folder / f"{name}.c").write_text("/* nothing */\n")
+    (folder / f"{name}.c").write_text("register_qdisc(&ops);\n")
     return folder
 
 
