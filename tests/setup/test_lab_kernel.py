@@ -175,7 +175,8 @@ def test_the_build_does_not_depend_on_where_the_repository_lies(
 def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A user's directory with one module."""
     kmods = tmp_path / "own" / "kmods"
-    write_module(kmods, "tcp_own", '#include "../shared.h"\n')
+    registers = "tcp_register_congestion_control(&own);\n"
+    write_module(kmods, "tcp_own", '#include "../shared.h"\n' + registers)
     monkeypatch.setenv("SANDGLASS_KMODS", str(kmods))
     return kmods
 
