@@ -126,41 +126,31 @@ rule table:
         STEP + "table {wildcards.paper} {wildcards.figure} {params.profile}"
 
 
-rule plot:
+# One process for both: most of either's time goes to importing the figure's code.
+rule figure:
     input:
         rules.table.output,
         code=code,
         about=part(shelf.ABOUT),
+        claims=part(shelf.CLAIMS),
     output:
         svg="results/{paper}/{figure}.svg",
         png="results/{paper}/{figure}.png",
+        verdicts="results/{paper}/{figure}.verdicts.csv",
     log:
-        "results/logs/{paper}/{figure}.plot.log",
+        "results/logs/{paper}/{figure}.log",
     message:
-        "Figure {wildcards.paper}/{wildcards.figure}"
+        "Figure and verdicts of {wildcards.paper}/{wildcards.figure}"
     shell:
-        STEP + "plot {wildcards.paper} {wildcards.figure}"
-
-
-rule judge:
-    input:
-        rules.table.output,
-        code=code,
-        claims=part(shelf.CLAIMS),
-    output:
-        "results/{paper}/{figure}.verdicts.csv",
-    log:
-        "results/logs/{paper}/{figure}.verdicts.log",
-    message:
-        "Verdicts of {wildcards.paper}/{wildcards.figure}"
-    shell:
-        STEP + "judge {wildcards.paper} {wildcards.figure}"
+        STEP + "figure {wildcards.paper} {wildcards.figure}"
 
 
 rule collect:
     input:
         lambda wildcards: expand(
-            rules.judge.output, paper=wildcards.paper, figure=FIGURES[wildcards.paper]
+            rules.figure.output.verdicts,
+            paper=wildcards.paper,
+            figure=FIGURES[wildcards.paper],
         ),
     output:
         "results/{paper}/verdicts.csv",
@@ -192,9 +182,8 @@ rule list_runs:
 
 rule report_figure:
     input:
-        rules.plot.output,
+        rules.figure.output,
         rules.table.output,
-        rules.judge.output,
         about=part(shelf.ABOUT),
         template=source(ROOT / "pipelines/report.html.jinja"),
         frame=source(ROOT / "src/sandglass/results/pages/base.html.jinja"),
@@ -212,7 +201,7 @@ rule report_figure:
 rule report:
     input:
         lambda wildcards: expand(
-            [*rules.plot.output, *rules.table.output, *rules.judge.output],
+            [*rules.figure.output, *rules.table.output],
             paper=wildcards.paper,
             figure=FIGURES[wildcards.paper],
         ),

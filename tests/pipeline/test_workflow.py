@@ -62,7 +62,7 @@ def test_dry_run(tmp_path: Path, profile: str) -> None:
     planned = snakemake(tmp_path, "--dry-run", "abe", "--config", f"profile={profile}")
     assert planned.returncode == 0, planned.stderr
     figures = shelf.figures("abe").figures
-    steps = {name: len(figures) for name in ("table", "plot", "judge")}
+    steps = {name: len(figures) for name in ("table", "figure")}
     last = dict.fromkeys(("collect", "list_runs", "report", "abe"), 1)
     of_runs = batches.batches("abe", profile)
     jobs_of_all = {**dict.fromkeys([each.rule for each in of_runs], 1), **steps, **last}
@@ -80,7 +80,7 @@ def test_one_figure_needs_its_own_runs_only(tmp_path: Path) -> None:
     assert planned.returncode == 0, planned.stderr
     assert planned_runs(planned, "quick") == 2
     of_runs = {name: 1 for name in jobs(planned) if name.startswith("run_")}
-    assert jobs(planned) == {**of_runs, "table": 1, "plot": 1, "total": 2 + len(of_runs)}
+    assert jobs(planned) == {**of_runs, "table": 1, "figure": 1, "total": 2 + len(of_runs)}
 
 
 def test_paper_does_not_run_again_what_quick_has_run(tmp_path: Path) -> None:

@@ -1,8 +1,7 @@
 """The steps between runs and report, as the rules of the Snakefile call them.
 
     steps table abe fig03 quick     runs     -> fig03.csv, fig03.json
-    steps plot abe fig03            table    -> fig03.svg, fig03.png
-    steps judge abe fig03           table    -> fig03.verdicts.csv
+    steps figure abe fig03          table    -> fig03.svg, fig03.png, fig03.verdicts.csv
     steps collect abe               verdicts -> verdicts.csv
     steps runs abe quick            runs     -> runs.csv
     steps report abe [FIGURE]       all      -> report.html or FIGURE.html
@@ -107,19 +106,14 @@ def _rows(code: FigureModule, points: Sequence[grid.Point], runs: Sequence[Run])
     return ensemble.together([(number, code.table(own[number])) for number in numbers], parts)
 
 
-@app.command()
-def plot(paper: Paper, figure: FigureName) -> None:
-    """Draw a figure from its table."""
+@app.command("figure")
+def draw_and_judge(paper: Paper, figure: FigureName) -> None:
+    """Draw a figure from its table, and judge its claims."""
+    found = judged(paper, figure, Path("results"))
     about = shelf.figures(paper).figures[figure]
     caption = provenance.caption(about.caption, about.setup.redesign, _source(paper, figure))
     drawn = module(paper, figure).plot(_table(paper, figure))
     style.save(style.finish(drawn, about.title, caption), output(paper, figure))
-
-
-@app.command()
-def judge(paper: Paper, figure: FigureName) -> None:
-    """Judge a figure's claims from its table."""
-    found = judged(paper, figure, Path("results"))
     verdicts.frame(found).write_csv(output(paper, f"{figure}.verdicts.csv"))
 
 
