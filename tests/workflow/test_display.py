@@ -170,7 +170,8 @@ def until(processes: list[int], wanted: set[str]) -> bool:
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_who_ends_it_alone_ends_its_jobs(tmp_path: Path, number: signal.Signals) -> None:
     """As kill and timeout do, where Ctrl-C is for all that a terminal has."""
-    command = prepared(tmp_path, NAMED)
+    # Tests that nohup has started hand down that a closed terminal is ignored.
+    command = ["env", "--default-signal=HUP", *prepared(tmp_path, NAMED)]
     with subprocess.Popen(
         command, cwd=tmp_path, env=environment(), stderr=subprocess.PIPE, text=True
     ) as process:
