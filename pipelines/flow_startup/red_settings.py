@@ -19,7 +19,7 @@ from plotnine import (
 from pipelines.flow_startup import transients
 from sandglass.experiment import units
 from sandglass.papers import ensemble
-from sandglass.papers.verdicts import Extreme, largest, least, scalar
+from sandglass.papers.verdicts import Extreme, farthest, largest, least, scalar
 from sandglass.results import series, style
 
 RED, ADAPTIVE, FIXED, TUNED, MISTUNED = (
@@ -109,12 +109,17 @@ def spread(table: pl.DataFrame, column: str) -> float | None:
     return most / fewest if most is not None and fewest else None
 
 
-def adaptive_over(table: pl.DataFrame, column: str, flows: int) -> float | None:
-    """A column with the adaptive RED over that with the same RED."""
+def adaptive_off(table: pl.DataFrame, column: str) -> Extreme | None:
+    """How far a column with the adaptive RED is from that with the same RED, as a share of it, the
+    largest over numbers of flows."""
+    case = ["flows", "rtt_ms"]
     one, other = (
-        scalar(table.filter(queue=name, flows=flows)[column].max()) for name in (ADAPTIVE, FIXED)
+        table.filter((pl.col("queue") == name) & (pl.col("flows") > 0)).select(*case, column)
+        for name in (ADAPTIVE, FIXED)
     )
-    return None if one is None or not other else one / other
+    both = one.join(other, on=case, suffix="_over")
+    off = both.select(*case, off=pl.col(column) / pl.col(f"{column}_over") - 1)
+    return farthest(off.fill_nan(0.0), "off")
 
 
 def forced(table: pl.DataFrame, queue: str, rtt_to: float) -> Extreme | None:
@@ -138,4 +143,4 @@ def mistuned_completion(table: pl.DataFrame, rtt_from: float) -> Extreme | None:
     return least(both.select(*case, ratio=pl.col("fct_s") / pl.col("fct_s_over")), "ratio")
 
 
-METRICS = (spread, adaptive_over, forced, mistuned_completion)
+METRICS = (spread, adaptive_off, forced, mistuned_completion)

@@ -427,9 +427,8 @@ def test_what_reds_settings_do() -> None:
         orient="row",
     )
     assert red_settings.spread(table, "fct_s") == 2.5
-    assert red_settings.adaptive_over(table, "peak_ms", 4) == pytest.approx(0.95)
-    assert red_settings.adaptive_over(table, "soon", 16) == pytest.approx(1.2)
-    assert red_settings.adaptive_over(table, "soon", 4) is None
+    assert value(red_settings.adaptive_off(table, "peak_ms")) == pytest.approx(0.05)
+    assert value(red_settings.adaptive_off(table, "soon")) == pytest.approx(0.2)
     assert value(red_settings.forced(table, red_settings.MISTUNED, rtt_to=20)) == 7
     assert red_settings.forced(table, red_settings.TUNED, rtt_to=20) is None
     assert value(red_settings.mistuned_completion(table, rtt_from=100)) == 1.5
