@@ -109,10 +109,11 @@ def _rows(code: FigureModule, points: Sequence[grid.Point], runs: Sequence[Run])
 @app.command("figure")
 def draw_and_judge(paper: Paper, figure: FigureName) -> None:
     """Draw a figure from its table, and judge its claims."""
-    found = judged(paper, figure, Path("results"))
+    rows, source = _table(paper, figure), _source(paper, figure)
+    found = _judged(paper, figure, rows, source.profile)
     about = shelf.figures(paper).figures[figure]
-    caption = provenance.caption(about.caption, about.setup.redesign, _source(paper, figure))
-    drawn = module(paper, figure).plot(_table(paper, figure))
+    caption = provenance.caption(about.caption, about.setup.redesign, source)
+    drawn = module(paper, figure).plot(rows)
     style.save(style.finish(drawn, about.title, caption), output(paper, figure))
     verdicts.frame(found).write_csv(output(paper, f"{figure}.verdicts.csv"))
 
@@ -124,21 +125,27 @@ def again(paper: Paper) -> None:
     verdicts.frame(found).write_csv(shelf.REFERENCE / paper / "verdicts.csv")
 
 
-def judged(paper: str, figure: str, results: Path = shelf.REFERENCE) -> list[verdicts.Verdict]:
-    """The verdicts on a figure, by its table in a directory of papers' results.
+def judged(paper: str, figure: str) -> list[verdicts.Verdict]:
+    """The verdicts on a figure, by its table in the reference.
 
     Raises SandglassError where that is not there.
     """
-    home = results / paper
+    home = shelf.REFERENCE / paper
     if not (home / f"{figure}.csv").is_file():
         raise SandglassError(f"{home} has no table of {figure}", "it has to be reproduced first")
+    rows = pl.read_csv(home / f"{figure}.csv", infer_schema_length=None)
+    profile = json.loads((home / f"{figure}.json").read_text())["profile"]
+    return _judged(paper, figure, rows, profile)
+
+
+def _judged(paper: str, figure: str, rows: pl.DataFrame, profile: str) -> list[verdicts.Verdict]:
     return verdicts.judge(
         claims.claims(paper, figure),
-        pl.read_csv(home / f"{figure}.csv", infer_schema_length=None),
+        rows,
         module(paper, figure).METRICS,
         paper=shelf.figures(paper).paper,
         figure=figure,
-        profile=json.loads((home / f"{figure}.json").read_text())["profile"],
+        profile=profile,
     )
 
 
