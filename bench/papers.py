@@ -1,0 +1,181 @@
+"""How long the papers' full grids take on this machine, from a random sample of their runs.
+
+All of them take hours. So of each experiment file of a paper a share of its runs is drawn, and at
+least LEAST, and done in processes of up to twenty runs as a paper's jobs do, one on each processor,
+nothing kept of others' runs; run it with nothing else at work. A paper's estimate is the number of
+runs of each experiment times the mean of those drawn, with its 95 % interval, and what all else
+took of the processors in the sample, per run. Not in it: tables, figures and pages.
+
+    ./sandglass python bench/papers.py [PAPER...] [--share 0.04]
+"""
+
+import argparse
+import json
+import math
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from collections import defaultdict
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from statistics import fmean, variance
+from typing import NamedTuple
+
+from rich.console import Console
+from rich.progress import track
+from rich.table import Table
+
+from sandglass.papers import batches, shelf
+from sandglass.papers.batches import Batch
+
+PROFILE = "paper"
+SHARE = 0.04
+LEAST = 2
+"""Runs drawn of each experiment, so that there is a spread to go by."""
+SEED = 1
+
+
+class Sample(NamedTuple):
+    """The runs drawn of one experiment: how many it has, and what each took, in seconds."""
+
+    runs: int
+    took_s: list[float]
+
+    @property
+    def total_s(self) -> float:
+        """Seconds of a processor that all its runs take, estimated."""
+        return self.runs * fmean(self.took_s)
+
+    @property
+    def variance_s2(self) -> float:
+        """Of that estimate, drawn without replacement."""
+        drawn = len(self.took_s)
+        if drawn == self.runs:
+            return 0.0
+        return self.runs**2 * (1 - drawn / self.runs) * variance(self.took_s) / drawn
+
+
+class Estimate(NamedTuple):
+    """What a paper takes."""
+
+    runs: int
+    drawn: int
+    labs_s: float
+    """Seconds of processors that its labs take."""
+    half_s: float
+    """Half the width of the 95 % interval of that."""
+    else_s: float
+    """Seconds of processors that all else takes."""
+
+
+def drawn(paper: str, share: float) -> tuple[dict[str, int], list[Batch]]:
+    """How many runs each experiment of a paper has, and the jobs of those drawn, longest first."""
+    choice = random.Random(SEED)
+    alike: dict[str, list[Batch]] = defaultdict(list)
+    for each in batches.batches(paper, PROFILE):
+        alike[each.experiment].append(each)
+    sizes, jobs = {}, []
+    for experiment, own in sorted(alike.items()):
+        points = [(each, point) for each in own for point in each.points]
+        sizes[experiment] = len(points)
+        number = min(len(points), max(LEAST, round(share * len(points))))
+        found = choice.sample(points, number)
+        for start in range(0, number, batches.MOST):
+            part = found[start : start + batches.MOST]
+            jobs.append(
+                Batch(
+                    paper,
+                    experiment,
+                    f"sample_{experiment}_{start}",
+                    part[0][0].modules,
+                    part[0][0].files,
+                    [point for _, point in part],
+                )
+            )
+    home = shelf.folder(paper)
+    jobs.sort(key=lambda job: -sum(batches.virtual_s(home, point) for point in job.points))
+    return sizes, jobs
+
+
+def done(job: Batch, folder: Path) -> list[float]:
+    """Do a job; the seconds that each of its runs took."""
+    command = [sys.executable, "-m", "sandglass.papers.batch", job.rule, str(job.files[0])]
+    environment = os.environ | {"SANDGLASS_RUNS_LIMIT": "0"}
+    ended = subprocess.run(
+        [*command, *job.words],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if ended.returncode:
+        sys.exit(f"sandglass: {job.experiment}: {ended.stderr}")
+    runs = [folder / directory / "run.json" for directory in job.directories]
+    return [float(json.loads(run.read_text())["wall_s"]) for run in runs]
+
+
+def estimate(paper: str, share: float, cores: int) -> Estimate:
+    """Do a sample of a paper's runs; what all of them take."""
+    sizes, jobs = drawn(paper, share)
+    took: dict[str, list[float]] = defaultdict(list)
+    with tempfile.TemporaryDirectory() as name, ThreadPoolExecutor(cores) as pool:
+        start = time.perf_counter()
+        ends = pool.map(lambda job: done(job, Path(name)), jobs)
+        told = track(ends, description=paper, total=len(jobs), console=Console(stderr=True))
+        for job, seconds in zip(jobs, told, strict=True):
+            took[job.experiment] += seconds
+        whole_s = (time.perf_counter() - start) * cores
+    samples = [Sample(sizes[experiment], seconds) for experiment, seconds in took.items()]
+    number = sum(len(each.took_s) for each in samples)
+    others_s = whole_s - sum(sum(each.took_s) for each in samples)
+    return Estimate(
+        sum(each.runs for each in samples),
+        number,
+        sum(each.total_s for each in samples),
+        1.96 * math.sqrt(sum(each.variance_s2 for each in samples)),
+        sum(each.runs for each in samples) * others_s / number,
+    )
+
+
+def row(name: str, each: Estimate, cores: int) -> Sequence[str]:
+    """A line of the table, in hours of all processors."""
+    hours = 3600 * cores
+    return [
+        name,
+        f"{each.runs}",
+        f"{each.drawn}",
+        f"{each.labs_s / hours:.2f} ± {each.half_s / hours:.2f} h",
+        f"{each.else_s / hours:.2f} h",
+        f"{(each.labs_s + each.else_s) / hours:.2f} h",
+    ]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("papers", nargs="*", default=list(shelf.folders()))
+    parser.add_argument("--share", type=float, default=SHARE)
+    asked = parser.parse_args()
+    cores = len(os.sched_getaffinity(0))
+    found = {paper: estimate(paper, asked.share, cores) for paper in asked.papers}
+    labs = f"labs on {cores} processors"
+    table = Table("paper", "runs", "drawn", labs, "all else", "together", box=None, pad_edge=False)
+    for paper, each in found.items():
+        table.add_row(*row(paper, each, cores))
+    whole = Estimate(
+        sum(each.runs for each in found.values()),
+        sum(each.drawn for each in found.values()),
+        sum(each.labs_s for each in found.values()),
+        math.hypot(*(each.half_s for each in found.values())),
+        sum(each.else_s for each in found.values()),
+    )
+    table.add_row(*row("together", whole, cores))
+    Console().print(table)
+
+
+if __name__ == "__main__":
+    main()
