@@ -5,6 +5,8 @@ import polars as pl
 from pipelines.ls_aimd import steady
 from sandglass.results import series
 
+CE = 3
+"""The ECN field of a marked packet."""
 NEXT = (
     *("bytes_acked", "delivered_packets", "delivered_ce_packets"),
     *("window_bytes", "threshold_bytes"),
@@ -51,12 +53,22 @@ def path_ns(run: series.Run) -> pl.Expr:
 def acknowledged(run: series.Run) -> pl.DataFrame:
     """The ACKs with new data of the second half, each with the segment that it acknowledges last:
     `path_ns`, and `late_ns`, how much later than that the ACK came. That is how long it took the
-    receiver to answer, since ACKs find no queue."""
+    receiver to answer, since ACKs find no queue. `at_change` is whether the mark of the segment
+    before that one, or of the one after it, was another than its own: DCTCP's receivers answer at
+    once then (RFC 8257, Section 3.2)."""
     begin, end = steady.interval_ns(run)
+    marked = pl.col("ecn_out") == CE
+    before, after = (marked.shift(by) for by in (1, -1))
     segments = (
         sent(run)
         .unique(["flow", "end"], keep="last")
-        .select("flow", "end", "enqueue_ns", "payload_bytes", path_ns=path_ns(run))
+        .sort("flow", "end")
+        .with_columns(
+            at_change=(
+                before.ne(marked).fill_null(value=False) | after.ne(marked).fill_null(value=False)
+            ).over("flow")
+        )
+        .select("flow", "end", "enqueue_ns", "payload_bytes", "at_change", path_ns=path_ns(run))
     )
     return (
         acks(run)

@@ -24,8 +24,10 @@ PANELS = {"per_ack": "Segments per ACK", "delay_us": "Queueing delay (us)"}
 
 def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     """One row per run and kind of `acks`, of the second half: `per_ack`, segments that an ACK
-    acknowledges in the mean; `late_us`, the 99th percentile of how long after a segment's arrival
-    the ACK left that acknowledges it last; `delay_us`, the mean queueing delay."""
+    acknowledges in the mean; `per_ack_else`, that of ACKs whose last segment lies at no change of
+    marks, the only ones that DCTCP's receivers may delay; `late_us`, the 99th percentile of how
+    long after a segment's arrival the ACK left that acknowledges it last; `delay_us`, the mean
+    queueing delay."""
     rows: list[dict[str, object]] = []
     for run in runs:
         waits = steady.packets(run).select(pl.col("sojourn_ns").mean()).collect().item()
@@ -41,17 +43,14 @@ def table(runs: Sequence[series.Run]) -> pl.DataFrame:
 
 
 def answers(run: series.Run) -> dict[str, float]:
-    """A receiver's `per_ack` and `late_us`, as `table` has them."""
-    new = pl.col("new_bytes_acked") - pl.col("bytes_acked")
-    per_ack, late_ns = (
-        segments.acknowledged(run)
-        .select(
-            (new / pl.col("payload_bytes")).mean().alias("per_ack"),
-            pl.col("late_ns").quantile(0.99),
-        )
-        .row(0)
+    """A receiver's `per_ack`, `per_ack_else` and `late_us`, as `table` has them."""
+    new = (pl.col("new_bytes_acked") - pl.col("bytes_acked")) / pl.col("payload_bytes")
+    found = segments.acknowledged(run).select(
+        per_ack=new.mean(),
+        per_ack_else=new.filter(~pl.col("at_change")).mean(),
+        late_us=pl.col("late_ns").quantile(0.99) / 1e3,
     )
-    return {"per_ack": per_ack, "late_us": late_ns / 1e3}
+    return found.row(0, named=True)
 
 
 def plot(table: pl.DataFrame) -> ggplot:
@@ -77,9 +76,10 @@ def plot(table: pl.DataFrame) -> ggplot:
 KEYS = ["case", "marking", "sender"]
 
 
-def least_per_ack(table: pl.DataFrame) -> Extreme | None:
-    """Segments per ACK where these are delayed, the least over experiments."""
-    return least(table.filter(acks=DELAYED).select(*KEYS, "per_ack"), "per_ack")
+def least_per_ack(table: pl.DataFrame, column: str = "per_ack") -> Extreme | None:
+    """Segments per ACK where these are delayed, of all ACKs or as a column has it, the least over
+    experiments."""
+    return least(table.filter(acks=DELAYED).select(*KEYS, column), column)
 
 
 def most_per_ack(table: pl.DataFrame) -> Extreme | None:

@@ -1,5 +1,6 @@
 """LS-AIMD's figures of short runs: what they make of ACKs and packets, and their metrics."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -34,12 +35,18 @@ WINDOWS = (467.0, 487.0, 487.0 + 9340 / 487, 250.0)
 
 
 def made(
-    directory: Path, sender: str = SLOW, marking: str = "step", per_ack: int = 1, **axes: str
+    directory: Path,
+    sender: str = SLOW,
+    marking: str = "step",
+    per_ack: int = 1,
+    marks: Sequence[int] = (2, 2, 2, 2),
+    **axes: str,
 ) -> Run:
     """A flow on 80 Mb/s with an RTT of 500 us for 20 ms, of which the second half counts.
 
     Its four segments of 934 bytes are 2 ms apart, find one packet of 100 us, wait for 100 us, and
-    take 100 us; of `per_ack` of them the last one is answered 50 us after it arrived.
+    take 100 us; of `per_ack` of them the last one is answered 50 us after it arrived. Their ECN
+    fields are `marks`.
     """
     directory.mkdir(parents=True)
     starts = [(11 + 2 * number) * MS for number in range(4)]
@@ -49,6 +56,7 @@ def made(
             "dequeue_ns": [start + 100 * US for start in starts],
             "drop_ns": pl.Series([None] * 4, dtype=pl.Int64),
             "seq": [(1 << 32) - 934, 0, 934, 1868],
+            "ecn_out": list(marks),
         }
     ).with_columns(
         bottleneck=pl.lit("bottleneck"),
@@ -99,6 +107,24 @@ def test_an_ack_is_late_by_what_its_receiver_takes(tmp_path: Path) -> None:
     assert found["late_ns"].to_list() == [50 * US] * 4
     two = stretch.table([made(tmp_path / "two", per_ack=2, acks="delayed")]).to_dicts()[0]
     assert (two["per_ack"], two["late_us"], two["delay_us"]) == (2, 50, 100)
+
+
+@pytest.mark.parametrize(
+    ("marks", "at_change"),
+    [
+        ((2, 2, 2, 2), [False] * 4),
+        ((2, 2, 2, 3), [False, False, True, True]),
+        ((2, 3, 3, 3), [True, True, False, False]),
+        ((3, 3, 2, 3), [False, True, True, True]),
+    ],
+)
+def test_an_ack_lies_at_a_change_of_marks(
+    tmp_path: Path, marks: Sequence[int], at_change: list[bool]
+) -> None:
+    run = made(tmp_path / "each", marks=marks, acks="delayed")
+    assert segments.acknowledged(run)["at_change"].to_list() == at_change
+    table = stretch.table([run])
+    assert value(stretch.least_per_ack(table, "per_ack_else")) == 1
 
 
 def test_rules_of_growth_and_pace(tmp_path: Path) -> None:
