@@ -29,6 +29,8 @@ from pipelines.flow_startup import (
     why_delayed_ack_timer,
     why_hystart,
     why_pie_buffer,
+    why_six,
+    why_spread,
     why_transfer_size,
 )
 from sandglass.results.series import Run
@@ -376,6 +378,21 @@ def test_spreading_compares_with_windows_sent_at_once() -> None:
     assert value(spreading.least_when_spread(table, "longest_ms", 30)) == 180
     assert value(spreading.removed_ratio(table, "longest_ms", most=False)) == 2
     assert value(spreading.removed_ratio(table, "longest_ms", most=True)) == 4
+
+
+def test_why_spread_counts_in_round_trips() -> None:
+    rows = [(50.0, "at once", 300.0), (50.0, "spread", 270.0)]
+    rows += [(100.0, "at once", 320.0), (100.0, "spread", 240.0)]
+    table = pl.DataFrame(rows, schema=["rtt_ms", "sender", "longest_ms"], orient="row")
+    assert value(why_spread.saved_rtts(table, "longest_ms")) == pytest.approx(0.8)
+    assert value(why_spread.spread_ratio(table, "longest_ms", 100)) == pytest.approx(0.75)
+    assert value(why_spread.spread_ratio(table, "longest_ms", 60)) == pytest.approx(0.9)
+
+
+def test_why_six_over_what_is_sent() -> None:
+    table = pl.DataFrame({"all_kb": [60.0, 240.0, 600.0], "longest_ms": [1.4, 1.2, 1.1]})
+    assert why_six.typical_ratio(table, "longest_ms") == 1.2
+    assert value(why_six.least_ratio(table, "longest_ms")) == 1.1
 
 
 def test_one_or_six_over_sizes() -> None:
