@@ -10,8 +10,12 @@ from pipelines.abe import (
     why_delayed_ack,
     why_index,
     why_initial_window,
+    why_late,
+    why_pie_delay,
+    why_saturation,
     why_standing_queue,
     why_step,
+    why_tail,
 )
 from tests.pipeline.synthetic import value
 
@@ -217,3 +221,44 @@ def test_why_step_compares_parts_and_markings() -> None:
     late_step = {"marking": "step 5 ms", "part": "second half"}
     assert why_step.at_once(table, "left", beta=0.8, **late_step) == pytest.approx(1.25)
     assert why_step.at_once(table, "left", beta=0.5, **late_step) is None
+
+
+def test_why_saturation_is_of_one_way() -> None:
+    table = pl.DataFrame(
+        [("8 MB", 0.75, 18.0), ("8 MB", 0.95, 24.0), ("2.5 Mb/s", 0.75, 18.0)],
+        schema=["varied", "beta_ecn", "gain_percent"],
+        orient="row",
+    ).with_columns(queue=pl.lit("PIE"), rtt_ms=pl.lit(400.0))
+    assert value(why_saturation.saturation(table, "8 MB", 0.75)) == pytest.approx(0.75)
+    assert value(why_saturation.saturation(table, "2.5 Mb/s", 0.75)) == 1
+    assert why_saturation.saturation(table, "as it is", 0.75) is None
+
+
+def test_why_late_counts_what_never_converges_as_late() -> None:
+    table = pl.DataFrame({"control": "CUBIC", "convergence_s": [3.0, 61.0, None, 299.0]})
+    assert why_late.never(table, "CUBIC", 60) == 75
+    assert why_late.never(table, "CUBIC", 300) == 25
+    assert why_late.never(table, "NewReno", 60) is None
+
+
+def test_why_pie_delay_takes_a_percentile() -> None:
+    table = pl.DataFrame({"varied": "both", "percentile": [90, 95], "delay_ms": [19.0, 25.0]})
+    assert why_pie_delay.percentile(table, "both", 90) == 19
+    assert why_pie_delay.percentile(table, "as it is", 90) is None
+
+
+def test_why_tail_compares_gains() -> None:
+    table = pl.DataFrame(
+        [
+            (0.5, 1.0, 20.0, 0.3),
+            (0.5, 8.0, 16.0, 0.2),
+            (0.95, 1.0, 100.0, 1.0),
+            (0.95, 8.0, 10.0, 1.0),
+        ],
+        schema=["beta", "gains", "tail_ms", "early_share"],
+        orient="row",
+    )
+    assert why_tail.tail_ratio(table, 0.5, gains=8, over=1) == pytest.approx(0.8)
+    assert why_tail.tail_ratio(table, 0.95, gains=8, over=1) == pytest.approx(0.1)
+    assert why_tail.tail_ratio(table, 0.5, gains=4, over=1) is None
+    assert why_tail.early(table, 0.5, 1) == 0.3

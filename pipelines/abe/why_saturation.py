@@ -1,0 +1,36 @@
+"""Why Fig. 18 differs at 400 ms: the flow, the path and PIE's own times, one changed at a time."""
+
+from collections.abc import Sequence
+
+import polars as pl
+from plotnine import ggplot
+
+from pipelines.abe import completion, drawing
+from sandglass.experiment import units
+from sandglass.papers.verdicts import Extreme
+from sandglass.results import series
+
+
+def table(runs: Sequence[series.Run]) -> pl.DataFrame:
+    """Fig. 18's table through PIE for each way in which it is `varied`."""
+    return series.along(runs, "varied", _of_one).rename({"rtt": "rtt_ms"})
+
+
+def _of_one(runs: Sequence[series.Run]) -> pl.DataFrame:
+    milliseconds = pl.col("rtt").map_elements(units.parse_time, pl.Int64) / 1e6
+    return completion.completion_table(runs, "rtt", milliseconds, {"fig18-pie": "PIE"})
+
+
+def plot(table: pl.DataFrame) -> ggplot:
+    """Gain against beta_ecn, a line for each way; bars are 95 % intervals."""
+    measure = {"gain_percent": "Reduction of FCT (%)"}
+    return drawing.panels(table, measure, ("beta_ecn", "beta_ecn"), ("varied", ""), ["queue"])
+
+
+def saturation(table: pl.DataFrame, varied: str, beta: float) -> Extreme | None:
+    """The gain at `beta` over the largest gain."""
+    own = table.filter(pl.col("varied") == varied)
+    return completion.saturation(own, "rtt_ms", "PIE", beta)
+
+
+METRICS = (saturation,)
