@@ -6,8 +6,8 @@ import polars as pl
 from plotnine import (
     aes,
     facet_wrap,
-    geom_errorbar,
     geom_line,
+    geom_linerange,
     geom_point,
     ggplot,
     labs,
@@ -59,4 +59,4 @@ def panels(
     )
     if bars.is_empty():
         return drawn
-    return drawn + geom_errorbar(aes(ymin="low", ymax="high", group=kind), bars, width=0)
+    return drawn + geom_linerange(aes(ymin="low", ymax="high", group=kind), bars)

@@ -7,8 +7,8 @@ import polars as pl
 from plotnine import (
     aes,
     facet_grid,
-    geom_errorbar,
     geom_line,
+    geom_linerange,
     geom_point,
     ggplot,
     labs,
@@ -111,7 +111,7 @@ def plot(table: pl.DataFrame) -> ggplot:
         ggplot(shown, aes("queue_bdp", "share", color="kind"))
         + facet_grid("kind", "marks", scales="free_y")
         + geom_line(aes(y="configured"), color="#666666")
-        + geom_errorbar(aes(ymin="low", ymax="high"), width=0, size=0.3, show_legend=False)
+        + geom_linerange(aes(ymin="low", ymax="high"), size=0.3, show_legend=False)
         + geom_point(size=0.7, show_legend=False)
         + scale_color_manual(style.PALETTE)
         + labs(x="Queue that a packet meets (BDP)", y="Probability")
