@@ -6,7 +6,7 @@ nothing kept of others' runs; run it with nothing else at work. A paper's estima
 runs of each experiment times the mean of those drawn, with its 95 % interval, and what all else
 took of the processors in the sample, per run. Not in it: tables, figures and pages.
 
-    ./sandglass python bench/papers.py [PAPER...] [--share 0.04]
+    ./sandglass python bench/papers.py [PAPER...] [--share 0.05]
 """
 
 import argparse
@@ -33,7 +33,7 @@ from sandglass.papers import batches, shelf
 from sandglass.papers.batches import Batch
 
 PROFILE = "paper"
-SHARE = 0.04
+SHARE = 0.05
 LEAST = 2
 """Runs drawn of each experiment, so that there is a spread to go by."""
 SEED = 1
