@@ -132,16 +132,6 @@ def least_gain(table: pl.DataFrame, axis: str, queue: str) -> Extreme | None:
     return least(chosen.select(axis, "beta_ecn", "gain_percent"), "gain_percent")
 
 
-def saturation(table: pl.DataFrame, axis: str, queue: str, beta: float) -> Extreme | None:
-    """The gain at `beta` over the largest gain; the least over the values of `axis`."""
-    own = table.filter(pl.col("queue") == queue)
-    shares = own.group_by(axis).agg(
-        share=pl.col("gain_percent").filter((pl.col("beta_ecn") - beta).abs() < 1e-9).first()
-        / pl.col("gain_percent").max()
-    )
-    return least(shares, "share")
-
-
 def least_mean_gain(table: pl.DataFrame, axis: str, queue: str, above: float) -> Extreme | None:
     """The least gain at values of `axis` above a bound, in percent, each the mean of beta_ecn."""
     chosen = _larger(table).filter((pl.col("queue") == queue) & (pl.col(axis) > above))

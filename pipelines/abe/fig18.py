@@ -33,7 +33,12 @@ def least_gain(table: pl.DataFrame, queue: str) -> Extreme | None:
 
 def saturation(table: pl.DataFrame, queue: str, beta: float) -> Extreme | None:
     """The gain at `beta` over the largest gain; the least over the RTTs."""
-    return completion.saturation(table, "rtt_ms", queue, beta)
+    own = table.filter(pl.col("queue") == queue)
+    shares = own.group_by("rtt_ms").agg(
+        share=pl.col("gain_percent").filter((pl.col("beta_ecn") - beta).abs() < 1e-9).first()
+        / pl.col("gain_percent").max()
+    )
+    return least(shares, "share")
 
 
 def unsteadiness(table: pl.DataFrame, queue: str) -> float | None:

@@ -1,23 +1,16 @@
 """Why some flows of Figs. 12 and 13 do not converge: how long they have."""
 
-from collections.abc import Sequence
-
 import numpy as np
 import polars as pl
 from plotnine import aes, facet_wrap, geom_step, geom_vline, ggplot, labs, scale_color_manual
 
-from pipelines.abe import why_noise
+from pipelines.abe.why_noise import table
 from sandglass.papers.verdicts import scalar
-from sandglass.results import series, style
+from sandglass.results import style
 
 HORIZON_S = 60.0
 """What the flows of Figs. 12 and 13 have together: stated (IV-C), 90 s of which one is alone for
 30."""
-
-
-def table(runs: Sequence[series.Run]) -> pl.DataFrame:
-    """Figs. 12 and 13's tables, `control` CUBIC and NewReno."""
-    return why_noise.table(runs)
 
 
 def plot(table: pl.DataFrame) -> ggplot:
@@ -54,3 +47,5 @@ def never(table: pl.DataFrame, control: str, within_s: float) -> float | None:
 
 
 METRICS = (never,)
+
+__all__ = ["METRICS", "plot", "table"]

@@ -20,13 +20,12 @@ from sandglass.papers import ensemble
 from sandglass.papers.verdicts import scalar
 from sandglass.results import series, style
 
+SHOWN = {50: "median", 90: "90th percentile"}
+
 
 def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     """Fig. 8's table for each way in which it is `varied`."""
     return series.along(runs, "varied", sojourn.table)
-
-
-SHOWN = {50: "median", 90: "90th percentile"}
 
 
 def plot(table: pl.DataFrame) -> ggplot:

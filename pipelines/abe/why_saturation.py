@@ -5,20 +5,14 @@ from collections.abc import Sequence
 import polars as pl
 from plotnine import ggplot
 
-from pipelines.abe import completion, drawing
-from sandglass.experiment import units
+from pipelines.abe import drawing, fig18
 from sandglass.papers.verdicts import Extreme
 from sandglass.results import series
 
 
 def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     """Fig. 18's table through PIE for each way in which it is `varied`."""
-    return series.along(runs, "varied", _of_one).rename({"rtt": "rtt_ms"})
-
-
-def _of_one(runs: Sequence[series.Run]) -> pl.DataFrame:
-    milliseconds = pl.col("rtt").map_elements(units.parse_time, pl.Int64) / 1e6
-    return completion.completion_table(runs, "rtt", milliseconds, {"fig18-pie": "PIE"})
+    return series.along(runs, "varied", fig18.table)
 
 
 def plot(table: pl.DataFrame) -> ggplot:
@@ -29,8 +23,7 @@ def plot(table: pl.DataFrame) -> ggplot:
 
 def saturation(table: pl.DataFrame, varied: str, beta: float) -> Extreme | None:
     """The gain at `beta` over the largest gain."""
-    own = table.filter(pl.col("varied") == varied)
-    return completion.saturation(own, "rtt_ms", "PIE", beta)
+    return fig18.saturation(table.filter(pl.col("varied") == varied), "PIE", beta)
 
 
 METRICS = (saturation,)

@@ -15,22 +15,31 @@ MEASURES = {"longest_ms": "Longest one-way delay", "jump_ms": "Largest delay var
 def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     """One row per size: `longest_ms` and `jump_ms` as in publication I, with one flow of initial
     window 10 over that with six of 3."""
-    measured = pub1.table(runs)
+    return compared(pub1.table(runs), "size_kb")
+
+
+def compared(measured: pl.DataFrame, by: str) -> pl.DataFrame:
+    """Publication I's measures with one flow of initial window 10 over those with six of 3, a row
+    per value of the column `by`."""
     one, six = (
         measured.filter(initial_window=window, flows=flows) for window, flows in ((10, 1), (3, 6))
     )
     return (
-        one.join(six, on="size_kb", suffix="_six")
-        .select("size_kb", *(pl.col(name) / pl.col(f"{name}_six") for name in MEASURES))
-        .sort("size_kb")
+        one.join(six, on=by, suffix="_six")
+        .select(by, *(pl.col(name) / pl.col(f"{name}_six") for name in MEASURES))
+        .sort(by)
     )
 
 
 def plot(table: pl.DataFrame) -> ggplot:
     """Both ratios against the size."""
+    return drawn(table, "size_kb", "Each flow (kB)")
+
+
+def drawn(table: pl.DataFrame, by: str, name: str) -> ggplot:
+    """Both ratios against the column `by`, the axis with its name."""
     named = table.with_columns(line=pl.lit("One of ten over six of three"))
-    shown = drawing.measures(named, "size_kb", "line", MEASURES)
-    return drawing.lines(shown, "Each flow (kB)", "", log_x=True)
+    return drawing.lines(drawing.measures(named, by, "line", MEASURES), name, "", log_x=True)
 
 
 def typical_ratio(table: pl.DataFrame, column: str) -> float | None:

@@ -64,9 +64,7 @@ def acknowledged(run: series.Run) -> pl.DataFrame:
         .unique(["flow", "end"], keep="last")
         .sort("flow", "end")
         .with_columns(
-            at_change=(
-                before.ne(marked).fill_null(value=False) | after.ne(marked).fill_null(value=False)
-            ).over("flow")
+            at_change=((before != marked) | (after != marked)).fill_null(value=False).over("flow")
         )
         .select("flow", "end", "enqueue_ns", "payload_bytes", "at_change", path_ns=path_ns(run))
     )
