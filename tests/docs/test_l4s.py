@@ -17,6 +17,7 @@ COMMANDS = re.findall(r"^\./sandglass .*$", TEXT, re.M)
 
 
 @pytest.mark.lab
+@pytest.mark.newer
 @pytest.mark.usefixtures("newer_kernel")
 def test_what_two_ends_agree_on_is_as_the_page_says() -> None:
     command = [sys.executable, str(DOCS / "accecn.py")]
@@ -25,6 +26,7 @@ def test_what_two_ends_agree_on_is_as_the_page_says() -> None:
 
 
 @pytest.mark.lab
+@pytest.mark.newer
 def test_five_minutes(clone: Path) -> None:
     """The study and the paper have tests of their own: here they are only looked at."""
     for command in COMMANDS:

@@ -55,11 +55,13 @@ def test_defaults(sandglass: Cli) -> None:
     assert_shown(USUAL, sandglass)
 
 
+@pytest.mark.newer
 def test_defaults_of_what_newer_kernels_have(sandglass: Cli, newer_kernel: str) -> None:
     assert {kernel.least(kind) for kind in NEWER} == {newer_kernel}
     assert_shown(NEWER, sandglass)
 
 
+@pytest.mark.newer
 def test_tc_takes_what_a_suite_halves_and_doubles(sandglass: Cli, newer_kernel: str) -> None:
     own = suite.read(suite.SUITES / "qdisc")
     tries = [

@@ -120,7 +120,9 @@ def test_a_workload_that_raises_is_named_with_its_error(
     assert "Traceback" in (tmp_path / "out.failed" / "console.log").read_text()
 
 
-@pytest.mark.parametrize("release", [builds.DEFAULT_KERNEL, NEWER])
+@pytest.mark.parametrize(
+    "release", [builds.DEFAULT_KERNEL, pytest.param(NEWER, marks=pytest.mark.newer)]
+)
 def test_a_program_with_its_memory_in_too_many_pieces(
     sandglass: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, release: str
 ) -> None:

@@ -27,6 +27,7 @@ def test_a_qdisc_that_tc_does_not_know_is_read_all_the_same(
 
 
 @pytest.mark.lab
+@pytest.mark.newer
 def test_a_queue_that_only_a_newer_kernel_has(lab: Lab, newer_kernel: str) -> None:
     """With a DCTCP flow: DualPI2 marks, and nothing overflows."""
     run = lab(dumbbell(bulk(cc="dctcp", ecn=True), queue={"kind": "dualpi2"}, duration="5s"))
@@ -36,6 +37,7 @@ def test_a_queue_that_only_a_newer_kernel_has(lab: Lab, newer_kernel: str) -> No
 
 
 @pytest.mark.lab
+@pytest.mark.newer
 def test_what_it_says_of_our_samples_ends_no_run(lab: Lab, newer_kernel: str) -> None:
     """FQ-CoDel's statistics, asked for without RTNL: a warning, in other words than before."""
     run = lab(dumbbell(bulk(), queue={"kind": "fq_codel"}, duration="5s", record=["queues"]))
@@ -44,6 +46,7 @@ def test_what_it_says_of_our_samples_ends_no_run(lab: Lab, newer_kernel: str) ->
 
 
 @pytest.mark.lab
+@pytest.mark.newer
 def test_dualpi2_runs_where_it_is_and_has_the_options_that_were_written(
     lab: Lab, newer_kernel: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -70,6 +73,7 @@ def test_dualpi2_runs_where_it_is_and_has_the_options_that_were_written(
 
 
 @pytest.mark.lab
+@pytest.mark.newer
 @pytest.mark.parametrize(
     ("options", "said"),
     [
@@ -87,6 +91,7 @@ def test_what_dualpi2_does_not_take(
 
 
 @pytest.mark.lab
+@pytest.mark.newer
 def test_round_trips_give_dualpi2_its_gains(lab: Lab, newer_kernel: str) -> None:
     """RFC 9332, appendix A.1, with a largest round trip of 100 ms and a usual one of 15 ms."""
     options = {"kind": "dualpi2", "max_rtt": "100ms", "typical_rtt": "15ms"}
@@ -100,6 +105,7 @@ def test_round_trips_give_dualpi2_its_gains(lab: Lab, newer_kernel: str) -> None
 
 
 @pytest.mark.lab
+@pytest.mark.newer
 def test_datagrams_choose_their_queue_by_their_label(lab: Lab, newer_kernel: str) -> None:
     """ECT(1) goes to the low-latency queue, ECT(0) to the classic one."""
     for label, queue in (("l4s", "packets_in_l"), ("ecn", "packets_in_c")):

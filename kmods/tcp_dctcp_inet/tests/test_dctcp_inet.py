@@ -599,6 +599,7 @@ def test_a_whole_flow_follows_the_paper(lab: Lab) -> None:
 
 
 @pytest.mark.lab
+@pytest.mark.newer
 @pytest.mark.usefixtures("newer_kernel")
 def test_it_follows_the_paper_with_accurate_ecn_too(lab: Lab) -> None:
     """An ACK then counts its marks; without it one stands for packets all marked, or none."""

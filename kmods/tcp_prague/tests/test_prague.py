@@ -13,7 +13,7 @@ import pytest
 from kmods.tcp_prague.tests.model import DEFAULTS, INFINITE, ONE, PACKET, Ack, Sender
 from tests.lab.experiments import Lab, Mapped, Run, bulk, dumbbell
 
-pytestmark = pytest.mark.usefixtures("newer_kernel")
+pytestmark = [pytest.mark.newer, pytest.mark.usefixtures("newer_kernel")]
 
 SETTING = "net.ipv4.tcp_prague."
 MTU = 1500

@@ -22,7 +22,7 @@ from tests.kmods.segments import (
     write,
 )
 
-pytestmark = pytest.mark.usefixtures("newer_kernel")
+pytestmark = [pytest.mark.newer, pytest.mark.usefixtures("newer_kernel")]
 
 PACKET, ONE = 1 << 20, 1 << 24  # a window of 1, alpha of 1
 INFINITE = 0x7FFFFFFF  # TCP_INFINITE_SSTHRESH

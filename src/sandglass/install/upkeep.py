@@ -14,12 +14,13 @@ from sandglass.install import builds
 def test(words: list[str]) -> int:
     """Run pytest, whose closing line is the last, and return its exit status.
 
-    Without words of pytest's own, all tests on all processors. Those of a file stay together: they
-    share what is costly, and labs wait for a processor of their own anyway.
+    Without words of pytest's own, all tests that the usual lab is enough for, on all processors.
+    Those of a file stay together: they share what is costly, and labs wait for a processor of their
+    own anyway.
     """
     number = len(os.sched_getaffinity(0))
-    everywhere = ["-n", str(number), "--dist=loadscope", "--no-loadscope-reorder"]
-    command = [sys.executable, "-m", "pytest", *(words or everywhere)]
+    usual = ["-m", "not newer", "-n", str(number), "--dist=loadscope", "--no-loadscope-reorder"]
+    command = [sys.executable, "-m", "pytest", *(words or usual)]
     return subprocess.run(command, cwd=builds.ROOT, check=False).returncode
 
 
