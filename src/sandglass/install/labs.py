@@ -153,6 +153,8 @@ def _unpack(file: BinaryIO, scratch: Path) -> None:
     folders = []
     shown = wrap_file(file, size, description="unpacking", console=TERMINAL, transient=True)
     with shown as read, tarfile.open(fileobj=read, mode="r|xz") as tar:
+        # Python's own filter, in use from 3.14 on, refuses absolute links, which a root has.
+        tar.extraction_filter = lambda member, _: member
         for member in tar:
             name = PurePosixPath(member.name)
             target = place / name
