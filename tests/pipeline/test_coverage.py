@@ -1,4 +1,7 @@
-"""Nothing that a source states is without a word, and the page says what became of it."""
+"""Nothing that a source states is without a word, and pages say what became of it.
+
+One page is of all of it, the other of what fails.
+"""
 
 from pathlib import Path
 from typing import Any
@@ -7,7 +10,7 @@ import pytest
 import yaml
 
 from sandglass.errors import UsageError
-from sandglass.papers import coverage, shelf
+from sandglass.papers import coverage, failing, shelf
 
 
 @pytest.mark.parametrize("paper", shelf.papers())
@@ -18,6 +21,17 @@ def test_every_item_has_a_word_and_every_claim_an_item(paper: str) -> None:
 def test_the_page_is_that_of_the_lists() -> None:
     """After a change: ./sandglass python -m sandglass.papers.coverage."""
     assert coverage.PAGE.read_text() == coverage.page()
+
+
+def test_the_page_of_what_fails_is_that_of_the_reference() -> None:
+    """After a change: ./sandglass python -m sandglass.papers.failing."""
+    assert failing.PAGE.read_text() == failing.page()
+
+
+def test_nothing_that_fails_is_without_a_word() -> None:
+    rows = [line.split(" | ") for line in failing.page().splitlines() if line.startswith("| `")]
+    unexplained = [claim for claim, _, why, *_ in rows if "/" in claim and not why.strip()]
+    assert unexplained == []
 
 
 WORD = {"place": "Fig. 1", "says": "it is full"}

@@ -85,8 +85,7 @@ def items(paper: str) -> list[Item]:
 
 def page() -> str:
     """docs/coverage.md, of all our papers."""
-    ours = [name for name, home in shelf.folders().items() if home.parent == shelf.PIPELINES]
-    return "\n".join([HEAD, *(line for name in ours for line in _section(name))])
+    return "\n".join([HEAD, *(line for name in shelf.ours() for line in _section(name))])
 
 
 def _section(paper: str) -> Iterator[str]:
@@ -120,7 +119,7 @@ def _section(paper: str) -> Iterator[str]:
             became = f"*Not measured*: {item.not_measured}"
         elif item.missing:
             became = f"*Missing*: {item.missing}"
-        yield f"| {_cell(item.place)} | {_cell(item.says)} | {_cell(became)} |"
+        yield f"| {cell(item.place)} | {cell(item.says)} | {cell(became)} |"
     yield ""
 
 
@@ -129,7 +128,7 @@ def _told(verdict: Verdict, name: str) -> str:
     return f"`{name}`{kind} {verdict.verdict}"
 
 
-def _cell(text: str) -> str:
+def cell(text: str) -> str:
     """Text in one cell of a table in Markdown."""
     return " ".join(text.split()).replace("|", "\\|")
 

@@ -86,6 +86,11 @@ def folders() -> dict[str, Path]:
     return dict(sorted(found.items()))
 
 
+def ours() -> list[str]:
+    """The papers of this repository, in the order of their names."""
+    return [name for name, home in folders().items() if home.parent == PIPELINES]
+
+
 def within(directory: Path) -> list[Path]:
     """The papers of a directory, which may be a paper itself. Raises UsageError without one."""
     if (directory / ABOUT).is_file():

@@ -200,14 +200,15 @@ def summary(verdicts: Sequence[Verdict]) -> str:
                 told.append(said if sentence == "claim" else f"{sentence}s: {said}")
         lines.append(f"{figure}: {'; '.join(told)}")
         lines += [
-            f"  {v.verdict}: {v.claim}: {v.expected}; measured {_measured(v)}"
+            f"  {v.verdict}: {v.claim}: {v.expected}; measured {result(v)}"
             for v in verdicts
             if v.figure == figure and v.verdict in ("fails", "open")
         ]
     return "\n".join(lines)
 
 
-def _measured(verdict: Verdict) -> str:
+def result(verdict: Verdict) -> str:
+    """What was measured, with its interval, in words."""
     value = f"{verdict.measured:.4g}"
     if verdict.low is None:
         return value

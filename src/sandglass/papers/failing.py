@@ -1,0 +1,87 @@
+"""What of the papers does not hold, and why: python -m sandglass.papers.failing makes the page."""
+
+from collections.abc import Iterator, Sequence
+
+from sandglass.install import builds
+from sandglass.papers import shelf
+from sandglass.papers.coverage import cell
+from sandglass.papers.verdicts import Verdict, read, result
+
+PAGE = builds.ROOT / "docs" / "failing.md"
+WORDS = ("holds", "fails", "open")
+HEAD = """# What does not hold, and why
+
+Every claim of the papers that fails or is open in the [reference](pipeline.md#the-reference): what
+was measured, the explanation, and the figure that shows the cause, where there is one, which
+`./sandglass reproduce PAPER/FIGURE --profile paper` makes. Checks and findings are not counted
+here. Made from `results/reference/` by `./sandglass python -m sandglass.papers.failing`.
+"""
+
+
+def page() -> str:
+    """docs/failing.md, of all our papers. Raises SandglassError where a paper has no reference."""
+    papers = {name: _claims(name) for name in shelf.ours()}
+    sections = (line for name, found in papers.items() for line in _section(name, found))
+    return "\n".join([HEAD, *_counts(papers), "", *sections])
+
+
+def _claims(paper: str) -> list[Verdict]:
+    found = read(shelf.REFERENCE / paper / "verdicts.csv")
+    return [each for each in found if each.sentence == "claim" and each.verdict in WORDS]
+
+
+def _counts(papers: dict[str, list[Verdict]]) -> Iterator[str]:
+    """How many hold, fail and are open, and of those that fail how many have a figure of why."""
+    heads = ["paper", *WORDS, "of them stated: holds", *WORDS[1:], "failing, with its cause shown"]
+    yield f"| {' | '.join(heads)} |"
+    yield "|---|" + "---:|" * (len(heads) - 1)
+    for name, found in papers.items():
+        yield f"| `{name}` | {_row(found)} |"
+    every = [each for found in papers.values() for each in found]
+    yield f"| together | {_row(every)} |"
+    yield ""
+    holding = [each for each in every if each.verdict == "holds"]
+    of_all = 100 * len(holding) / len(every)
+    of_stated = 100 * len(_stated(holding)) / len(_stated(every))
+    yield (
+        f"{len(holding)} of {len(every)} claims hold, {of_all:.0f} %; of stated ones "
+        f"{of_stated:.0f} %."
+    )
+
+
+def _row(found: Sequence[Verdict]) -> str:
+    counts = [
+        sum(each.verdict == word for each in own)
+        for own in (found, _stated(found))
+        for word in WORDS
+    ]
+    fails = [each for each in found if each.verdict == "fails"]
+    shown = f"{sum(bool(each.isolated) for each in fails)} of {len(fails)}"
+    return " | ".join([*map(str, counts), shown])
+
+
+def _stated(found: Sequence[Verdict]) -> list[Verdict]:
+    return [each for each in found if each.kind == "stated"]
+
+
+def _section(paper: str, found: Sequence[Verdict]) -> Iterator[str]:
+    yield f"## {shelf.figures(paper).title}"
+    yield ""
+    yield "| claim | what it is, and what was measured | why | shown by |"
+    yield "|---|---|---|---|"
+    for each in found:
+        if each.verdict != "holds":
+            told = f"{each.expected}; measured {result(each)}"
+            shown = f"`{paper}/{each.isolated}`" if each.isolated else ""
+            claim = f"`{each.figure}/{each.claim}` {each.verdict} ({each.kind})"
+            yield f"| {claim} | {cell(told)} | {cell(each.explanation)} | {shown} |"
+    yield ""
+
+
+def write() -> None:
+    """Write the page."""
+    PAGE.write_text(page())
+
+
+if __name__ == "__main__":
+    write()
