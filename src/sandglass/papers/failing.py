@@ -1,14 +1,16 @@
 """What of the papers does not hold, and why: python -m sandglass.papers.failing makes the page."""
 
 from collections.abc import Iterator, Sequence
+from typing import get_args
 
 from sandglass.install import builds
 from sandglass.papers import shelf
 from sandglass.papers.coverage import cell
-from sandglass.papers.verdicts import Verdict, read, result
+from sandglass.papers.verdicts import Verdict, counts, read, result
+from sandglass.studies.claims import Outcome
 
 PAGE = builds.ROOT / "docs" / "failing.md"
-WORDS = ("holds", "fails", "open")
+WORDS = get_args(Outcome)
 HEAD = """# What does not hold, and why
 
 Every claim of the papers that fails or is open in the [reference](pipeline.md#the-reference): what
@@ -20,12 +22,13 @@ here. Made from `results/reference/` by `./sandglass python -m sandglass.papers.
 
 def page() -> str:
     """docs/failing.md, of all our papers. Raises SandglassError where a paper has no reference."""
-    papers = {name: _claims(name) for name in shelf.ours()}
+    papers = {name: judged(name) for name in shelf.ours()}
     sections = (line for name, found in papers.items() for line in _section(name, found))
     return "\n".join([HEAD, *_counts(papers), "", *sections])
 
 
-def _claims(paper: str) -> list[Verdict]:
+def judged(paper: str) -> list[Verdict]:
+    """The verdicts on a paper's claims in the reference."""
     found = read(shelf.REFERENCE / paper / "verdicts.csv")
     return [each for each in found if each.sentence == "claim" and each.verdict in WORDS]
 
@@ -50,14 +53,10 @@ def _counts(papers: dict[str, list[Verdict]]) -> Iterator[str]:
 
 
 def _row(found: Sequence[Verdict]) -> str:
-    counts = [
-        sum(each.verdict == word for each in own)
-        for own in (found, _stated(found))
-        for word in WORDS
-    ]
+    numbers = [counts(own).get(word, 0) for own in (found, _stated(found)) for word in WORDS]
     fails = [each for each in found if each.verdict == "fails"]
     shown = f"{sum(bool(each.isolated) for each in fails)} of {len(fails)}"
-    return " | ".join([*map(str, counts), shown])
+    return " | ".join([*map(str, numbers), shown])
 
 
 def _stated(found: Sequence[Verdict]) -> list[Verdict]:
