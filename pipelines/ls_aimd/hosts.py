@@ -1,4 +1,6 @@
-"""The table of delays at base RTTs that are longer by what the thesis's hosts add."""
+"""The table of delays with what the thesis's hosts add: longer base RTTs, and noise."""
+
+from collections.abc import Sequence
 
 import polars as pl
 from plotnine import (
@@ -14,14 +16,16 @@ from plotnine import (
 )
 
 from pipelines.ls_aimd import delays, steady
-from sandglass.results import style
+from sandglass.results import series, style
 
 SHOWN = ("mean", "sd", "p95", "p99")
 WITHIN = 0.2
 """A quoted number agrees within a fifth."""
-METRICS = (delays.departure, delays.agreeing)
 
-table = delays.table
+
+def table(runs: Sequence[series.Run]) -> pl.DataFrame:
+    """The table of delays for each kind of `noise`."""
+    return series.along(runs, "noise", delays.table)
 
 
 def plot(table: pl.DataFrame) -> ggplot:
@@ -32,10 +36,11 @@ def plot(table: pl.DataFrame) -> ggplot:
         .with_columns(
             ratio=pl.col("like_us") / pl.col("thesis_us"),
             statistic=pl.col("statistic").cast(pl.Enum(SHOWN)),
+            noise=pl.format("noise: {}", "noise"),
         )
     )
     drawn: ggplot = (
-        ggplot(shown, aes("case", "ratio", color="sender", shape="sender"))
+        ggplot(shown, aes("case", "ratio", color="noise", shape="sender"))
         + annotate(
             "rect",
             xmin=-float("inf"),
@@ -45,9 +50,31 @@ def plot(table: pl.DataFrame) -> ggplot:
             alpha=0.15,
         )
         + facet_grid("marking", "statistic", scales="free_x")
-        + geom_point(size=2, position=position_dodge(width=0.5))
+        + geom_point(size=1.4, position=position_dodge(width=0.7))
         + scale_color_manual(style.PALETTE)
         + scale_shape_manual(style.SHAPES)
         + labs(x="Experiment", y="Delay over the thesis's", color="", shape="")
     )
     return drawn
+
+
+def departure(
+    table: pl.DataFrame, noise: str, marking: str, sender: str, cases: Sequence[str]
+) -> float | None:
+    """With one kind of noise the largest relative distance of a mean: see `delays.departure`."""
+    return delays.departure(table.filter(noise=noise), sender, cases, marking)
+
+
+def agreeing(
+    table: pl.DataFrame,
+    noise: str,
+    within: float,
+    marking: str | None = None,
+    statistic: str | None = None,
+) -> float | None:
+    """With one kind of noise the share of the values that are `within` or less away from the
+    thesis's, relative to them: see `delays.agreeing`."""
+    return delays.agreeing(table.filter(noise=noise), within, marking, statistic)
+
+
+METRICS = (departure, agreeing)

@@ -9,9 +9,9 @@ import pytest
 from pipelines.ls_aimd import (
     base_rtts,
     delays,
+    hosts,
     increase,
     marking,
-    noise,
     occupancy,
     overview,
     srtt,
@@ -181,8 +181,8 @@ def test_agreement_by_noise() -> None:
             {**row, "ours_us": 14.0, "like_us": 14.0, "thesis_us": 15.0, "noise": "cards"},
         ]
     )
-    assert noise.agreeing(table, "none", "sd", 0.2) == 0
-    assert noise.agreeing(table, "cards", "sd", 0.2) == 1
+    assert hosts.agreeing(table, "none", 0.2, statistic="sd") == 0
+    assert hosts.agreeing(table, "cards", 0.2, statistic="sd") == 1
 
 
 def test_distance_by_base_rtts() -> None:
