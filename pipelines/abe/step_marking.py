@@ -10,6 +10,8 @@ from pipelines.abe import drawing, settings
 from sandglass.papers.verdicts import Extreme, largest, scalar
 from sandglass.results import series
 
+PACKET_MS = settings.PACKET_BYTES * 8 / 20e3
+"""What one packet takes to send at the scenario's 20 Mb/s."""
 MEASURES = {"goodput_mbit": "Goodput (Mb/s)", "delay_ms": "95th percentile of delay (ms)"}
 
 
@@ -52,6 +54,13 @@ def delay_over(table: pl.DataFrame, marking: str, beta: float, over: float) -> E
     return largest(both.select("rtt_ms", ratio=ratio), "ratio")
 
 
+def packets_waited(table: pl.DataFrame, marking: str, beta: float) -> float | None:
+    """The delay at the largest RTT in times of one packet."""
+    own = _far(table).filter(pl.col("marking") == marking, (pl.col("beta") - beta).abs() < 1e-9)
+    waits = own.select(packets=pl.col("delay_ms") / PACKET_MS)
+    return scalar(waits["packets"].max())
+
+
 def step_over_codel(table: pl.DataFrame, beta: float) -> float | None:
     """The delay of a step over CoDel's, where both have the same goodput, at the largest RTT.
 
@@ -67,7 +76,7 @@ def step_over_codel(table: pl.DataFrame, beta: float) -> float | None:
     return float(same) / float(codel["delay_ms"][0])
 
 
-METRICS = (gain, delay_over, step_over_codel)
+METRICS = (gain, delay_over, packets_waited, step_over_codel)
 
 
 def _far(table: pl.DataFrame) -> pl.DataFrame:

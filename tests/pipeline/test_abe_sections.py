@@ -254,6 +254,9 @@ def test_step_marking_metrics() -> None:
     )
     assert step_marking.gain(table, "step 5 ms", 0.8, 0.5) == pytest.approx(0.4)
     assert value(step_marking.delay_over(table, "step 5 ms", 0.8, 0.5)) == pytest.approx(1.2)
+    packet = table.with_columns(delay_ms=pl.lit(0.6056))  # 1514 bytes at 20 Mb/s
+    assert step_marking.packets_waited(packet, "step 5 ms", 0.5) == pytest.approx(1)
+    assert step_marking.packets_waited(packet, "RED", 0.5) is None
     assert step_marking.step_over_codel(table, 0.8) == pytest.approx(0.9)  # half way, 9 of 10
     assert step_marking.step_over_codel(table.tail(3), 0.8) is None
 
