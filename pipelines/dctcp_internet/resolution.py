@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 from plotnine import (
     aes,
+    facet_wrap,
     geom_line,
     geom_point,
     ggplot,
@@ -25,8 +26,8 @@ LAST_NS = 60 * 10**9
 
 
 def table(runs: Sequence[series.Run]) -> pl.DataFrame:
-    """One row per `sender` and Max_Prob_DCTCP (`probability`): the largest window less the least in
-    the last 60 s (`range`); packets."""
+    """One row per `sender`, Max_Prob_DCTCP (`probability`) and kind of `distances` between marks:
+    the largest window less the least in the last 60 s (`range`); packets."""
     rows = []
     for run in runs:
         end_ns = units.parse_time(run.field("experiment.duration"))
@@ -36,17 +37,22 @@ def table(runs: Sequence[series.Run]) -> pl.DataFrame:
             {
                 "sender": str(run.axes["sender"]),
                 "probability": sharing.probability(run, "mark"),
+                "distances": str(run.axes["distances"]),
                 "range": np.ptp(windows.cast(pl.Int64).to_numpy()).item(),
             }
         )
-    return pl.DataFrame(rows).sort("sender", "probability")
+    return pl.DataFrame(rows).sort("sender", "probability", "distances")
 
 
 def plot(table: pl.DataFrame) -> ggplot:
-    """The range against Max_Prob_DCTCP, a line per sender; of replicas the mean."""
-    shown = ensemble.means(table, ["sender", "probability"], "range")
+    """The range against Max_Prob_DCTCP, a line per sender, a panel per kind of distances; of
+    replicas the mean."""
+    shown = ensemble.means(table, ["sender", "probability", "distances"], "range").with_columns(
+        distances=pl.format("distances of marks: {}", "distances")
+    )
     drawn: ggplot = (
         ggplot(shown, aes("probability", "range", color="sender", shape="sender"))
+        + facet_wrap("distances")
         + geom_line()
         + geom_point()
         + scale_x_log10()
@@ -58,8 +64,20 @@ def plot(table: pl.DataFrame) -> ggplot:
 
 
 def least_range(table: pl.DataFrame, sender: str) -> Extreme | None:
-    """The range of the window, least over Max_Prob_DCTCP."""
-    return least(table.filter(sender=sender).select("probability", "range"), "range")
+    """The range of the window with RED's distances, least over Max_Prob_DCTCP."""
+    own = table.filter(sender=sender, distances="uniform")
+    return least(own.select("probability", "range"), "range")
 
 
-METRICS = (least_range,)
+def independent_over_uniform(table: pl.DataFrame, sender: str) -> Extreme | None:
+    """The range where each packet is drawn by itself over that with RED's distances, least over
+    Max_Prob_DCTCP."""
+    own = table.filter(sender=sender)
+    both = own.filter(distances="independent").join(
+        own.filter(distances="uniform"), on="probability", suffix="_uniform"
+    )
+    ratio = pl.col("range") / pl.col("range_uniform")
+    return least(both.select("probability", ratio=ratio), "ratio")
+
+
+METRICS = (least_range, independent_over_uniform)

@@ -444,13 +444,22 @@ def test_resolution(tmp_path: Path) -> None:
     ).write_parquet(tmp_path / "acks.parquet")
     document = content({"mark_probability": 0.1})
     document["experiment"]["duration"] = "60500ms"
-    (row,) = resolution.table([Run(tmp_path, {"sender": "fine"}, document)]).to_dicts()
+    (row,) = resolution.table(
+        [Run(tmp_path, {"sender": "fine", "distances": "uniform"}, document)]
+    ).to_dicts()
     assert (row["probability"], row["range"]) == (0.1, 4)
     table = frame(
-        ["sender", "probability", "range"], ("fine", 0.1, 4), ("fine", 0.2, 3), ("coarse", 0.1, 0)
+        ["sender", "probability", "distances", "range"],
+        ("fine", 0.1, "uniform", 4),
+        ("fine", 0.1, "independent", 12),
+        ("fine", 0.2, "uniform", 3),
+        ("coarse", 0.1, "uniform", 0),
+        ("coarse", 0.2, "independent", 0),
     )
     assert value(resolution.least_range(table, "fine")) == 3
     assert value(resolution.least_range(table, "coarse")) == 0
+    assert value(resolution.independent_over_uniform(table, "fine")) == 3
+    assert resolution.independent_over_uniform(table, "coarse") is None
 
 
 def test_why_below(tmp_path: Path) -> None:
