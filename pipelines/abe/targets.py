@@ -7,7 +7,7 @@ from plotnine import ggplot
 
 from pipelines.abe import drawing, fig03, settings
 from sandglass.experiment import units
-from sandglass.papers.verdicts import scalar
+from sandglass.papers.verdicts import Extreme, least, scalar
 from sandglass.results import series
 
 MEASURES = {"throughput_mbit": "Throughput (Mb/s)", "queue_delay_p95_ms": "95 % of delay (ms)"}
@@ -35,13 +35,19 @@ def trend(table: pl.DataFrame, of: str, rtt_ms: float) -> float | None:
     return scalar(own.select(pl.corr("target_ms", of, method="spearman")).item())
 
 
+def least_step(table: pl.DataFrame, of: str, rtt_ms: float) -> Extreme | None:
+    """What a column has more with a target than with the next smaller one, the least of all."""
+    own = _at(table, rtt_ms).sort("target_ms")
+    return least(own.select("target_ms", step=pl.col(of).diff()).drop_nulls(), "step")
+
+
 def lost(table: pl.DataFrame, rtt_ms: float) -> float | None:
     """By which share throughput with the smallest target is below that with the largest."""
     own = _at(table, rtt_ms).sort("target_ms")["throughput_mbit"]
     return 1 - float(own[0]) / float(own[-1]) if len(own) else None
 
 
-METRICS = (trend, lost)
+METRICS = (trend, least_step, lost)
 
 
 def _at(table: pl.DataFrame, rtt_ms: float) -> pl.DataFrame:

@@ -208,6 +208,8 @@ def test_targets_metrics() -> None:
         }
     )
     assert targets.trend(table, "throughput_mbit", 20) == pytest.approx(1)
+    assert value(targets.least_step(table, "throughput_mbit", 20)) == pytest.approx(1)
+    assert targets.least_step(table, "throughput_mbit", 240) is None
     assert targets.lost(table, 20) == pytest.approx(0.1)
     assert targets.lost(table, 240) is None
 
