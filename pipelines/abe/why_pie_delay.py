@@ -1,4 +1,4 @@
-"""Why Fig. 8's PIE differs: what does not bring its 90th percentile below the target."""
+"""Why Fig. 8's PIE differs: what brings its 90th percentile below the target or does not."""
 
 from collections.abc import Sequence
 
