@@ -13,6 +13,7 @@ from plotnine import (
     position_dodge,
     scale_color_manual,
     scale_shape_manual,
+    theme,
 )
 
 from pipelines.ls_aimd import delays, steady
@@ -49,11 +50,12 @@ def plot(table: pl.DataFrame) -> ggplot:
             ymax=1 + WITHIN,
             alpha=0.15,
         )
-        + facet_grid("marking", "statistic", scales="free_x")
+        + facet_grid("statistic", "marking", scales="free")
         + geom_point(size=1.4, position=position_dodge(width=0.7))
         + scale_color_manual(style.PALETTE)
         + scale_shape_manual(style.SHAPES)
         + labs(x="Experiment", y="Delay over the thesis's", color="", shape="")
+        + theme(figure_size=(10, 6))
     )
     return drawn
 
