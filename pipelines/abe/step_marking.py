@@ -57,8 +57,7 @@ def delay_over(table: pl.DataFrame, marking: str, beta: float, over: float) -> E
 def packets_waited(table: pl.DataFrame, marking: str, beta: float) -> float | None:
     """The delay at the largest RTT in times of one packet."""
     own = _far(table).filter(pl.col("marking") == marking, (pl.col("beta") - beta).abs() < 1e-9)
-    waits = own.select(packets=pl.col("delay_ms") / PACKET_MS)
-    return scalar(waits["packets"].max())
+    return scalar((own["delay_ms"] / PACKET_MS).max())
 
 
 def step_over_codel(table: pl.DataFrame, beta: float) -> float | None:

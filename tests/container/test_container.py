@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import tarfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from pathlib import Path
 from typing import IO, cast
 
@@ -199,17 +199,21 @@ def test_a_sweep_whose_container_is_killed_is_completed(
         {str(Path(run).relative_to("results/runs")) for run in job.directories}
         for job in batches.batches("abe", "smoke")
     ]
+
+    def of_ended_jobs(done: Set[str]) -> list[str]:
+        return [name for job in jobs if job <= done for name in job]
+
     deadline = time.monotonic() + KILLED_WITHIN_S
     while not (
-        any(job <= digests(results).keys() for job in jobs)
-        and list(results.glob("runs/abe/*/.*.partial-*/observed.json"))
+        of_ended_jobs(digests(results).keys())
+        and any(results.glob("runs/abe/*/.*.partial-*/observed.json"))
     ):
         assert time.monotonic() < deadline, "nothing was to be killed"
         time.sleep(0.001)
     assert docker("kill", "--signal", "KILL", running).returncode == 0
     finished = digests(results)
     assert 0 < len(finished) < len(whole), "it is to be killed in the middle"
-    ended = [name for job in jobs if job <= finished.keys() for name in job]
+    ended = of_ended_jobs(finished.keys())
     written = {name: (results / "runs" / name / "run.json").stat().st_ino for name in ended}
 
     done = sandglass(*SWEEP)
