@@ -166,7 +166,7 @@ def tail(table: pl.DataFrame) -> float | None:
 
 def least_ratio(table: pl.DataFrame, beta: float) -> float | None:
     """The smallest ratio of one beta_ecn, over the paths on which it and the default converge."""
-    chosen = table.filter((pl.col("beta_ecn") - beta).abs() < 1e-9)
+    chosen = table.filter(pl.col("beta_ecn") == beta)
     return scalar(chosen["ratio"].min())
 
 
@@ -181,13 +181,13 @@ def _others(table: pl.DataFrame) -> list[float]:
 
 def changed(table: pl.DataFrame) -> pl.DataFrame:
     """Without the runs of the default; 70 % and 0.7 are not the same number after a division."""
-    return table.filter((pl.col("beta_ecn") - pl.col("default")).abs() > 1e-9)
+    return table.filter(pl.col("beta_ecn") != pl.col("default"))
 
 
 def _ratios(table: pl.DataFrame, beta: float, queue: str = "") -> pl.Series:
     """Ratios of one beta_ecn; infinite where it does not converge, 0 where only the default does
     not."""
-    chosen = table.filter((pl.col("beta_ecn") - beta).abs() < 1e-9)
+    chosen = table.filter(pl.col("beta_ecn") == beta)
     if queue:
         chosen = chosen.filter(pl.col("queue") == queue)
     return chosen.select(_whole())["ratio"]

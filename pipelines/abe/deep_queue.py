@@ -62,8 +62,8 @@ def plot(table: pl.DataFrame) -> ggplot:
 def delay_over(table: pl.DataFrame, than: float) -> Extreme | None:
     """The 95th percentile of delay over that with another beta_ecn; the largest over the queues and
     the other beta_ecn."""
-    other = table.filter((pl.col("beta") - than).abs() < 1e-9)
-    both = table.filter(pl.col("beta") > than + 1e-9).join(other, on="queue", suffix="_than")
+    other = table.filter(pl.col("beta") == than)
+    both = table.filter(pl.col("beta") > than).join(other, on="queue", suffix="_than")
     ratio = pl.col("delay_ms") / pl.col("delay_ms_than")
     return largest(both.select("queue", "beta", ratio=ratio), "ratio")
 
@@ -71,7 +71,7 @@ def delay_over(table: pl.DataFrame, than: float) -> Extreme | None:
 def more_back_offs(table: pl.DataFrame, queue: str, beta: float, than: float) -> float | None:
     """How many times as many back-offs a minute there are with one beta_ecn than with another."""
     own = table.filter(pl.col("queue") == queue)
-    one, other = (own.filter((pl.col("beta") - b).abs() < 1e-9) for b in (beta, than))
+    one, other = (own.filter(pl.col("beta") == b) for b in (beta, than))
     if one.is_empty() or other.is_empty():
         return None
     return scalar((one["back_offs"] / other["back_offs"]).max())

@@ -61,7 +61,7 @@ def plot(table: pl.DataFrame) -> ggplot:
 
 def mean_delay(table: pl.DataFrame, queue: str, beta: float) -> Extreme | None:
     """The mean delay after slow start, ms; the largest over the RTTs."""
-    own = table.filter(pl.col("queue") == queue, (pl.col("beta") - beta).abs() < 1e-9, _usual())
+    own = table.filter(pl.col("queue") == queue, pl.col("beta") == beta, _usual())
     return largest(own.select("rtt_ms", "mean_ms"), "mean_ms")
 
 

@@ -181,7 +181,7 @@ def _ratio(one: float | None, other: float | None) -> float | None:
 
 
 def _of(table: pl.DataFrame, queue: str, beta: float) -> pl.DataFrame:
-    return table.filter((pl.col("queue") == queue) & ((pl.col("beta_ecn") - beta).abs() < 1e-9))
+    return table.filter((pl.col("queue") == queue) & (pl.col("beta_ecn") == beta))
 
 
 def _standing(table: pl.DataFrame, queue: str, beta: float) -> float | None:

@@ -35,7 +35,7 @@ def saturation(table: pl.DataFrame, queue: str, beta: float) -> Extreme | None:
     """The gain at `beta` over the largest gain; the least over the RTTs."""
     own = table.filter(pl.col("queue") == queue)
     shares = own.group_by("rtt_ms").agg(
-        share=pl.col("gain_percent").filter((pl.col("beta_ecn") - beta).abs() < 1e-9).first()
+        share=pl.col("gain_percent").filter(pl.col("beta_ecn") == beta).first()
         / pl.col("gain_percent").max()
     )
     return least(shares, "share")

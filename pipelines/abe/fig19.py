@@ -96,7 +96,7 @@ def seconds_above(
     table: pl.DataFrame, part: str, beta_above: float, percent: float
 ) -> Extreme | None:
     """The share of seconds with a higher probability than `percent`; the least over beta_ecn."""
-    own = _steady(table, part).filter(pl.col("beta_ecn") > beta_above + 1e-9)
+    own = _steady(table, part).filter(pl.col("beta_ecn") > beta_above)
     shares = own.group_by("beta_ecn").agg(
         share=(pl.col("probability_percent") > percent).mean() * 100
     )
@@ -183,7 +183,7 @@ def _on_over_off(table: pl.DataFrame, column: str) -> pl.DataFrame:
 
 
 def _of(table: pl.DataFrame, part: str, beta: float) -> pl.DataFrame:
-    return table.filter((pl.col("part") == part) & ((pl.col("beta_ecn") - beta).abs() < 1e-9))
+    return table.filter((pl.col("part") == part) & (pl.col("beta_ecn") == beta))
 
 
 def _steady(table: pl.DataFrame, part: str) -> pl.DataFrame:

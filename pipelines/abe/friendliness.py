@@ -125,8 +125,8 @@ def distance_below(table: pl.DataFrame, queue: str, beta: float) -> float | None
     of logarithms, so that 1/2 is as far as 2."""
     own = table.filter(pl.col("queue") == queue)
     means = own.group_by("beta_ecn").agg(distance=pl.col("ratio").mean().log().abs())
-    smaller = scalar(means.filter(pl.col("beta_ecn") < beta - 1e-9)["distance"].max())
-    at = scalar(means.filter((pl.col("beta_ecn") - beta).abs() < 1e-9)["distance"].max())
+    smaller = scalar(means.filter(pl.col("beta_ecn") < beta)["distance"].max())
+    at = scalar(means.filter(pl.col("beta_ecn") == beta)["distance"].max())
     return smaller / at if smaller is not None and at else None
 
 
@@ -158,7 +158,7 @@ def sawteeth(table: pl.DataFrame, queue: str) -> float | None:
 
 
 def _of(table: pl.DataFrame, queue: str, beta: float) -> pl.DataFrame:
-    return table.filter((pl.col("queue") == queue) & ((pl.col("beta_ecn") - beta).abs() < 1e-9))
+    return table.filter((pl.col("queue") == queue) & (pl.col("beta_ecn") == beta))
 
 
 def _means(table: pl.DataFrame, queue: str, beta: float) -> pl.DataFrame:

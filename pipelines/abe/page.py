@@ -48,9 +48,7 @@ def plot(table: pl.DataFrame) -> ggplot:
 
 def gain(table: pl.DataFrame, queue: str, page: str) -> float | None:
     """The reduction of the load time against beta_ecn 0.5, percent, mean of the larger beta_ecn."""
-    own = table.filter(
-        pl.col("queue") == queue, pl.col("page") == page, pl.col("beta") > 0.5 + 1e-9
-    )
+    own = table.filter(pl.col("queue") == queue, pl.col("page") == page, pl.col("beta") > 0.5)
     return scalar(own["gain_percent"].mean())
 
 

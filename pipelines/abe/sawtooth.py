@@ -115,9 +115,7 @@ def off(table: pl.DataFrame, of: str, rate_mbit: float) -> Extreme | None:
 
 def off_with_the_queue(table: pl.DataFrame, beta: float) -> Extreme | None:
     """How far `data` is from eq. (3) with round trips as long as the mean queue makes them."""
-    own = _idle(table).filter(
-        pl.col("rate_mbit") == RATE_MBIT, (pl.col("beta") - beta).abs() < 1e-9
-    )
+    own = _idle(table).filter(pl.col("rate_mbit") == RATE_MBIT, pl.col("beta") == beta)
     longer = 1 + pl.col("queue_packets") / pl.col("path_packets")
     return farthest(own.select("buffer_bdp", off=pl.col("data") / longer - 1), "off")
 
@@ -143,6 +141,4 @@ def _idle(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def _of(table: pl.DataFrame, beta: float, buffer_from: float) -> pl.DataFrame:
-    return table.filter(
-        (pl.col("beta") - beta).abs() < 1e-9, pl.col("buffer_bdp") >= buffer_from - 1e-9
-    )
+    return table.filter(pl.col("beta") == beta, pl.col("buffer_bdp") >= buffer_from)

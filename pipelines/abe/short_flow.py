@@ -163,7 +163,7 @@ def _of(table: pl.DataFrame, queue: str, varied: str, beta: float) -> pl.DataFra
     return table.filter(
         pl.col("queue") == queue,
         pl.col("varied") == varied,
-        (pl.col("beta_ecn") - beta).abs() < 1e-9,
+        pl.col("beta_ecn") == beta,
     )
 
 

@@ -16,7 +16,7 @@ def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     beta_ecn 0.9 completes sooner than with 0.5, mean over the seeds of a block."""
     rows = pl.concat([_flows(run) for run in runs])
     keys = ["queue", "rtt_ms", "seed"]
-    low, high = (rows.filter((pl.col("beta") - beta).abs() < 1e-9) for beta in (0.5, 0.9))
+    low, high = (rows.filter(pl.col("beta") == beta) for beta in (0.5, 0.9))
     return (
         high.join(low, on=keys, suffix="_low")
         .with_columns(completion.block(pl.col("seed")).over("queue", "rtt_ms").alias("replica"))

@@ -19,7 +19,7 @@ def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     rows = pl.concat([_blocks(run) for run in runs])
     keys = ["control", "queue", "size_kb", ensemble.REPLICA]
     own = pl.col("control").replace_strict(settings.DEFAULTS, return_dtype=pl.Float64)
-    usual = rows.filter((pl.col("beta") - own).abs() < 1e-9).select(*keys, usual_s="fct_s")
+    usual = rows.filter(pl.col("beta") == own).select(*keys, usual_s="fct_s")
     return (
         rows.join(usual, on=keys)
         .with_columns(gain_percent=(1 - pl.col("fct_s") / pl.col("usual_s")) * 100)
@@ -80,7 +80,7 @@ def more_of(
     """What one control gains more than another with a beta_ecn, percent, mean over sizes above a
     bound."""
     own = table.filter(
-        pl.col("queue") == queue, pl.col("size_kb") > above_kb, (pl.col("beta") - beta).abs() < 1e-9
+        pl.col("queue") == queue, pl.col("size_kb") > above_kb, pl.col("beta") == beta
     )
     one, other = (own.filter(pl.col("control") == name) for name in (control, than))
     both = one.join(other, on="size_kb", suffix="_than")
@@ -93,4 +93,4 @@ METRICS = (least_gain, largest_effect, more_with, more_of)
 def _higher(table: pl.DataFrame) -> pl.DataFrame:
     """With a larger beta_ecn than the control's own."""
     own = pl.col("control").replace_strict(settings.DEFAULTS, return_dtype=pl.Float64)
-    return table.filter(pl.col("beta") > own + 1e-9)
+    return table.filter(pl.col("beta") > own)

@@ -39,7 +39,7 @@ def plot(table: pl.DataFrame) -> ggplot:
 def gain(table: pl.DataFrame, marking: str, beta: float, over: float) -> float | None:
     """What a beta_ecn adds to the goodput of another at the largest RTT, as a share."""
     own = _far(table).filter(pl.col("marking") == marking)
-    one, other = (own.filter((pl.col("beta") - b).abs() < 1e-9) for b in (beta, over))
+    one, other = (own.filter(pl.col("beta") == b) for b in (beta, over))
     if one.is_empty() or other.is_empty():
         return None
     return scalar((one["goodput_mbit"] / other["goodput_mbit"] - 1).max())
@@ -48,7 +48,7 @@ def gain(table: pl.DataFrame, marking: str, beta: float, over: float) -> float |
 def delay_over(table: pl.DataFrame, marking: str, beta: float, over: float) -> Extreme | None:
     """The delay with a beta_ecn over that with another; the largest over the RTTs."""
     own = table.filter(pl.col("marking") == marking)
-    one, other = (own.filter((pl.col("beta") - b).abs() < 1e-9) for b in (beta, over))
+    one, other = (own.filter(pl.col("beta") == b) for b in (beta, over))
     both = one.join(other, on="rtt_ms", suffix="_over")
     ratio = pl.col("delay_ms") / pl.col("delay_ms_over")
     return largest(both.select("rtt_ms", ratio=ratio), "ratio")
@@ -56,7 +56,7 @@ def delay_over(table: pl.DataFrame, marking: str, beta: float, over: float) -> E
 
 def packets_waited(table: pl.DataFrame, marking: str, beta: float) -> float | None:
     """The delay at the largest RTT in times of one packet."""
-    own = _far(table).filter(pl.col("marking") == marking, (pl.col("beta") - beta).abs() < 1e-9)
+    own = _far(table).filter(pl.col("marking") == marking, pl.col("beta") == beta)
     return scalar((own["delay_ms"] / PACKET_MS).max())
 
 
@@ -66,7 +66,7 @@ def step_over_codel(table: pl.DataFrame, beta: float) -> float | None:
     The step's delay is interpolated between the thresholds next to CoDel's goodput; of one above or
     below all of them it is the nearest one's.
     """
-    own = _far(table).filter((pl.col("beta") - beta).abs() < 1e-9)
+    own = _far(table).filter(pl.col("beta") == beta)
     codel = own.filter(pl.col("marking") == "CoDel")
     steps = own.filter(pl.col("marking").str.starts_with("step")).sort("goodput_mbit")
     if codel.is_empty() or steps.is_empty():

@@ -67,7 +67,7 @@ def gains_more(
 ) -> Extreme | None:
     """What a beta_ecn adds to the throughput of another with one target, less what it adds with
     another target, as a share; the least over the base RTTs."""
-    one, other = (table.filter((pl.col("beta") - each).abs() < 1e-9) for each in (beta, than))
+    one, other = (table.filter(pl.col("beta") == each) for each in (beta, than))
     gains = one.join(other, on=["rtt_ms", "target_ms"], suffix="_than").select(
         "rtt_ms",
         "target_ms",

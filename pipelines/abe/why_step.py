@@ -112,27 +112,23 @@ def step_over_codel(
     table: pl.DataFrame, column: str, cut: str, part: str, beta: float
 ) -> float | None:
     """A column with the step over that with CoDel."""
-    own = table.filter(pl.col("cut") == cut, pl.col("part") == part, _is("beta", beta))
+    own = table.filter(beta=beta, cut=cut, part=part)
     return _ratio(own, ("marking", "step 5 ms"), ("marking", "CoDel"), column)
 
 
 def left(table: pl.DataFrame, marking: str, cut: str, part: str, beta: float) -> float | None:
     """The share of the window that an event leaves, the median over replicas."""
-    own = table.filter(_is("beta", beta), marking=marking, cut=cut, part=part)
+    own = table.filter(beta=beta, marking=marking, cut=cut, part=part)
     return scalar(own["left"].median())
 
 
 def at_once(table: pl.DataFrame, column: str, marking: str, part: str, beta: float) -> float | None:
     """A column with cuts at once over that with Linux's."""
-    own = table.filter(_is("beta", beta), marking=marking, part=part)
+    own = table.filter(beta=beta, marking=marking, part=part)
     return _ratio(own, ("cut", "at once"), ("cut", "Linux's"), column)
 
 
 METRICS = (at_once, gain, left, step_over_codel)
-
-
-def _is(column: str, value: float) -> pl.Expr:
-    return (pl.col(column) - value).abs() < 1e-9
 
 
 def _ratio(

@@ -51,14 +51,14 @@ def plot(table: pl.DataFrame) -> ggplot:
 
 def tail_ratio(table: pl.DataFrame, beta: float, gains: float, over: float) -> float | None:
     """The tail with some gains over that with others."""
-    own = table.filter((pl.col("beta") - beta).abs() < 1e-9)
+    own = table.filter(pl.col("beta") == beta)
     one, other = (own.filter(gains=each)["tail_ms"] for each in (gains, over))
     return scalar((one / other).max()) if len(one) == len(other) == 1 else None
 
 
 def early(table: pl.DataFrame, beta: float, gains: float) -> float | None:
     """The share of the longest waits that lies in slow start."""
-    own = table.filter((pl.col("beta") - beta).abs() < 1e-9, pl.col("gains") == gains)
+    own = table.filter(pl.col("beta") == beta, pl.col("gains") == gains)
     return scalar(own["early_share"].max())
 
 

@@ -96,5 +96,5 @@ METRICS = (delay_change, utilisation_change, least_ratio)
 
 
 def _at(table: pl.DataFrame, share: int, quantile: float, column: str) -> float | None:
-    chosen = (pl.col("share") == share) & ((pl.col("quantile") - quantile).abs() < 1e-9)
+    chosen = (pl.col("share") == share) & (pl.col("quantile") == quantile)
     return scalar(table.filter(chosen)[column].mean())
