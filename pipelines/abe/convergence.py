@@ -85,7 +85,7 @@ def convergence_table(
 
 
 def _index(run: series.Run) -> pl.DataFrame:
-    entry_ns = units.parse_time(run.field("experiment.flows.1.start"))
+    entry_ns = run.time_ns("experiment.flows.1.start")
     return index_since(run.records("goodput").collect(), entry_ns)
 
 

@@ -28,9 +28,9 @@ def table(runs: Sequence[series.Run]) -> pl.DataFrame:
 
 
 def _over_time(run: series.Run) -> pl.DataFrame:
-    rate = units.parse_rate(run.field("experiment.bottleneck.rate"))
-    rtt = units.parse_time(run.field("experiment.rtt"))
-    duration = units.parse_time(run.field("experiment.duration"))
+    rate = run.rate_bps("experiment.bottleneck.rate")
+    rtt = run.time_ns("experiment.rtt")
+    duration = run.time_ns("experiment.duration")
     bdp = float(units.bdp_bytes(rate, rtt)) / settings.PACKET_BYTES
     buffer = str(run.axes["buffer"])
     packets = series.forward(run)

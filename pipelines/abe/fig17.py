@@ -51,8 +51,8 @@ def reductions(acks: pl.DataFrame) -> pl.DataFrame:
 
 
 def _over_time(run: series.Run) -> pl.DataFrame:
-    rate = units.parse_rate(run.field("experiment.bottleneck.rate"))
-    rtt = units.parse_time(run.field("experiment.rtt"))
+    rate = run.rate_bps("experiment.bottleneck.rate")
+    rtt = run.time_ns("experiment.rtt")
     fct_s = float(run.field("flows.0.fct_s"))
     acks = run.records("acks").filter(pl.col("flow") == 1).collect()
     cwnd = acks.group_by(start_ns=pl.col("time_ns") // STEP_NS * STEP_NS).agg(

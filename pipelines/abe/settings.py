@@ -58,16 +58,16 @@ def beta_ecn(run: Run) -> float:
 
 def rate(run: Run) -> int:
     """The bottleneck's rate, bit/s."""
-    return units.parse_rate(run.field("experiment.bottleneck.rate"))
+    return run.rate_bps("experiment.bottleneck.rate")
 
 
 def rtt_ns(run: Run) -> int:
     """The base round trip: propagation alone, ns."""
-    return units.parse_time(run.field("experiment.rtt"))
+    return run.time_ns("experiment.rtt")
 
 
 def duration_ns(run: Run) -> int:
-    return units.parse_time(run.field("experiment.duration"))
+    return run.time_ns("experiment.duration")
 
 
 def conditions(run: Run) -> dict[str, str | float]:

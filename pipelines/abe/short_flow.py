@@ -14,7 +14,6 @@ from plotnine import (
 )
 
 from pipelines.abe import fig17, settings
-from sandglass.experiment import units
 from sandglass.papers.verdicts import scalar
 from sandglass.results import series, style
 
@@ -51,7 +50,7 @@ def _row(run: series.Run) -> dict[str, object]:
     sent = packets.filter(pl.col("dequeue_ns") >= first_ns).select("dequeue_ns", "size_bytes")
     late = sent.collect()
     lasts_ns = scalar(late["dequeue_ns"].max() - first_ns) or 0.0
-    target_s = units.parse_time(run.field("experiment.bottleneck.queue.target")) / 1e9
+    target_s = run.time_ns("experiment.bottleneck.queue.target") / 1e9
     rate = settings.rate(run)
     full = settings.path_packets(run) + target_s * rate / 8 / settings.PACKET_BYTES
     empty_ns = backlog.filter(pl.col("packets") == 0)["time_ns"][0]

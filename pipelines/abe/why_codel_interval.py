@@ -16,7 +16,6 @@ from plotnine import (
 )
 
 from pipelines.abe import departures
-from sandglass.experiment import units
 from sandglass.results import series, style
 
 KEYS = ["interval_ms", "control", "queue", "rtt_ms", "beta"]
@@ -36,7 +35,7 @@ def table(runs: Sequence[series.Run]) -> pl.DataFrame:
 
 
 def _interval_ms(run: series.Run) -> float:
-    return units.parse_time(run.field("experiment.bottleneck.queue.interval")) / 1e6
+    return run.time_ns("experiment.bottleneck.queue.interval") / 1e6
 
 
 def plot(table: pl.DataFrame) -> ggplot:

@@ -6,7 +6,6 @@ import polars as pl
 from plotnine import aes, geom_line, ggplot, labs, scale_color_manual, scale_linetype_manual
 
 from pipelines.dctcp_internet import sharing
-from sandglass.experiment import units
 from sandglass.papers.verdicts import scalar
 from sandglass.results import series, style
 
@@ -33,9 +32,9 @@ def _delays(run: series.Run) -> pl.DataFrame:
     settled = series.forward(run).filter(pl.col("enqueue_ns") >= sharing.WARM_UP_NS)
     packets = settled.select("sojourn_ns", "size_bytes", "dequeue_ns").collect()
     waits = packets["sojourn_ns"].drop_nulls()
-    seconds = (units.parse_time(run.field("experiment.duration")) - sharing.WARM_UP_NS) / 1e9
+    seconds = (run.time_ns("experiment.duration") - sharing.WARM_UP_NS) / 1e9
     sent = scalar(packets.filter(pl.col("dequeue_ns").is_not_null())["size_bytes"].sum()) or 0.0
-    rate = units.parse_rate(run.field("experiment.bottleneck.rate"))
+    rate = run.rate_bps("experiment.bottleneck.rate")
     flows = pl.DataFrame(run.field("flows"), infer_schema_length=None)
     endless = flows.filter(pl.col("fct_s").is_null() & (pl.col("start_s") < 5))
     reno, dctcp = (

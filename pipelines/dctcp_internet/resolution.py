@@ -17,7 +17,6 @@ from plotnine import (
 )
 
 from pipelines.dctcp_internet import sharing
-from sandglass.experiment import units
 from sandglass.papers import ensemble
 from sandglass.papers.verdicts import Extreme, least
 from sandglass.results import series, style
@@ -30,7 +29,7 @@ def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     the largest window less the least in the last 60 s (`range`); packets."""
     rows = []
     for run in runs:
-        end_ns = units.parse_time(run.field("experiment.duration"))
+        end_ns = run.time_ns("experiment.duration")
         late = (pl.col("flow") == 1) & (pl.col("time_ns") >= end_ns - LAST_NS)
         windows = run.records("acks").filter(late).select("cwnd_packets").collect().to_series()
         rows.append(

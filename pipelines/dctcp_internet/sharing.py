@@ -34,8 +34,8 @@ RATIO = "Throughput, Reno / DCTCP"
 
 def bdp_bytes(run: Run) -> float:
     """The bandwidth-delay product, bytes."""
-    rate = units.parse_rate(run.field("experiment.bottleneck.rate"))
-    return float(units.bdp_bytes(rate, units.parse_time(run.field("experiment.rtt"))))
+    rate = run.rate_bps("experiment.bottleneck.rate")
+    return float(units.bdp_bytes(rate, run.time_ns("experiment.rtt")))
 
 
 def setting(run: Run, option: str) -> float:
@@ -58,7 +58,7 @@ def goodputs(run: Run) -> pl.DataFrame:
         schema={"flow": pl.UInt16, "reno": pl.Boolean},
         orient="row",
     )
-    end = units.parse_time(run.field("experiment.duration"))
+    end = run.time_ns("experiment.duration")
     before = pl.col("bytes").filter(pl.col("time_ns") <= WARM_UP_NS).max().fill_null(0)
     sent = (
         run.records("goodput")
@@ -85,7 +85,7 @@ def steady(run: Run) -> dict[str, float]:
     samples = series.queue_samples(run).filter(pl.col("time_ns") >= WARM_UP_NS)
     sent = samples["sent_bytes"].cast(pl.Int64)
     seconds = (samples["time_ns"][-1] - samples["time_ns"][0]) / 1e9
-    rate = units.parse_rate(run.field("experiment.bottleneck.rate"))
+    rate = run.rate_bps("experiment.bottleneck.rate")
     backlog = scalar(samples["backlog_bytes"].mean()) or 0.0
     return {
         "ratio": reno / other if reno and other else math.nan,
@@ -99,7 +99,7 @@ def delay_ms(run: Run, quantile: float) -> float:
     """A quantile of the queueing delay after the warm-up, in ms: of the queue's samples, each as
     long as the link takes for it."""
     samples = series.queue_samples(run).filter(pl.col("time_ns") >= WARM_UP_NS)
-    rate = units.parse_rate(run.field("experiment.bottleneck.rate"))
+    rate = run.rate_bps("experiment.bottleneck.rate")
     return (scalar(samples["backlog_bytes"].quantile(quantile)) or 0.0) * 8e3 / rate
 
 

@@ -7,7 +7,6 @@ import polars as pl
 from plotnine import aes, facet_wrap, geom_line, ggplot, labs, scale_color_manual, scale_y_log10
 
 from pipelines.dctcp_internet import sharing
-from sandglass.experiment import units
 from sandglass.papers import ensemble
 from sandglass.papers.verdicts import Extreme, largest, scalar
 from sandglass.results import series, style
@@ -29,7 +28,7 @@ def _windows(run: series.Run) -> pl.DataFrame:
         .with_columns(reno=pl.col("flow").replace_strict(reno, return_dtype=pl.Boolean))
         .collect()
     )
-    end_s = units.parse_time(run.field("experiment.duration")) // 10**9
+    end_s = run.time_ns("experiment.duration") // 10**9
     starts = range(sharing.WARM_UP_NS // 10**9, end_s + 1, WINDOW_S)
     sent = {
         kind: [_bytes_at(goodput.filter(reno=kind), start) for start in starts]

@@ -15,7 +15,6 @@ from plotnine import (
 )
 
 from pipelines.dctcp_internet import patch_start
-from sandglass.experiment import units
 from sandglass.papers import ensemble
 from sandglass.papers.verdicts import scalar
 from sandglass.results import series, style
@@ -28,7 +27,7 @@ def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     the end of slow start to the steady mean window (`settled_s`)."""
     rows = [
         {
-            "rate_mbit": units.parse_rate(run.field("experiment.bottleneck.rate")) / 1e6,
+            "rate_mbit": run.rate_bps("experiment.bottleneck.rate") / 1e6,
             "shift": None if run.axes["sender"] == ORIGINAL else int(str(run.axes["sender"])),
             "settled_s": patch_start.settled(run)["settled_s"],
         }

@@ -9,7 +9,6 @@ from collections.abc import Mapping
 import numpy as np
 import polars as pl
 
-from sandglass.experiment import units
 from sandglass.results import series
 
 TICK_MS = 0.032768
@@ -38,7 +37,7 @@ def statistics(run: series.Run, begin: int) -> dict[str, float | None]:
     p25, p50, p99, by rank, of coded delays; `mark_X_pct` and `drop_X_pct`, means over the seconds
     with packets. And `util_mean_pct`, `util_p1_pct` over the seconds, each at most 100.
     """
-    end = units.parse_time(run.field("experiment.duration")) // SECOND_NS
+    end = run.time_ns("experiment.duration") // SECOND_NS
     seconds = end - begin
     packets = series.forward(run).with_columns(
         kind=pl.when(pl.col("protocol") == UDP)
@@ -63,7 +62,7 @@ def statistics(run: series.Run, begin: int) -> dict[str, float | None]:
     found: dict[str, float | None] = {}
     for kind in (*CLASSES, "udp"):
         found |= _of_class(captured.filter(kind=kind), kind, seconds)
-    rate = float(units.parse_rate(run.field("experiment.bottleneck.rate")))
+    rate = float(run.rate_bps("experiment.bottleneck.rate"))
     busy = captured.group_by("second").agg(pl.col("bits").sum())["bits"].to_numpy() / rate * 100
     busy = np.minimum(np.concatenate([busy, np.zeros(seconds - len(busy))]), 100)
     return found | {

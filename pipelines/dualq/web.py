@@ -33,7 +33,7 @@ def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     `p99_ms`, and loss, `loss_pct`, of long flows and web alike, and the utilisation, `used_pct`."""
     rows = [
         {
-            "rate_mbit": units.parse_rate(run.field("experiment.bottleneck.rate")) / 1e6,
+            "rate_mbit": run.rate_bps("experiment.bottleneck.rate") / 1e6,
             "load": str(run.axes["load"]).split()[0],
             **measured(run),
         }

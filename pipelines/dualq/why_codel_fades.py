@@ -6,7 +6,6 @@ import polars as pl
 from plotnine import aes, geom_hline, geom_line, geom_point, ggplot, labs
 
 from pipelines.dualq import capture, overload
-from sandglass.experiment import units
 from sandglass.papers.verdicts import scalar
 from sandglass.results import series, style
 
@@ -20,7 +19,7 @@ def table(runs: Sequence[series.Run]) -> pl.DataFrame:
 
 
 def _windows(run: series.Run) -> pl.DataFrame:
-    end_s = units.parse_time(run.field("experiment.duration")) // capture.SECOND_NS
+    end_s = run.time_ns("experiment.duration") // capture.SECOND_NS
     start = pl.col("dequeue_ns") // capture.SECOND_NS
     start = (start - overload.LEAD_IN_S) // WINDOW_S * WINDOW_S + overload.LEAD_IN_S
     sent = (

@@ -6,7 +6,6 @@ import polars as pl
 from plotnine import ggplot
 
 from pipelines.flow_startup import drawing, transients
-from sandglass.experiment import units
 from sandglass.papers.verdicts import scalar
 from sandglass.results import series
 
@@ -22,7 +21,7 @@ def table(runs: Sequence[series.Run]) -> pl.DataFrame:
 
 
 def _gaps(run: series.Run) -> pl.DataFrame:
-    rtt_ms = units.parse_time(run.field("experiment.rtt")) / 1e6
+    rtt_ms = run.time_ns("experiment.rtt") / 1e6
     data = transients.rounds(run)
     windows = data.group_by("round").agg(window=pl.len())
     bits_per_byte_sent = 8 * transients.PACKET_BYTES / MSS

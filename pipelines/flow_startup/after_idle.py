@@ -6,7 +6,6 @@ import polars as pl
 from plotnine import ggplot
 
 from pipelines.flow_startup import drawing
-from sandglass.experiment import units
 from sandglass.papers.verdicts import Extreme, largest, least
 from sandglass.results import series
 
@@ -32,9 +31,7 @@ def _row(run: series.Run) -> dict[str, object]:
     start = int(rounds.filter(round=SECOND_ROUND)["start_ns"][0])
     data = series.forward(run).filter((pl.col("src") == "s2") & (pl.col("payload_bytes") > 0))
     first = data.filter(
-        pl.col("enqueue_ns").is_between(
-            start, start + units.parse_time(run.field("experiment.rtt")), "left"
-        )
+        pl.col("enqueue_ns").is_between(start, start + run.time_ns("experiment.rtt"), "left")
     )
     sent = data.filter(pl.col("enqueue_ns") >= start).select(pl.len()).collect().item()
     before = (
@@ -47,7 +44,7 @@ def _row(run: series.Run) -> dict[str, object]:
     return {
         "restart": str(run.axes["restart"]),
         "sender": str(run.axes["sender"]),
-        "pause_s": units.parse_time(run.field("experiment.flows.1.pause")) / 1e9,
+        "pause_s": run.time_ns("experiment.flows.1.pause") / 1e9,
         "old_window": min(int(before["cwnd_packets"][-1]), sent),
         "first_window": first.select(pl.len()).collect().item(),
         "longest_ms": call.select(pl.col("delay_ns").max()).collect().item() / 1e6,

@@ -18,7 +18,6 @@ from plotnine import (
 )
 
 from pipelines.flow_startup import transients
-from sandglass.experiment import units
 from sandglass.papers import ensemble
 from sandglass.papers.verdicts import Extreme, farthest, largest, least
 from sandglass.results import series, style
@@ -53,7 +52,7 @@ def _case(run: series.Run) -> tuple[str, str, float]:
     return (
         str(run.axes.get("sender", DCTCP)),
         str(run.axes.get("step", OPTIMUM)),
-        units.parse_time(run.field("experiment.rtt")) / 1e6,
+        run.time_ns("experiment.rtt") / 1e6,
     )
 
 

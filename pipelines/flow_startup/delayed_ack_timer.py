@@ -7,7 +7,6 @@ import polars as pl
 from plotnine import aes, geom_hline, geom_line, geom_point, ggplot, labs, scale_x_log10
 
 from pipelines.flow_startup import transients
-from sandglass.experiment import units
 from sandglass.papers.verdicts import scalar
 from sandglass.results import series
 
@@ -30,7 +29,7 @@ def _row(run: series.Run) -> dict[str, float]:
     steps = int((late >= half).arg_max() or 0)
     assert steps  # slow start comes to half of the window
     return {
-        "rtt_ms": units.parse_time(run.field("experiment.rtt")) / 1e6,
+        "rtt_ms": run.time_ns("experiment.rtt") / 1e6,
         "growth": math.pow(late[steps] / late[0], 1 / steps),
     }
 

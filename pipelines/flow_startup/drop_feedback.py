@@ -6,7 +6,6 @@ import polars as pl
 from plotnine import ggplot
 
 from pipelines.flow_startup import drawing, transients
-from sandglass.experiment import units
 from sandglass.papers.verdicts import scalar
 from sandglass.results import series
 
@@ -25,7 +24,7 @@ def table(runs: Sequence[series.Run]) -> pl.DataFrame:
 
 
 def _row(run: series.Run) -> dict[str, object]:
-    rtt_ns = units.parse_time(run.field("experiment.rtt"))
+    rtt_ns = run.time_ns("experiment.rtt")
     arrivals = (
         series.forward(run)
         .filter(pl.col("payload_bytes") > 0)

@@ -6,7 +6,6 @@ import polars as pl
 from plotnine import ggplot
 
 from pipelines.flow_startup import drawing, transients
-from sandglass.experiment import units
 from sandglass.papers.verdicts import scalar
 from sandglass.results import series
 
@@ -20,7 +19,7 @@ def table(runs: Sequence[series.Run]) -> pl.DataFrame:
 
 
 def _shares(run: series.Run) -> pl.DataFrame:
-    rtt_ns = units.parse_time(run.field("experiment.rtt"))
+    rtt_ns = run.time_ns("experiment.rtt")
     data = transients.rounds(run)
     windows = data.group_by("round").agg(window=pl.len()).sort("round")
     full = windows.filter(pl.col("window") > transients.bdp_packets(run))["round"].min()

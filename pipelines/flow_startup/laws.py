@@ -7,7 +7,6 @@ import polars as pl
 from plotnine import aes, facet_wrap, geom_abline, geom_point, ggplot, labs
 
 from pipelines.flow_startup import transients
-from sandglass.experiment import units
 from sandglass.papers.verdicts import scalar
 from sandglass.results import series, style
 
@@ -119,9 +118,7 @@ def _gaps(run: series.Run) -> pl.DataFrame:
 
 def _idle_times(run: series.Run) -> pl.DataFrame:
     weight = run.field("experiment.bottleneck.queue.weight")
-    packet_ns = (
-        transients.PACKET_BYTES * 8e9 / units.parse_rate(run.field("experiment.bottleneck.rate"))
-    )
+    packet_ns = transients.PACKET_BYTES * 8e9 / run.rate_bps("experiment.bottleneck.rate")
     met = _met(run)
     arrivals, lengths = met["at_ns"].to_numpy(), met["queue"]
     samples = series.queue_samples(run).select("time_ns", "avg").to_numpy()

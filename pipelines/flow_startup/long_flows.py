@@ -6,7 +6,6 @@ import polars as pl
 from plotnine import ggplot
 
 from pipelines.flow_startup import drawing, transients
-from sandglass.experiment import units
 from sandglass.papers.verdicts import Extreme, largest, scalar
 from sandglass.results import series
 
@@ -27,7 +26,7 @@ def _row(run: series.Run) -> dict[str, object]:
         .select(bits=8 * pl.col("size_bytes").sum(), wait=pl.col("sojourn_ns").mean())
         .collect()
     )
-    seconds = (units.parse_time(run.field("experiment.duration")) - SETTLED_NS) / 1e9
+    seconds = (run.time_ns("experiment.duration") - SETTLED_NS) / 1e9
     return {
         "queue": str(run.axes["queue"]),
         "flows": run.field("experiment.flows.0.count"),

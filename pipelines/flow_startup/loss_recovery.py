@@ -6,7 +6,6 @@ import polars as pl
 from plotnine import ggplot
 
 from pipelines.flow_startup import drawing, transients
-from sandglass.experiment import units
 from sandglass.papers.verdicts import scalar
 from sandglass.results import series
 
@@ -24,7 +23,7 @@ def table(runs: Sequence[series.Run]) -> pl.DataFrame:
 
 
 def _flows(run: series.Run) -> pl.DataFrame:
-    rtt_ns = units.parse_time(run.field("experiment.rtt"))
+    rtt_ns = run.time_ns("experiment.rtt")
     connection = ["sport", "dport"]
     state = pl.col("ca_state").cast(pl.String)
     # in the order of time: a flow's first recovery, up to its next state

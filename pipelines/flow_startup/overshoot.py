@@ -17,7 +17,6 @@ from plotnine import (
 )
 
 from pipelines.flow_startup import transients
-from sandglass.experiment import units
 from sandglass.papers.verdicts import scalar
 from sandglass.results import series, style
 
@@ -61,7 +60,7 @@ def _row(run: series.Run) -> dict[str, object]:
     buffer = run.axes.get("buffer")
     return {
         "queue": str(run.axes["queue"]),
-        "rtt_ms": units.parse_time(run.field("experiment.rtt")) / 1e6,
+        "rtt_ms": run.time_ns("experiment.rtt") / 1e6,
         "buffer": None if buffer is None else float(str(buffer).removesuffix("bdp")),
         "peak_bdp": _largest(queue["packets"]) / bdp,
         "end_bdp": _largest(early["cwnd_packets"]) / bdp,

@@ -6,7 +6,6 @@ import polars as pl
 from plotnine import facet_wrap, ggplot
 
 from pipelines.flow_startup import transients
-from sandglass.experiment import units
 from sandglass.papers.verdicts import scalar
 from sandglass.results import series
 
@@ -24,7 +23,7 @@ def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     rows = [
         {
             "queue": str(run.axes["queue"]),
-            "rtt_ms": units.parse_time(run.field("experiment.rtt")) / 1e6,
+            "rtt_ms": run.time_ns("experiment.rtt") / 1e6,
             "peak_ms": transients.longest_wait_ms(run),
             "plt_s": run.field("flows.0.plt_s"),
         }

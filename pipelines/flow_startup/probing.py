@@ -18,7 +18,6 @@ from plotnine import (
 )
 
 from pipelines.flow_startup import transients
-from sandglass.experiment import units
 from sandglass.papers.verdicts import scalar
 from sandglass.results import series, style
 
@@ -39,7 +38,7 @@ def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     parts = [
         _rounds(run).select(
             pl.lit(str(run.axes["sender"])).alias("sender"),
-            pl.lit(units.parse_time(run.field("experiment.rtt")) / 1e6).alias("rtt_ms"),
+            pl.lit(run.time_ns("experiment.rtt") / 1e6).alias("rtt_ms"),
             pl.lit(str(run.axes.get("buffer", ENDLESS))).alias("buffer"),
             pl.all(),
         )

@@ -49,7 +49,7 @@ def _row(run: series.Run) -> dict[str, float | int]:
     web = run.field("experiment.flows.1")
     start = units.parse_time(web["start"])
     initial = start + units.parse_time(web["start_within"])
-    initial += 2 * units.parse_time(run.field("experiment.rtt"))  # handshake, and the way back
+    initial += 2 * run.time_ns("experiment.rtt")  # handshake, and the way back
     call = run.records("media").collect()
     during = call.filter(pl.col("sent_ns") >= start)
     second = int(CALM_S * 1e9)

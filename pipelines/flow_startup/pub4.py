@@ -7,7 +7,6 @@ import polars as pl
 from plotnine import facet_grid, ggplot
 
 from pipelines.flow_startup import transients
-from sandglass.experiment import units
 from sandglass.papers import ensemble
 from sandglass.papers.verdicts import Extreme, largest, least, scalar
 from sandglass.results import series
@@ -39,7 +38,7 @@ def table(runs: Sequence[series.Run]) -> pl.DataFrame:
             "queue": QUEUES[str(run.axes["experiment"])],
             "senders": str(run.axes["senders"]),
             "flows": run.field("experiment.flows.0.count"),
-            "rtt_ms": units.parse_time(run.field("experiment.rtt")) / 1e6,
+            "rtt_ms": run.time_ns("experiment.rtt") / 1e6,
             "seed": run.field("seed"),
             "peak_ms": transients.longest_wait_ms(run),
             **transients.completion(run),

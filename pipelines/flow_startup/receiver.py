@@ -6,7 +6,6 @@ import polars as pl
 from plotnine import ggplot
 
 from pipelines.flow_startup import drawing, transients
-from sandglass.experiment import units
 from sandglass.papers.verdicts import scalar
 from sandglass.results import series
 
@@ -21,7 +20,7 @@ def table(runs: Sequence[series.Run]) -> pl.DataFrame:
 
 
 def _rounds(run: series.Run) -> pl.DataFrame:
-    rtt_ns = units.parse_time(run.field("experiment.rtt"))
+    rtt_ns = run.time_ns("experiment.rtt")
     data = transients.rounds(run)
     first = int(data["enqueue_ns"][0])
     acks = (

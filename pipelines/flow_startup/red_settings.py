@@ -17,7 +17,6 @@ from plotnine import (
 )
 
 from pipelines.flow_startup import transients
-from sandglass.experiment import units
 from sandglass.papers import ensemble
 from sandglass.papers.verdicts import Extreme, farthest, largest, least, scalar
 from sandglass.results import series, style
@@ -57,7 +56,7 @@ def _row(run: series.Run) -> dict[str, object]:
         "weight": queue.get("weight"),
         "max_p": queue.get("probability"),
         "flows": run.field("experiment.flows.0.count"),
-        "rtt_ms": units.parse_time(run.field("experiment.rtt")) / 1e6,
+        "rtt_ms": run.time_ns("experiment.rtt") / 1e6,
         "fct_s": transients.completion(run)["fct_s"],
         "peak_ms": transients.longest_wait_ms(run),
         "soon": transients.losses(run)["soon"],

@@ -19,7 +19,6 @@ from plotnine import (
 )
 
 from pipelines.flow_startup import pub4, transients
-from sandglass.experiment import units
 from sandglass.papers import ensemble
 from sandglass.papers.verdicts import Extreme, farthest, largest, least, scalar
 from sandglass.results import series, style
@@ -58,7 +57,7 @@ def _row(run: series.Run) -> dict[str, object]:
         "queue": queue,
         "senders": str(run.axes["senders"]),
         "flows": run.field("experiment.flows.0.count"),
-        "rtt_ms": units.parse_time(run.field("experiment.rtt")) / 1e6,
+        "rtt_ms": run.time_ns("experiment.rtt") / 1e6,
         **_windows(run),
         **_first_mark(run, packets, at_the_head=queue in AT_THE_HEAD),
         **_best_flow(run, packets),
@@ -96,8 +95,8 @@ def _first_mark(
         return {"load": None, "response": None, "growth": None}
     first = marked.row(0, named=True)
     at_ns = int(first["at_ns"])
-    rate_bps = units.parse_rate(run.field("experiment.bottleneck.rate"))
-    rtt_ns = units.parse_time(run.field("experiment.rtt"))
+    rate_bps = run.rate_bps("experiment.bottleneck.rate")
+    rtt_ns = run.time_ns("experiment.rtt")
     load = _arrived(packets, at_ns - rtt_ns, at_ns) * 8e9 / (rate_bps * rtt_ns)
     heard_ns = _heard(run, first)
     if heard_ns is None:
@@ -133,7 +132,7 @@ def _heard(run: series.Run, packet: dict[str, object]) -> int | None:
 
 
 def _best_flow(run: series.Run, packets: pl.DataFrame) -> dict[str, float | None]:
-    rtt_ns = units.parse_time(run.field("experiment.rtt"))
+    rtt_ns = run.time_ns("experiment.rtt")
     early = (
         packets.filter(pl.col("sojourn_ns").is_not_null())
         .join(transients.slow_start_ends(run), on=FLOW, how="left")
@@ -165,7 +164,7 @@ def _samples(run: series.Run) -> dict[str, float | None]:
     largest_ones = windows.sort("window", "round", descending=[False, True])
     early = largest_ones if full is None else windows.filter(pl.col("round") < full)
     last, window = early.row(-1)
-    rtt_ns = units.parse_time(run.field("experiment.rtt"))
+    rtt_ns = run.time_ns("experiment.rtt")
     start_ns = int(data["enqueue_ns"][0]) + last * rtt_ns
     queue = series.backlog(series.forward(run)).select("time_ns", "packets")
     at = pl.DataFrame({"time_ns": range(start_ns, start_ns + rtt_ns, SAMPLE_NS)})

@@ -27,7 +27,7 @@ PACKET_BYTES = 1514  # a full packet as the shaper counts it, with its Ethernet 
 
 def rate_mbit(run: series.Run) -> float:
     """The bottleneck's rate."""
-    return units.parse_rate(run.field("experiment.bottleneck.rate")) / 1e6
+    return run.rate_bps("experiment.bottleneck.rate") / 1e6
 
 
 def of_each_rate(
@@ -58,8 +58,8 @@ def buffer_packets(run: series.Run) -> int:
     """The bottleneck's buffer."""
     return units.in_packets(
         units.parse_length(run.field("experiment.bottleneck.queue.limit")),
-        rate_bps=units.parse_rate(run.field("experiment.bottleneck.rate")),
-        rtt_ns=units.parse_time(run.field("experiment.rtt")),
+        rate_bps=run.rate_bps("experiment.bottleneck.rate"),
+        rtt_ns=run.time_ns("experiment.rtt"),
         packet_bytes=PACKET_BYTES,
     )
 
@@ -67,7 +67,7 @@ def buffer_packets(run: series.Run) -> int:
 def rounds(run: series.Run) -> pl.DataFrame:
     """The data packets of a run with one flow, in order: `enqueue_ns`, `time_ms` since the first,
     and `round`, the whole base round trips since then."""
-    rtt_ms = units.parse_time(run.field("experiment.rtt")) / 1e6
+    rtt_ms = run.time_ns("experiment.rtt") / 1e6
     data = (
         series.forward(run)
         .filter(pl.col("payload_bytes") > 0)
@@ -84,7 +84,7 @@ def rounds(run: series.Run) -> pl.DataFrame:
 
 def bdp_packets(run: series.Run) -> float:
     """The path's bandwidth-delay product."""
-    rtt_ms = units.parse_time(run.field("experiment.rtt")) / 1e6
+    rtt_ms = run.time_ns("experiment.rtt") / 1e6
     return rate_mbit(run) * 1e3 * rtt_ms / 8 / PACKET_BYTES
 
 
@@ -97,7 +97,7 @@ def queue_changes(run: series.Run) -> pl.DataFrame:
     data = rounds(run)
     windows = data.group_by("round").agg(window=pl.len())
     start_ns = int(data["enqueue_ns"][0])
-    rtt_ms = units.parse_time(run.field("experiment.rtt")) / 1e6
+    rtt_ms = run.time_ns("experiment.rtt") / 1e6
     changes = series.backlog(series.forward(run)).filter(pl.col("time_ns") >= start_ns)
     return (
         changes.select(time_ms=(pl.col("time_ns") - start_ns) / 1e6, packets="packets")

@@ -6,7 +6,6 @@ import polars as pl
 from plotnine import ggplot
 
 from pipelines.flow_startup import drawing, pub2
-from sandglass.experiment import units
 from sandglass.papers import ensemble
 from sandglass.papers.verdicts import scalar
 from sandglass.results import series
@@ -30,8 +29,8 @@ def table(runs: Sequence[series.Run]) -> pl.DataFrame:
 def _row(run: series.Run) -> dict[str, object]:
     own = pub2.table([run]).row(0, named=True)
     return {
-        "rtt_ms": units.parse_time(run.field("experiment.rtt")) / 1e6,
-        "tuned_ms": units.parse_time(run.field("experiment.bottleneck.queue.rtt")) / 1e6,
+        "rtt_ms": run.time_ns("experiment.rtt") / 1e6,
+        "tuned_ms": run.time_ns("experiment.bottleneck.queue.rtt") / 1e6,
         "forced": own["overflow"] + own["cut"],
         "early": own["early"],
         "fct_s": own["fct_s"],

@@ -6,7 +6,6 @@ import polars as pl
 from plotnine import facet_wrap, ggplot
 
 from pipelines.flow_startup import transients
-from sandglass.experiment import units
 from sandglass.papers.verdicts import Extreme
 from sandglass.results import series
 
@@ -18,7 +17,7 @@ def table(runs: Sequence[series.Run]) -> pl.DataFrame:
         {
             "queue": str(run.axes["pie"]),
             "flows": run.field("experiment.flows.0.count"),
-            "rtt_ms": units.parse_time(run.field("experiment.rtt")) / 1e6,
+            "rtt_ms": run.time_ns("experiment.rtt") / 1e6,
             "peak_ms": transients.longest_wait_ms(run),
         }
         for run in runs

@@ -53,7 +53,7 @@ def labelled(table: pl.DataFrame) -> pl.DataFrame:
 
 def interval_ns(run: series.Run) -> tuple[int, int]:
     """The second half of a run."""
-    end = units.parse_time(run.field("experiment.duration"))
+    end = run.time_ns("experiment.duration")
     return end // 2, end
 
 
@@ -80,7 +80,7 @@ def acks(run: series.Run) -> pl.LazyFrame:
 
 def rate_bps(run: series.Run) -> int:
     """The bottleneck's rate."""
-    return units.parse_rate(run.field("experiment.bottleneck.rate"))
+    return run.rate_bps("experiment.bottleneck.rate")
 
 
 def flows(run: series.Run) -> int:
@@ -90,7 +90,7 @@ def flows(run: series.Run) -> int:
 
 def base_rtt_us(run: series.Run) -> float:
     """The experiment's RTT, propagation alone."""
-    return units.parse_time(run.field("experiment.rtt")) / 1e3
+    return run.time_ns("experiment.rtt") / 1e3
 
 
 def target_us(run: series.Run) -> float:

@@ -6,7 +6,6 @@ import polars as pl
 from plotnine import aes, facet_grid, geom_line, ggplot, labs
 
 from pipelines.ls_aimd import steady
-from sandglass.experiment import units
 from sandglass.papers.verdicts import scalar
 from sandglass.results import series, style
 
@@ -21,7 +20,7 @@ def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     """
     rows: list[dict[str, object]] = []
     for run in runs:
-        end = units.parse_time(run.field("experiment.duration"))
+        end = run.time_ns("experiment.duration")
         sent = (
             series.forward(run)
             .filter((pl.col("dequeue_ns") < end) & (pl.col("flow") > 0))

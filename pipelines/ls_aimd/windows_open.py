@@ -17,7 +17,6 @@ from plotnine import (
 )
 
 from pipelines.ls_aimd import steady
-from sandglass.experiment import units
 from sandglass.papers.verdicts import Extreme, least, scalar
 from sandglass.results import series, style
 
@@ -35,7 +34,7 @@ def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     length; `window`, the mean of their largest windows; `saw_teeth`, their number."""
     rows: list[dict[str, object]] = []
     for run in runs:
-        end = units.parse_time(run.field("experiment.duration"))
+        end = run.time_ns("experiment.duration")
         acks = (
             run.records("acks")
             .filter((pl.col("flow") > 0) & (pl.col("time_ns") >= SETTLED * end))

@@ -106,6 +106,8 @@ def test_load(tmp_path: Path) -> None:
     write(tmp_path / "run", document(), packets([(0, 1, None)]))
     loaded = series.load(tmp_path / "run", {"rtt": "20ms"})
     assert loaded.field("flows.0.goodput_mbit") == 9.0
+    assert loaded.time_ns("experiment.rtt") == 200_000_000
+    assert loaded.rate_bps("experiment.bottleneck.rate") == 10_000_000
     assert loaded.records("packets").collect().height == 1
     with pytest.raises(SandglassError, match=r"acks\.parquet is missing"):
         loaded.records("acks")

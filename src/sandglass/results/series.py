@@ -14,6 +14,7 @@ import polars as pl
 import polars.selectors as cs
 
 from sandglass.errors import SandglassError
+from sandglass.experiment import units
 from sandglass.experiment.document import Value
 
 FORMAT = 1
@@ -44,6 +45,20 @@ class Run:
             except (KeyError, IndexError, ValueError, TypeError) as error:
                 raise SandglassError(f"{self.directory}/run.json has no {path}") from error
         return found
+
+    def time_ns(self, path: str) -> int:
+        """A time of run.json by its dotted path, such as 'experiment.rtt', in ns.
+
+        Raises SandglassError when it is not there.
+        """
+        return units.parse_time(self.field(path))
+
+    def rate_bps(self, path: str) -> int:
+        """A rate of run.json by its dotted path, such as 'experiment.bottleneck.rate', in bit/s.
+
+        Raises SandglassError when it is not there.
+        """
+        return units.parse_rate(self.field(path))
 
     @property
     def plan(self) -> Mapping[str, Any]:

@@ -14,7 +14,6 @@ import polars as pl
 from pydantic import AfterValidator, Field
 
 from sandglass.errors import SandglassError, nearest
-from sandglass.experiment import units
 from sandglass.experiment.part import Part
 from sandglass.experiment.values import Time
 from sandglass.results.series import Run
@@ -258,7 +257,7 @@ class Measure(Part):
 
     def value(self, run: Run) -> float:
         """Its number. Raises ValueError, which says why there is none."""
-        end_ns = self.until or units.parse_time(run.field("experiment.duration"))
+        end_ns = self.until or run.time_ns("experiment.duration")
         if end_ns <= self.start:
             raise ValueError(f"the window of {self.text} is empty")
         window = Window(run, self.start, end_ns, self.where, self.share, self.bottleneck)
