@@ -8,7 +8,7 @@ from collections.abc import Container, Iterator
 
 import polars as pl
 
-from sandglass.papers import claims, ensemble, shelf, steps, verdicts
+from sandglass.papers import ensemble, shelf, steps, verdicts
 
 COLUMNS = (ensemble.REPLICA, "seed")
 """What tells replicas apart: they are runs of the profile, or seeds in a table that has several."""
@@ -30,15 +30,8 @@ def judged(
     paper: str, figure: str, table: pl.DataFrame, names: Container[str] | None = None
 ) -> dict[str, verdicts.Verdict]:
     """The verdicts on what the reference's profile judges, of some claims or all, by name."""
-    about = json.loads((shelf.REFERENCE / paper / f"{figure}.json").read_text())
-    found = verdicts.judge(
-        [each for each in claims.claims(paper, figure) if names is None or each.id in names],
-        table,
-        steps.module(paper, figure).METRICS,
-        paper=paper,
-        figure=figure,
-        profile=about["profile"],
-    )
+    profile = json.loads((shelf.REFERENCE / paper / f"{figure}.json").read_text())["profile"]
+    found = steps.judge(paper, figure, table, profile, names)
     return {each.claim: each for each in found if each.n}
 
 

@@ -14,7 +14,7 @@ All read and write below results/ in the working directory.
 import importlib
 import json
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from importlib.machinery import ModuleSpec
 from importlib.util import module_from_spec
 from pathlib import Path
@@ -110,7 +110,7 @@ def _rows(code: FigureModule, points: Sequence[grid.Point], runs: Sequence[Run])
 def draw_and_judge(paper: Paper, figure: FigureName) -> None:
     """Draw a figure from its table, and judge its claims."""
     rows, source = _table(paper, figure), _source(paper, figure)
-    found = _judged(paper, figure, rows, source.profile)
+    found = judge(paper, figure, rows, source.profile)
     about = shelf.figures(paper).figures[figure]
     caption = provenance.caption(about.caption, about.setup.redesign, source)
     drawn = module(paper, figure).plot(rows)
@@ -135,12 +135,19 @@ def judged(paper: str, figure: str) -> list[verdicts.Verdict]:
         raise SandglassError(f"{home} has no table of {figure}", "it has to be reproduced first")
     rows = pl.read_csv(home / f"{figure}.csv", infer_schema_length=None)
     profile = json.loads((home / f"{figure}.json").read_text())["profile"]
-    return _judged(paper, figure, rows, profile)
+    return judge(paper, figure, rows, profile)
 
 
-def _judged(paper: str, figure: str, rows: pl.DataFrame, profile: str) -> list[verdicts.Verdict]:
+def judge(
+    paper: str,
+    figure: str,
+    rows: pl.DataFrame,
+    profile: str,
+    names: Container[str] | None = None,
+) -> list[verdicts.Verdict]:
+    """The verdicts of a profile on a figure's table: on the claims of these names, or on all."""
     return verdicts.judge(
-        claims.claims(paper, figure),
+        [each for each in claims.claims(paper, figure) if names is None or each.id in names],
         rows,
         module(paper, figure).METRICS,
         paper=shelf.figures(paper).paper,
