@@ -15,6 +15,7 @@ from pipelines.flow_startup import (
     red_settings,
     signals,
     why_hred_tuning,
+    why_pacing,
     why_pie_late,
     why_red_resent,
     why_signals,
@@ -159,6 +160,24 @@ def test_why_pie_is_late_compares_variants() -> None:
     assert why_pie_late.typical_end(table, "a") == 3
     assert value(why_pie_late.largest_ratio(table, "b", "a")) == 0.75
     assert why_pie_late.largest_ratio(table, "c", "a") is None
+
+
+def test_pacing_is_compared_at_each_rtt() -> None:
+    table = pl.DataFrame(
+        [
+            ("4 MB", "paced", 1, 100.0, 3.0),
+            ("4 MB", "unpaced", 1, 100.0, 2.0),
+            ("4 MB", "paced", 1, 400.0, 1.0),
+            ("4 MB", "unpaced", 1, 400.0, 4.0),
+            ("4 MB", "unpaced", 16, 400.0, 4.0),
+        ],
+        schema=["variant", "senders", "flows", "rtt_ms", "peak_ms"],
+        orient="row",
+    )
+    assert value(why_pacing.least_ratio(table, "4 MB", 1, 400)) == 0.25
+    assert value(why_pacing.least_ratio(table, "4 MB", 1, 100)) == 1.5
+    assert value(why_pacing.largest_ratio(table, "4 MB", 1, 400)) == 1.5
+    assert why_pacing.least_ratio(table, "4 MB", 16, 400) is None
 
 
 def test_codels_states_end_with_a_short_wait(tmp_path: Path) -> None:
