@@ -93,7 +93,7 @@ def plot(table: pl.DataFrame) -> ggplot:
     """CDF of the ratio, a line for each beta_ecn but the default, a panel per AQM."""
     cdf = (
         changed(table)
-        .with_columns(ratio=_whole())
+        .with_columns(ratio=whole())
         .sort("ratio")
         .with_columns(
             # an experiment that never converged counts, at infinity; one of which only the default
@@ -184,15 +184,15 @@ def changed(table: pl.DataFrame) -> pl.DataFrame:
     return table.filter(pl.col("beta_ecn") != pl.col("default"))
 
 
+def whole() -> pl.Expr:
+    """Ratios of all: infinite where one does not converge, 0 where only the default does not."""
+    never = pl.when(pl.col("convergence_s").is_null()).then(np.inf).otherwise(0.0)
+    return pl.col("ratio").fill_null(never)
+
+
 def _ratios(table: pl.DataFrame, beta: float, queue: str = "") -> pl.Series:
-    """Ratios of one beta_ecn; infinite where it does not converge, 0 where only the default does
-    not."""
+    """Ratios of one beta_ecn, as `whole` has them."""
     chosen = table.filter(pl.col("beta_ecn") == beta)
     if queue:
         chosen = chosen.filter(pl.col("queue") == queue)
-    return chosen.select(_whole())["ratio"]
-
-
-def _whole() -> pl.Expr:
-    never = pl.when(pl.col("convergence_s").is_null()).then(np.inf).otherwise(0.0)
-    return pl.col("ratio").fill_null(never)
+    return chosen.select(whole())["ratio"]
