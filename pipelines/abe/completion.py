@@ -17,6 +17,7 @@ from plotnine import (
     scale_shape_manual,
 )
 
+from pipelines.abe import settings
 from sandglass.papers import ensemble
 from sandglass.papers.verdicts import Extreme, farthest, least
 from sandglass.results import series, style
@@ -64,7 +65,7 @@ def completion_table(
         .select(
             "queue",
             parse.alias(axis),
-            pl.col("beta_ecn") / 100,
+            settings.hundredths(pl.col("beta_ecn")),
             "flows",
             "fct_s",
             "gain_percent",

@@ -16,6 +16,7 @@ from plotnine import (
     scale_x_log10,
 )
 
+from pipelines.abe import settings
 from sandglass.experiment import units
 from sandglass.papers.verdicts import Extreme, largest, least, scalar
 from sandglass.results import series, style
@@ -24,26 +25,34 @@ FAIR = 0.95  # stated (IV-C): the threshold of Jain's index
 QUEUES = {"codel": "CoDel", "pie": "PIE"}
 
 
-def jain(first: pl.Expr, second: pl.Expr) -> pl.Expr:
-    """Jain's fairness index of two shares: 1 when equal, 1/2 when one has all."""
-    return (first + second) ** 2 / (2 * (first**2 + second**2))
+def jain(shares: Sequence[pl.Expr]) -> pl.Expr:
+    """Jain's fairness index of n shares: 1 when equal, 1/n when one has all."""
+    squares = pl.sum_horizontal(share**2 for share in shares)
+    return pl.sum_horizontal(shares) ** 2 / (len(shares) * squares)
 
 
-def index_since(goodput: pl.DataFrame, entry_ns: int) -> pl.DataFrame:
-    """Jain's index of the bytes that each of two flows has transferred since the second's entry.
+def index_since(
+    goodput: pl.DataFrame, entry_ns: int, flows: int = 2, until_ns: int | None = None
+) -> pl.DataFrame:
+    """Jain's index of the bytes that each of the first flows has transferred since the entry of the
+    last of them, up to a time.
 
     Takes the goodput record (`time_ns`, `flow`, `bytes` acknowledged so far). A row per
     acknowledgement: `time_s` since the entry, and `index`. Stated (IV-C).
     """
+    names = [str(flow) for flow in range(1, flows + 1)]
+    then = pl.col("time_ns") <= (until_ns or goodput["time_ns"].max())
     wide = (
-        goodput.pivot("flow", index="time_ns", values="bytes")
+        goodput.filter(then, pl.col("flow") <= flows)
+        .pivot("flow", index="time_ns", values="bytes")
         .sort("time_ns")
-        .with_columns(pl.col("1", "2").forward_fill().fill_null(0).cast(pl.Float64))
+        .with_columns(pl.col(names).forward_fill().fill_null(0).cast(pl.Float64))
     )
-    before = wide.filter(pl.col("time_ns") <= entry_ns)["1"].last() or 0.0
+    before = wide.filter(pl.col("time_ns") <= entry_ns).select(names).tail(1)
+    old = before.row(0) if before.height else (0.0,) * flows
     return wide.filter(pl.col("time_ns") > entry_ns).select(
         time_s=(pl.col("time_ns") - entry_ns) / 1e9,
-        index=jain(pl.col("1") - before, pl.col("2")),
+        index=jain([pl.col(name) - sent for name, sent in zip(names, old, strict=True)]),
     )
 
 
@@ -74,7 +83,7 @@ def convergence_table(
             "queue",
             rate_mbit=pl.col("rate").map_elements(units.parse_rate, pl.Int64) / 1e6,
             rtt_ms=pl.col("rtt").map_elements(units.parse_time, pl.Int64) / 1e6,
-            beta_ecn=pl.col("beta_ecn") / 100,
+            beta_ecn=settings.hundredths(pl.col("beta_ecn")),
             convergence_s="convergence_s",
             ratio=pl.col("convergence_s") / pl.col("usual_s"),
             default=pl.lit(default / 100),
@@ -180,7 +189,7 @@ def _others(table: pl.DataFrame) -> list[float]:
 
 
 def changed(table: pl.DataFrame) -> pl.DataFrame:
-    """Without the runs of the default; 70 % and 0.7 are not the same number after a division."""
+    """Without the runs of the default."""
     return table.filter(pl.col("beta_ecn") != pl.col("default"))
 
 

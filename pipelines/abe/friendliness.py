@@ -49,7 +49,7 @@ def table(runs: Sequence[series.Run]) -> pl.DataFrame:
         queue=pl.col("experiment").replace_strict(QUEUES),
         split="split",
         rtt_ms=pl.col("rtt").map_elements(units.parse_time, pl.Int64) / 1e6,
-        beta_ecn=pl.col("beta_ecn") / 100,
+        beta_ecn=settings.hundredths(pl.col("beta_ecn")),
         seed="seed",
         ratio="ratio",
         sawteeth="sawteeth",

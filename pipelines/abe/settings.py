@@ -56,6 +56,14 @@ def beta_ecn(run: Run) -> float:
     return beta(run, control(run).setting)
 
 
+def hundredths(percent: pl.Expr) -> pl.Expr:
+    """Percents as shares, the numbers that are written so.
+
+    polars multiplies by 1 / 100, and 70 times that is not 0.7.
+    """
+    return (percent / 100).round(2)
+
+
 def rate(run: Run) -> int:
     """The bottleneck's rate, bit/s."""
     return run.rate_bps("experiment.bottleneck.rate")

@@ -14,6 +14,8 @@ from pipelines.abe import (
     fig19,
     fig19_short,
     friendliness,
+    more_flows,
+    remaining_betas,
 )
 from tests.pipeline.synthetic import value
 
@@ -42,9 +44,51 @@ def test_convergence_counts_bytes_from_the_entry_on() -> None:
     assert found == pytest.approx(steps * STEP_NS / 1e9)
 
 
+def test_the_index_of_three_flows_ends_with_the_next_entry() -> None:
+    """Flows 1 and 2 have sent 900 each before flow 3 enters; a fourth comes 30 steps later."""
+    flows = [[(k * STEP_NS, 90 * k) for k in range(60)] for _ in range(2)]
+    third = [((10 + k) * STEP_NS, 30 * k) for k in range(1, 50)]
+    fourth = [((40 + k) * STEP_NS, 9000 * k) for k in range(1, 20)]
+    found = convergence.index_since(goodput(*flows, third, fourth), 10 * STEP_NS, 3, 40 * STEP_NS)
+    assert found["time_s"].max() == pytest.approx(30 * STEP_NS / 1e9)
+    assert found["index"].to_list() == pytest.approx([210**2 / (3 * (90**2 * 2 + 30**2))] * 30)
+
+
+def test_entries_are_compared_with_the_default_at_the_same_entry() -> None:
+    rows = [
+        (control, entry, beta, default, ratio)
+        for control, default in (("CUBIC", 0.7), ("NewReno", 0.5))
+        for entry, beta, ratio in ((2, default, 1.0), (2, 0.9, 2.0), (3, 0.9, 0.5), (4, 0.9, None))
+    ]
+    names = ["control", "entry", "beta_ecn", "default", "ratio"]
+    table = pl.DataFrame(rows, schema=names, orient="row").with_columns(
+        flows=4, convergence_s=pl.col("ratio")
+    )
+    assert value(more_flows.most_slower(table, 4, 0.1)) == pytest.approx(2 / 3)
+    assert value(more_flows.most_faster(table, 4, 0.1)) == pytest.approx(1 / 3)
+    assert more_flows.most_slower(table, 10, 0.1) is None
+
+
+def test_medians_are_compared_with_their_neighbours() -> None:
+    medians = {0.5: 1.0, 0.55: 1.0, 0.6: 1.0, 0.65: 1.3, 0.7: 1.44, 0.9: 2.0, 0.95: 3.0}
+    table = pl.DataFrame(
+        [
+            ("NewReno", "PIE", beta, ratio * by)
+            for beta, ratio in medians.items()
+            for by in (0, 1, 2)
+        ],
+        schema=["control", "queue", "beta_ecn", "ratio"],
+        orient="row",
+    ).with_columns(convergence_s=pl.lit(1.0))
+    found = remaining_betas.off_neighbours(table, "NewReno")
+    assert found is not None
+    assert {key[1]: off for key, off in found.values.items() if key[-1] == 1} == pytest.approx(
+        {55: 0, 65: 1.3 / 1.2 - 1, 95: 0.5}
+    )
+
+
 def test_the_default_is_not_compared_with_itself() -> None:
-    """70 % is a little more than 0.7 after a division."""
-    rows = [(0.7000000000000001, 1.0), (0.8, 0.5), (0.8, 0.9), (0.8, 2.0)]
+    rows = [(0.7, 1.0), (0.8, 0.5), (0.8, 0.9), (0.8, 2.0)]
     table = pl.DataFrame(rows, schema=["beta_ecn", "ratio"], orient="row").with_columns(
         convergence_s=pl.lit(1.0), default=pl.lit(0.7)
     )

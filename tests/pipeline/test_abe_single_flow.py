@@ -290,6 +290,12 @@ def test_fig11_metrics() -> None:
     assert value(fig11.rtt_change(FIG11, 0.5, 320)) is None
 
 
+def test_hundredths_are_what_is_written() -> None:
+    percents = pl.DataFrame({"percent": range(101)})
+    shares = percents.select(settings.hundredths(pl.col("percent"))).to_series()
+    assert shares.to_list() == [float(f"{percent / 100:.2f}") for percent in range(101)]
+
+
 def test_settings(tmp_path: Path) -> None:
     cubic = {"net.ipv4.tcp_abe.cubic_beta_ecn": 85}
     made = experiment(

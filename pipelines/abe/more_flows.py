@@ -1,0 +1,95 @@
+"""Section IV-C: how long four and ten flows, one more each 30 s, take to share the bottleneck."""
+
+from collections.abc import Sequence
+
+import polars as pl
+from plotnine import ggplot
+
+from pipelines.abe import convergence, drawing, settings, why_noise
+from sandglass.experiment import units
+from sandglass.papers import ensemble
+from sandglass.papers.verdicts import Extreme, largest
+from sandglass.results import series
+
+CASE = ["control", "queue", "flows", "entry", "rate_mbit", "rtt_ms"]
+
+
+def table(runs: Sequence[series.Run]) -> pl.DataFrame:
+    """One row per congestion control, queue, number of flows, `entry` of one of them but the first,
+    rate, RTT and beta_ecn.
+
+    `convergence_s` is the time from the entry until the flows that are there share the bottleneck,
+    null where they do not before the next one's; `ratio` that over the time with the control's
+    `default` beta_ecn.
+    """
+    rows = [
+        {"control": control, "default": default / 100, **about, **entry}
+        for control, default, own in why_noise.by_control(runs)
+        for run in own
+        for about in [_conditions(run)]
+        for entry in _entries(run)
+    ]
+    found = pl.DataFrame(rows, schema_overrides={"convergence_s": pl.Float64})
+    usual = found.filter(pl.col("beta_ecn") == pl.col("default"))
+    both = found.join(usual.select(*CASE, usual_s="convergence_s"), on=CASE, how="left")
+    ratio = pl.col("convergence_s") / pl.col("usual_s")
+    return (both.select(*CASE, "beta_ecn", "convergence_s", ratio=ratio, default="default")).sort(
+        *CASE, "beta_ecn"
+    )
+
+
+def _conditions(run: series.Run) -> dict[str, str | float]:
+    return {
+        "queue": settings.queue(run),
+        "rate_mbit": settings.rate(run) / 1e6,
+        "rtt_ms": units.parse_time(run.axes["rtt"]) / 1e6,
+        "beta_ecn": settings.beta_ecn(run),
+        "flows": len(run.field("experiment.flows")),
+    }
+
+
+def _entries(run: series.Run) -> list[dict[str, float | None]]:
+    starts = [run.time_ns(f"experiment.flows.{i}.start") for i in range(len(run.field("flows")))]
+    goodput = run.records("goodput").collect()
+    found: list[dict[str, float | None]] = []
+    for entry, (start, end) in enumerate(
+        zip(starts[1:], [*starts[2:], settings.duration_ns(run)], strict=True), 2
+    ):
+        indices = convergence.index_since(goodput, start, entry, end)
+        found.append({"entry": entry, "convergence_s": convergence.first(indices)})
+    return found
+
+
+def plot(table: pl.DataFrame) -> ggplot:
+    """The share of entries that take more than a tenth longer, and less, than with the default, by
+    beta_ecn; a line per number of flows and a panel per congestion control."""
+    case = [ensemble.REPLICA, "control", "flows", "beta_ecn"]
+    ratio = convergence.whole()
+    shares = (
+        ensemble.numbered(convergence.changed(table))
+        .group_by(case, maintain_order=True)
+        .agg(slower=(ratio > 1.1).mean(), faster=(ratio < 0.9).mean())
+    )
+    measures = {"slower": "Share that is slower", "faster": "Share that is faster"}
+    x, line = ("beta_ecn", "beta_ecn"), ("flows", "Flows")
+    return drawing.panels(shares, measures, x, line, ["control"])
+
+
+def most_slower(table: pl.DataFrame, flows: int, by: float) -> Extreme | None:
+    """The share of entries that take longer than with the default by more than a share, the largest
+    over congestion controls and beta_ecn."""
+    return _most(table, flows, convergence.whole() > 1 + by)
+
+
+def most_faster(table: pl.DataFrame, flows: int, by: float) -> Extreme | None:
+    """The share of entries that take less than with the default by more than a share, as above."""
+    return _most(table, flows, convergence.whole() < 1 - by)
+
+
+METRICS = (most_faster, most_slower)
+
+
+def _most(table: pl.DataFrame, flows: int, what: pl.Expr) -> Extreme | None:
+    own = convergence.changed(table).filter(flows=flows)
+    shares = own.group_by("control", "beta_ecn", maintain_order=True).agg(share=what.mean())
+    return largest(shares, "share")
