@@ -7,7 +7,7 @@ from plotnine import ggplot
 
 from pipelines.flow_startup import drawing, pub1, transients
 from sandglass.papers import ensemble
-from sandglass.papers.verdicts import Extreme, largest, least
+from sandglass.papers.verdicts import Extreme, farthest, largest, least
 from sandglass.results import series
 
 CASE = ["rate_mbit", "initial_window", "flows"]
@@ -35,10 +35,10 @@ def plot(table: pl.DataFrame) -> ggplot:
     return drawing.lines(shown, "Web flows", "Longest delay in the first RTT (FIFO: 1)")
 
 
-def least_ratio(table: pl.DataFrame, but: str) -> Extreme | None:
+def least_ratio(table: pl.DataFrame, queues: Sequence[str]) -> Extreme | None:
     """The call's longest delay in the first RTT over that with a FIFO, the least over cases and
-    queues but one."""
-    ratios = _over_fifo(table, CASE).filter(pl.col("queue") != but)
+    queues."""
+    ratios = _over_fifo(table, CASE).filter(pl.col("queue").is_in(queues))
     return least(ratios.select("queue", *CASE, "ratio"), "ratio")
 
 
@@ -47,7 +47,13 @@ def largest_ratio(table: pl.DataFrame, queue: str) -> Extreme | None:
     return largest(_over_fifo(table, CASE).filter(queue=queue).select(*CASE, "ratio"), "ratio")
 
 
-METRICS = (largest_ratio, least_ratio)
+def farthest_ratio(table: pl.DataFrame, queue: str) -> Extreme | None:
+    """The same with one queue, the largest distance from 1 over cases."""
+    ratios = _over_fifo(table, CASE).filter(queue=queue)
+    return farthest(ratios.select(*CASE, off=pl.col("ratio") - 1), "off")
+
+
+METRICS = (farthest_ratio, largest_ratio, least_ratio)
 
 
 def _over_fifo(table: pl.DataFrame, case: list[str]) -> pl.DataFrame:

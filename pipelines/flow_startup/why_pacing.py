@@ -31,24 +31,27 @@ def plot(table: pl.DataFrame) -> ggplot:
     return drawing.lines(shown, "Base RTT (ms)", "Longest wait (ms)", log_x=True)
 
 
-def least_ratio(table: pl.DataFrame, variant: str, flows: int, rtt_up_to: float) -> Extreme | None:
-    """The longest wait of paced senders over that of unpaced ones, the least over RTTs, ms, up to
-    one."""
-    return least(_ratios(table, variant, flows, rtt_up_to), "ratio")
+def least_ratio(
+    table: pl.DataFrame, senders: str, variant: str, flows: int, rtt_up_to: float
+) -> Extreme | None:
+    """The longest wait with a pacing over that without, the least over RTTs, ms, up to one."""
+    return least(_ratios(table, senders, variant, flows, rtt_up_to), "ratio")
 
 
 def largest_ratio(
-    table: pl.DataFrame, variant: str, flows: int, rtt_up_to: float
+    table: pl.DataFrame, senders: str, variant: str, flows: int, rtt_up_to: float
 ) -> Extreme | None:
     """The same, the largest over RTTs."""
-    return largest(_ratios(table, variant, flows, rtt_up_to), "ratio")
+    return largest(_ratios(table, senders, variant, flows, rtt_up_to), "ratio")
 
 
 METRICS = (largest_ratio, least_ratio)
 
 
-def _ratios(table: pl.DataFrame, variant: str, flows: int, rtt_up_to: float) -> pl.DataFrame:
+def _ratios(
+    table: pl.DataFrame, senders: str, variant: str, flows: int, rtt_up_to: float
+) -> pl.DataFrame:
     own = table.filter(pl.col("rtt_ms") <= rtt_up_to, variant=variant, flows=flows)
-    paced, bursts = (own.filter(senders=each) for each in ("paced", "unpaced"))
+    paced, bursts = (own.filter(senders=each) for each in (senders, "unpaced"))
     both = paced.join(bursts, on="rtt_ms", suffix="_bursts")
     return both.select("rtt_ms", ratio=pl.col("peak_ms") / pl.col("peak_ms_bursts"))

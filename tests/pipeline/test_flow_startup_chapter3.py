@@ -9,11 +9,15 @@ import pytest
 from pipelines.flow_startup import (
     codel_states,
     dctcp_startup,
+    first_window,
     laws,
+    predict_targets,
     queue_shares,
     red_losses,
     red_settings,
+    short_starts,
     signals,
+    spread_starts,
     why_hred_tuning,
     why_pacing,
     why_pie_late,
@@ -174,10 +178,76 @@ def test_pacing_is_compared_at_each_rtt() -> None:
         schema=["variant", "senders", "flows", "rtt_ms", "peak_ms"],
         orient="row",
     )
-    assert value(why_pacing.least_ratio(table, "4 MB", 1, 400)) == 0.25
-    assert value(why_pacing.least_ratio(table, "4 MB", 1, 100)) == 1.5
-    assert value(why_pacing.largest_ratio(table, "4 MB", 1, 400)) == 1.5
-    assert why_pacing.least_ratio(table, "4 MB", 16, 400) is None
+    assert value(why_pacing.least_ratio(table, "paced", "4 MB", 1, 400)) == 0.25
+    assert value(why_pacing.least_ratio(table, "paced", "4 MB", 1, 100)) == 1.5
+    assert value(why_pacing.largest_ratio(table, "paced", "4 MB", 1, 400)) == 1.5
+    assert why_pacing.least_ratio(table, "paced", "4 MB", 16, 400) is None
+    assert why_pacing.least_ratio(table, "spread", "4 MB", 1, 400) is None
+
+
+def test_waits_are_compared_with_a_fifos() -> None:
+    table = pl.DataFrame(
+        [
+            ("FIFO", 1, 100.0),
+            ("FIFO", 6, 200.0),
+            ("CoDel", 1, 99.0),
+            ("CoDel", 6, 150.0),
+            ("PIE", 6, 210.0),
+            ("SFQ-CoDel", 1, 20.0),
+        ],
+        schema=["queue", "flows", "first_rtt_ms"],
+        orient="row",
+    ).with_columns(rate_mbit=pl.lit(2.0), initial_window=pl.lit(10))
+    assert value(first_window.least_ratio(table, ["CoDel", "PIE"])) == 0.75
+    assert value(first_window.largest_ratio(table, "CoDel")) == pytest.approx(0.99)
+    assert value(first_window.farthest_ratio(table, "PIE")) == pytest.approx(0.05)
+
+
+def test_targets_cost_where_they_shorten_the_wait() -> None:
+    table = pl.DataFrame(
+        [
+            (100, 1, 100.0, 1.0),
+            (50, 1, 80.0, 1.3),
+            (70, 1, 81.0, 1.2),
+            (100, 4, 50.0, 1.0),
+            (50, 4, 10.0, 1.1),
+            (70, 4, 50.0, 1.0),
+        ],
+        schema=["target", "flows", "peak_ms", "fct_ratio"],
+        orient="row",
+    ).with_columns(rtt_ms=pl.lit(100.0))
+    assert predict_targets.cost(table, 0.2) == pytest.approx(1.2)
+    assert predict_targets.cost(table, 0.9) is None
+
+
+def test_better_pacing_is_that_of_spread_senders() -> None:
+    table = pl.DataFrame(
+        [
+            ("spread", 100.0, 3.0),
+            ("paced", 100.0, 2.0),
+            ("spread", 400.0, 2.0),
+            ("paced", 400.0, 4.0),
+        ],
+        schema=["senders", "rtt_ms", "peak_ms"],
+        orient="row",
+    ).with_columns(queue=pl.lit("PIE"), flows=pl.lit(1))
+    assert spread_starts.better_pacing(table, "PIE", 50) == 1
+    assert spread_starts.better_pacing(table, "PIE", 200) == 0.5
+
+
+def test_short_flows_are_counted_up_to_an_rtt_and_a_size() -> None:
+    table = pl.DataFrame(
+        [
+            ("PIE", 20.0, 5.0, 1.0),
+            ("PIE", 20.0, 10.0, 0.5),
+            ("PIE", 200.0, 5.0, 0.0),
+            ("CoDel", 20.0, 5.0, 0.9),
+            ("CoDel", 20.0, 50.0, 0.0),
+        ],
+        schema=["queue", "size_kb", "rtt_ms", "unsignalled"],
+        orient="row",
+    )
+    assert value(short_starts.least_unsignalled(table, 20, 100)) == 0.75
 
 
 def test_codels_states_end_with_a_short_wait(tmp_path: Path) -> None:
