@@ -5,22 +5,25 @@ from collections.abc import Sequence
 import polars as pl
 from plotnine import ggplot
 
-from pipelines.abe import convergence, drawing, settings, why_noise
+from pipelines.abe import convergence, drawing, settings, why_convergence, why_noise
 from sandglass.experiment import units
 from sandglass.papers import ensemble
 from sandglass.papers.verdicts import Extreme, largest
 from sandglass.results import series
 
-CASE = ["control", "queue", "flows", "entry", "rate_mbit", "rtt_ms"]
+CASE = ["control", "queue", "flows", "entry", "rate_mbit", "rtt_ms", "reading"]
+READINGS = {"first": convergence.first, "for good": why_convergence.for_good}
+"""Of "the time it took until this index reached a threshold": the report's words, and to stay."""
 
 
 def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     """One row per congestion control, queue, number of flows, `entry` of one of them but the first,
-    rate, RTT and beta_ecn.
+    rate, RTT, beta_ecn and `reading` of the time.
 
     `convergence_s` is the time from the entry until the flows that are there share the bottleneck,
     null where they do not before the next one's; `ratio` that over the time with the control's
-    `default` beta_ecn.
+    `default` beta_ecn: infinite where they do not, 0 where only with the default they do not, and 1
+    where they do not with either.
     """
     rows = [
         {"control": control, "default": default / 100, **about, **entry}
@@ -48,15 +51,18 @@ def _conditions(run: series.Run) -> dict[str, str | float]:
     }
 
 
-def _entries(run: series.Run) -> list[dict[str, float | None]]:
+def _entries(run: series.Run) -> list[dict[str, str | float | None]]:
     starts = [run.time_ns(f"experiment.flows.{i}.start") for i in range(len(run.field("flows")))]
     goodput = run.records("goodput").collect()
-    found: list[dict[str, float | None]] = []
+    found: list[dict[str, str | float | None]] = []
     for entry, (start, end) in enumerate(
         zip(starts[1:], [*starts[2:], settings.duration_ns(run)], strict=True), 2
     ):
         indices = convergence.index_since(goodput, start, entry, end)
-        found.append({"entry": entry, "convergence_s": convergence.first(indices)})
+        found += [
+            {"entry": entry, "reading": reading, "convergence_s": when(indices)}
+            for reading, when in READINGS.items()
+        ]
     return found
 
 
@@ -64,9 +70,9 @@ def plot(table: pl.DataFrame) -> ggplot:
     """The share of entries that take more than a tenth longer, and less, than with the default, by
     beta_ecn; a line per number of flows and a panel per congestion control."""
     case = [ensemble.REPLICA, "control", "flows", "beta_ecn"]
-    ratio = convergence.whole()
+    ratio = pl.col("ratio")
     shares = (
-        ensemble.numbered(convergence.changed(table))
+        ensemble.numbered(convergence.changed(table).filter(reading="first"))
         .group_by(case, maintain_order=True)
         .agg(slower=(ratio > 1.1).mean(), faster=(ratio < 0.9).mean())
     )
@@ -75,21 +81,30 @@ def plot(table: pl.DataFrame) -> ggplot:
     return drawing.panels(shares, measures, x, line, ["control"])
 
 
-def most_slower(table: pl.DataFrame, flows: int, by: float) -> Extreme | None:
+def most_slower(
+    table: pl.DataFrame, flows: int, by: float, reading: str = "first", beta_to: float = 1.0
+) -> Extreme | None:
     """The share of entries that take longer than with the default by more than a share, the largest
+    over congestion controls and beta_ecn up to one."""
+    own = table.filter(pl.col("beta_ecn") <= beta_to, flows=flows, reading=reading)
+    return _most(own, pl.col("ratio") > 1 + by)
+
+
+def most_faster(
+    table: pl.DataFrame, flows: int, by: float, reading: str = "first"
+) -> Extreme | None:
+    """The share of entries that take less than with the default by more than a share, the largest
     over congestion controls and beta_ecn."""
-    return _most(table, flows, convergence.whole() > 1 + by)
-
-
-def most_faster(table: pl.DataFrame, flows: int, by: float) -> Extreme | None:
-    """The share of entries that take less than with the default by more than a share, as above."""
-    return _most(table, flows, convergence.whole() < 1 - by)
+    return _most(table.filter(flows=flows, reading=reading), pl.col("ratio") < 1 - by)
 
 
 METRICS = (most_faster, most_slower)
 
 
-def _most(table: pl.DataFrame, flows: int, what: pl.Expr) -> Extreme | None:
-    own = convergence.changed(table).filter(flows=flows)
-    shares = own.group_by("control", "beta_ecn", maintain_order=True).agg(share=what.mean())
+def _most(table: pl.DataFrame, what: pl.Expr) -> Extreme | None:
+    shares = (
+        convergence.changed(table)
+        .group_by("control", "beta_ecn", maintain_order=True)
+        .agg(share=what.mean())
+    )
     return largest(shares, "share")
