@@ -37,14 +37,15 @@ def index_since(
     """Jain's index of the bytes that each of the first flows has transferred since the entry of the
     last of them, up to a time.
 
-    Takes the goodput record (`time_ns`, `flow`, `bytes` acknowledged so far). A row per
-    acknowledgement: `time_s` since the entry, and `index`. Stated (IV-C).
+    Takes the goodput record (`time_ns`, `flow`, `bytes` acknowledged so far), in which a flow that
+    got nothing through has no row. A row per acknowledgement: `time_s` since the entry, and
+    `index`. Stated (IV-C).
     """
     names = [str(flow) for flow in range(1, flows + 1)]
     then = pl.col("time_ns") <= (until_ns or goodput["time_ns"].max())
     wide = (
         goodput.filter(then, pl.col("flow") <= flows)
-        .pivot("flow", index="time_ns", values="bytes")
+        .pivot("flow", on_columns=range(1, flows + 1), index="time_ns", values="bytes")
         .sort("time_ns")
         .with_columns(pl.col(names).forward_fill().fill_null(0).cast(pl.Float64))
     )

@@ -44,6 +44,12 @@ def test_convergence_counts_bytes_from_the_entry_on() -> None:
     assert found == pytest.approx(steps * STEP_NS / 1e9)
 
 
+def test_a_flow_that_gets_nothing_through_has_no_share() -> None:
+    first = [(k * STEP_NS, 1000 * k) for k in range(50)]
+    found = convergence.index_since(goodput(first), 20 * STEP_NS)
+    assert found["index"].to_list() == [0.5] * 29
+
+
 def test_the_index_of_three_flows_ends_with_the_next_entry() -> None:
     """Flows 1 and 2 have sent 900 each before flow 3 enters; a fourth comes 30 steps later."""
     flows = [[(k * STEP_NS, 90 * k) for k in range(60)] for _ in range(2)]
