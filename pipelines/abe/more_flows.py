@@ -1,6 +1,7 @@
 """Section IV-C: how long four and ten flows, one more each 30 s, take to share the bottleneck."""
 
 from collections.abc import Sequence
+from math import inf
 
 import polars as pl
 from plotnine import ggplot
@@ -21,9 +22,8 @@ def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     rate, RTT, beta_ecn and `reading` of the time.
 
     `convergence_s` is the time from the entry until the flows that are there share the bottleneck,
-    null where they do not before the next one's; `ratio` that over the time with the control's
-    `default` beta_ecn: infinite where they do not, 0 where only with the default they do not, and 1
-    where they do not with either.
+    null where they do not before the next one's, and `usual_s` that with the control's `default`
+    beta_ecn.
     """
     rows = [
         {"control": control, "default": default / 100, **about, **entry}
@@ -35,10 +35,8 @@ def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     found = pl.DataFrame(rows, schema_overrides={"convergence_s": pl.Float64})
     usual = found.filter(pl.col("beta_ecn") == pl.col("default"))
     both = found.join(usual.select(*CASE, usual_s="convergence_s"), on=CASE, how="left")
-    ratio = pl.col("convergence_s") / pl.col("usual_s")
-    return (both.select(*CASE, "beta_ecn", "convergence_s", ratio=ratio, default="default")).sort(
-        *CASE, "beta_ecn"
-    )
+    columns = [*CASE, "beta_ecn", "convergence_s", "usual_s", "default"]
+    return both.select(columns).sort(*CASE, "beta_ecn")
 
 
 def _conditions(run: series.Run) -> dict[str, str | float]:
@@ -70,11 +68,10 @@ def plot(table: pl.DataFrame) -> ggplot:
     """The share of entries that take more than a tenth longer, and less, than with the default, by
     beta_ecn; a line per number of flows and a panel per congestion control."""
     case = [ensemble.REPLICA, "control", "flows", "beta_ecn"]
-    ratio = pl.col("ratio")
     shares = (
         ensemble.numbered(convergence.changed(table).filter(reading="first"))
         .group_by(case, maintain_order=True)
-        .agg(slower=(ratio > 1.1).mean(), faster=(ratio < 0.9).mean())
+        .agg(slower=(_ratio() > 1.1).mean(), faster=(_ratio() < 0.9).mean())
     )
     measures = {"slower": "Share that is slower", "faster": "Share that is faster"}
     x, line = ("beta_ecn", "beta_ecn"), ("flows", "Flows")
@@ -87,7 +84,7 @@ def most_slower(
     """The share of entries that take longer than with the default by more than a share, the largest
     over congestion controls and beta_ecn up to one."""
     own = table.filter(pl.col("beta_ecn") <= beta_to, flows=flows, reading=reading)
-    return _most(own, pl.col("ratio") > 1 + by)
+    return _most(own, _ratio() > 1 + by)
 
 
 def most_faster(
@@ -95,7 +92,7 @@ def most_faster(
 ) -> Extreme | None:
     """The share of entries that take less than with the default by more than a share, the largest
     over congestion controls and beta_ecn."""
-    return _most(table.filter(flows=flows, reading=reading), pl.col("ratio") < 1 - by)
+    return _most(table.filter(flows=flows, reading=reading), _ratio() < 1 - by)
 
 
 METRICS = (most_faster, most_slower)
@@ -108,3 +105,17 @@ def _most(table: pl.DataFrame, what: pl.Expr) -> Extreme | None:
         .agg(share=what.mean())
     )
     return largest(shares, "share")
+
+
+def _ratio() -> pl.Expr:
+    """Of the times with a beta_ecn and with the default, also where they do not come."""
+    never, never_usual = pl.col("convergence_s").is_null(), pl.col("usual_s").is_null()
+    return (
+        pl.when(never & never_usual)
+        .then(1.0)
+        .when(never)
+        .then(inf)
+        .when(never_usual)
+        .then(0.0)
+        .otherwise(pl.col("convergence_s") / pl.col("usual_s"))
+    )

@@ -1,6 +1,6 @@
 """Figs. 12 to 19 of ABE: their reduction of runs and their metrics, worked out by hand."""
 
-from math import inf, log
+from math import log
 
 import polars as pl
 import pytest
@@ -61,18 +61,21 @@ def test_the_index_of_three_flows_ends_with_the_next_entry() -> None:
 
 
 def test_entries_are_compared_with_the_default_at_the_same_entry() -> None:
+    """What comes with neither is as late with both."""
+    times = [(2, 8.0, 4.0), (3, 2.0, 4.0), (4, None, 4.0), (5, None, None), (6, 9.0, None)]
     rows = [
-        (control, entry, beta, default, ratio)
+        (control, entry, 0.9, default, *both)
         for control, default in (("CUBIC", 0.7), ("NewReno", 0.5))
-        for entry, beta, ratio in ((2, default, 1.0), (2, 0.9, 2.0), (3, 0.9, 0.5), (4, 0.9, inf))
+        for entry, *both in times
     ]
-    names = ["control", "entry", "beta_ecn", "default", "ratio"]
+    names = ["control", "entry", "beta_ecn", "default", "convergence_s", "usual_s"]
     table = pl.DataFrame(rows, schema=names, orient="row").with_columns(
         flows=4, reading=pl.lit("first")
     )
-    assert value(more_flows.most_slower(table, 4, 0.1)) == pytest.approx(2 / 3)
-    assert value(more_flows.most_faster(table, 4, 0.1)) == pytest.approx(1 / 3)
+    assert value(more_flows.most_slower(table, 4, 0.1)) == pytest.approx(2 / 5)
+    assert value(more_flows.most_faster(table, 4, 0.1)) == pytest.approx(2 / 5)
     assert more_flows.most_slower(table, 10, 0.1) is None
+    assert more_flows.most_slower(table, 4, 0.1, beta_to=0.8) is None
 
 
 def test_medians_are_compared_with_their_neighbours() -> None:
