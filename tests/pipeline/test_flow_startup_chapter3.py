@@ -247,7 +247,7 @@ def test_short_flows_are_counted_up_to_an_rtt_and_a_size() -> None:
         schema=["queue", "size_kb", "rtt_ms", "unsignalled"],
         orient="row",
     )
-    assert value(short_starts.least_unsignalled(table, 20, 100)) == 0.75
+    assert value(short_starts.least_unsignalled(table, ["CoDel", "PIE"], 20, 100)) == 0.75
 
 
 def test_codels_states_end_with_a_short_wait(tmp_path: Path) -> None:
