@@ -7,7 +7,7 @@ from plotnine import ggplot
 
 from pipelines.flow_startup import drawing, pub1, transients
 from sandglass.papers import ensemble
-from sandglass.papers.verdicts import Extreme, farthest, largest, least
+from sandglass.papers.verdicts import Extreme, largest, least
 from sandglass.results import series
 
 CASE = ["rate_mbit", "initial_window", "flows"]
@@ -47,13 +47,7 @@ def largest_ratio(table: pl.DataFrame, queue: str) -> Extreme | None:
     return largest(_over_fifo(table, CASE).filter(queue=queue).select(*CASE, "ratio"), "ratio")
 
 
-def farthest_ratio(table: pl.DataFrame, queue: str) -> Extreme | None:
-    """The same with one queue, the largest distance from 1 over cases."""
-    ratios = _over_fifo(table, CASE).filter(queue=queue)
-    return farthest(ratios.select(*CASE, off=pl.col("ratio") - 1), "off")
-
-
-METRICS = (farthest_ratio, largest_ratio, least_ratio)
+METRICS = (largest_ratio, least_ratio)
 
 
 def _over_fifo(table: pl.DataFrame, case: list[str]) -> pl.DataFrame:

@@ -200,7 +200,6 @@ def test_waits_are_compared_with_a_fifos() -> None:
     ).with_columns(rate_mbit=pl.lit(2.0), initial_window=pl.lit(10))
     assert value(first_window.least_ratio(table, ["CoDel", "PIE"])) == 0.75
     assert value(first_window.largest_ratio(table, "CoDel")) == pytest.approx(0.99)
-    assert value(first_window.farthest_ratio(table, "PIE")) == pytest.approx(0.05)
 
 
 def test_targets_cost_where_they_shorten_the_wait() -> None:
