@@ -18,7 +18,6 @@ from sandglass.papers.verdicts import Extreme, largest, least, scalar
 from sandglass.results import series, style
 
 SECOND_NS = 1_000_000_000
-CE = 3  # ECN field "congestion experienced", RFC 3168
 PARTS = {"fig19a": "(a) rule off", "fig19b": "(b) rule on"}
 SLOW_START_S = 10.0  # some doublings of all twenty flows, and what PIE takes to come down again
 
@@ -33,7 +32,6 @@ def table(runs: Sequence[series.Run]) -> pl.DataFrame:
 
 
 def _over_time(run: series.Run) -> pl.DataFrame:
-    marked = (pl.col("ecn_out") == CE) & (pl.col("ecn_in") != CE)
     dropped = pl.col("drop_ns").is_not_null()
     probability = (
         run.records("queues")
@@ -47,7 +45,7 @@ def _over_time(run: series.Run) -> pl.DataFrame:
         .group_by(second=pl.col("enqueue_ns") // SECOND_NS)
         .agg(
             packets=pl.len(),
-            marks=marked.sum(),
+            marks=series.MARKED.sum(),
             drops=dropped.sum(),
             delay_ms=pl.col("sojourn_ns").mean() / 1e6,
         )

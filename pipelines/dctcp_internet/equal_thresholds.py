@@ -25,14 +25,11 @@ def _flows(run: series.Run) -> pl.DataFrame:
         flow["id"]: "Reno" if flow["cc"] == sharing.CC_RENO else "DCTCP"
         for flow in run.field("flows")
     }
-    signalled = pl.col("drop_ns").is_not_null() | (
-        (pl.col("ecn_out") == 3) & (pl.col("ecn_in") != 3)
-    )
     packets = (
         series.forward(run)
         .filter(pl.col("enqueue_ns") >= sharing.WARM_UP_NS, pl.col("payload_bytes") > 0)
         .group_by("flow")
-        .agg(signalled=signalled.mean())
+        .agg(signalled=series.SIGNALLED.mean())
         .collect()
     )
     acks = run.records("acks").filter(pl.col("time_ns") >= sharing.WARM_UP_NS).collect()

@@ -43,12 +43,9 @@ def _over_time(run: series.Run) -> pl.DataFrame:
         .agg(pl.col("cwnd_packets").last())
         .collect()
     )
-    signalled = pl.col("drop_ns").is_not_null() | (
-        (pl.col("ecn_out") == 3) & (pl.col("ecn_in") != 3)
-    )
     signals = (
         series.forward(run)
-        .filter(signalled)
+        .filter(series.SIGNALLED)
         .group_by("flow", binned("enqueue_ns"))
         .agg(signals=pl.len())
         .collect()

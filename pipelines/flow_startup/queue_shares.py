@@ -14,7 +14,6 @@ MARKING = {
     "mark-rates-red": "Reno, RED",
     "mark-rates-codel": "Reno, CoDel",
 }
-CE = 3  # ECN field "congestion experienced", RFC 3168
 MARKS, JAIN, CALL, SIGNALLED, BELOW = (
     "Marks per second",
     "Jain's index",
@@ -66,15 +65,12 @@ def _classes(run: series.Run) -> list[tuple[str, str, float]]:
         .join_asof(averages, left_on="enqueue_ns", right_on="time_ns")
     )
     low = pl.col("mark_avg") < run.field("experiment.bottleneck.queue.mark_min")
-    signalled = pl.col("drop_ns").is_not_null() | (
-        (pl.col("ecn_out") == CE) & (pl.col("ecn_in") != CE)
-    )
     names = {True: "First class", False: "Second class"}
     return [
         (measure, names[first], share)
         for measure, some in ((SIGNALLED, packets), (BELOW, packets.filter(low)))
         for first, share in some.group_by(pl.col("ecn_in") > 0)
-        .agg(share=signalled.mean() * 100)
+        .agg(share=series.SIGNALLED.mean() * 100)
         .rows()
     ]
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import polars as pl
 from plotnine import ggplot
 
-from pipelines.flow_startup import drawing, pub4, signals
+from pipelines.flow_startup import drawing, pub4
 from sandglass.experiment import units
 from sandglass.papers import ensemble
 from sandglass.papers.verdicts import Extreme, least
@@ -33,10 +33,8 @@ def table(runs: Sequence[series.Run]) -> pl.DataFrame:
 
 def _unsignalled(run: series.Run) -> float:
     flows = run.field("experiment.flows.0.count")
-    marked = (pl.col("ecn_out") == signals.CE) & (pl.col("ecn_in") != signals.CE)
-    signal = series.forward(run).filter(marked | pl.col("drop_ns").is_not_null())
-    signalled = signal.select("sport", "dport").unique().collect().height
-    return 1 - signalled / float(flows)
+    signalled = series.forward(run).filter(series.SIGNALLED).select("sport", "dport").unique()
+    return 1 - signalled.collect().height / float(flows)
 
 
 def plot(table: pl.DataFrame) -> ggplot:

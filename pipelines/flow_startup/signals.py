@@ -23,7 +23,6 @@ from sandglass.papers import ensemble
 from sandglass.papers.verdicts import Extreme, farthest, largest, least, scalar
 from sandglass.results import series, style
 
-CE = 3  # ECN field "congestion experienced", RFC 3168
 AT_THE_HEAD = ("CoDel", "SFQ-CoDel")
 """Queues that mark what leaves; the others mark what comes."""
 FLOW = ["sport", "dport"]
@@ -87,7 +86,7 @@ def _first_mark(
     run: series.Run, packets: pl.DataFrame, *, at_the_head: bool
 ) -> dict[str, float | None]:
     marked = (
-        packets.filter((pl.col("ecn_out") == CE) & (pl.col("ecn_in") != CE))
+        packets.filter(series.MARKED)
         .with_columns(at_ns=pl.col("dequeue_ns" if at_the_head else "enqueue_ns"))
         .sort("at_ns")
     )

@@ -23,6 +23,12 @@ DIGITS = 10
 LEFT = pl.coalesce("dequeue_ns", "drop_ns")
 WAITED = LEFT.is_null() | (pl.col("enqueue_ns") < LEFT)
 """Of `packets`: one that was in the queue for a time, not refused on arrival or sent on at once."""
+CE = 3
+"""The ECN field "congestion experienced", RFC 3168."""
+MARKED = (pl.col("ecn_out") == CE) & (pl.col("ecn_in") != CE)
+"""Of `packets`: one that this queue marked."""
+SIGNALLED = pl.col("drop_ns").is_not_null() | MARKED
+"""Of `packets`: one that this queue dropped or marked."""
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from pydantic import AfterValidator, Field
 from sandglass.errors import SandglassError, nearest
 from sandglass.experiment.part import Part
 from sandglass.experiment.values import Time
-from sandglass.results.series import Run
+from sandglass.results.series import SIGNALLED, Run
 from sandglass.studies import transport
 from sandglass.studies.window import Window
 
@@ -28,8 +28,6 @@ SETTLED_SHARE, SETTLED_MS = 0.2, 2.0
 """How far from its final value a queue's delay may be when it has settled; the larger counts."""
 RESPONDED = 0.9
 """Of the final share of signals."""
-SIGNALLED = pl.col("drop_ns").is_not_null() | ((pl.col("ecn_out") == 3) & (pl.col("ecn_in") != 3))
-"""A packet that was dropped, or marked here."""
 Floats = npt.NDArray[np.float64]
 
 

@@ -14,7 +14,7 @@ import polars as pl
 from sandglass.errors import SandglassError
 from sandglass.experiment.units import format_rate
 from sandglass.results.export.point import Point
-from sandglass.results.series import Run
+from sandglass.results.series import MARKED, Run
 
 TCP, UDP, ICMP, FRAGMENT, ICMPV6 = 6, 17, 1, 44, 58
 FIN, SYN, ACK = 0x01, 0x02, 0x10  # RFC 9293, section 3.1
@@ -295,13 +295,12 @@ def _comment() -> pl.Expr:
     """What became of the packet in the queue."""
     waited = pl.coalesce("dequeue_ns", "drop_ns") - pl.col("enqueue_ns")
     ms = pl.format("{}.{} ms", waited // 10**6, (waited % 10**6).cast(pl.String).str.zfill(6))
-    marked = (pl.col("ecn_out") == 3) & (pl.col("ecn_in") != 3)
     return (
         pl.when(pl.col("drop").is_not_null())
         .then(pl.format("dropped ({}) after {}", pl.col("drop").cast(pl.String), ms))
         .when(pl.col("dequeue_ns").is_null())
         .then(pl.lit("still in the queue at the end"))
-        .when(marked)
+        .when(MARKED)
         .then(pl.format("CE mark, sojourn {}", ms))
         .otherwise(pl.format("sojourn {}", ms))
     )

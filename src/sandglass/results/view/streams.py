@@ -10,10 +10,9 @@ from typing import Any
 import polars as pl
 
 from sandglass.agent.plan import DIRECTIONS
-from sandglass.results.series import WAITED, Run, backlog
+from sandglass.results.series import MARKED, WAITED, Run, backlog
 from sandglass.results.view import capacity, gauges
 
-CE = 3  # ECN field "congestion experienced", RFC 3168
 NONE = -1
 """Stands for what is infinite or not known, as no number of a record is negative."""
 END = ("src", "sport", "dst", "dport")
@@ -103,9 +102,8 @@ def packets(rows: pl.LazyFrame, end: int) -> Iterator[Stream]:
             yield Stream("backlog", throughout(changes, end), link, way)
         drops = met.filter(pl.col("drop_ns").is_not_null()).select("flow", time="drop_ns")
         yield from by_flow("drops", drops.sort("time"), link, way)
-        marked = (pl.col("ecn_out") == CE) & (pl.col("ecn_in") != CE)
         yield from by_flow(
-            "marks", sent.filter(marked).select("flow", time="dequeue_ns"), link, way
+            "marks", sent.filter(MARKED).select("flow", time="dequeue_ns"), link, way
         )
 
 
