@@ -7,7 +7,6 @@ import polars as pl
 from plotnine import ggplot
 
 from pipelines.abe import convergence, drawing, settings, why_convergence, why_noise
-from sandglass.experiment import units
 from sandglass.papers import ensemble
 from sandglass.papers.verdicts import Extreme, largest
 from sandglass.results import series
@@ -26,8 +25,8 @@ def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     beta_ecn.
     """
     rows = [
-        {"control": control, "default": default / 100, **about, **entry}
-        for control, default, own in why_noise.by_control(runs)
+        {"default": default / 100, **about, **entry}
+        for _, default, own in why_noise.by_control(runs)
         for run in own
         for about in [_conditions(run)]
         for entry in _entries(run)
@@ -40,11 +39,10 @@ def table(runs: Sequence[series.Run]) -> pl.DataFrame:
 
 
 def _conditions(run: series.Run) -> dict[str, str | float]:
-    return {
-        "queue": settings.queue(run),
+    about = settings.conditions(run)
+    return about | {
+        "beta_ecn": about["beta"],
         "rate_mbit": settings.rate(run) / 1e6,
-        "rtt_ms": units.parse_time(run.axes["rtt"]) / 1e6,
-        "beta_ecn": settings.beta_ecn(run),
         "flows": len(run.field("experiment.flows")),
     }
 

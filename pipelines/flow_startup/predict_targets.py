@@ -40,16 +40,10 @@ def plot(table: pl.DataFrame) -> ggplot:
 def cost(table: pl.DataFrame, shorter: float) -> float | None:
     """Completion time over that with a FIFO where the longest wait is shorter than with the whole
     link as the target by at least a share; the median over these cases."""
-    return scalar(_shorter(table, shorter)["fct_ratio"].median())
+    whole = table.filter(target=WHOLE).drop("target")
+    both = table.filter(pl.col("target") != WHOLE).join(whole, on=CASE, suffix="_whole")
+    less = both.filter(pl.col("peak_ms") <= (1 - shorter) * pl.col("peak_ms_whole"))
+    return scalar(less["fct_ratio"].median())
 
 
 METRICS = (cost,)
-
-
-def _pairs(table: pl.DataFrame) -> pl.DataFrame:
-    whole = table.filter(target=WHOLE).drop("target")
-    return table.filter(pl.col("target") != WHOLE).join(whole, on=CASE, suffix="_whole")
-
-
-def _shorter(table: pl.DataFrame, by: float) -> pl.DataFrame:
-    return _pairs(table).filter(pl.col("peak_ms") <= (1 - by) * pl.col("peak_ms_whole"))

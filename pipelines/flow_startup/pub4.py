@@ -158,14 +158,21 @@ def wait_in_rtts(table: pl.DataFrame, queue: str, rtt_from: float) -> Extreme | 
     return largest(waits, "rtts")
 
 
-def pacing_effect(table: pl.DataFrame, queue: str, rtt_from: float, senders: str) -> float | None:
-    """The longest wait of paced senders over that of unpaced ones, mean over flows and RTTs."""
-    paced, bursts = (
-        _of(table, queue, rtt_from, 1e9, pace).select("flows", "rtt_ms", "peak_ms")
-        for pace in (senders, "unpaced")
-    )
-    both = paced.join(bursts, on=["flows", "rtt_ms"], suffix="_bursts")
-    return scalar((both["peak_ms"] / both["peak_ms_bursts"]).mean())
+def pacing_effect(
+    table: pl.DataFrame, queue: str, rtt_from: float, senders: str, over: str = "unpaced"
+) -> float | None:
+    """The longest wait with one pacing over that with another, mean over flows and RTTs."""
+    own = table.filter(pl.col("rtt_ms") >= rtt_from, queue=queue)
+    return scalar(pacing_ratios(own, ["flows", "rtt_ms"], senders, over)["ratio"].mean())
+
+
+def pacing_ratios(
+    table: pl.DataFrame, case: Sequence[str], senders: str, over: str = "unpaced"
+) -> pl.DataFrame:
+    """The columns of a case, and `ratio`, the longest wait with one pacing over another's."""
+    one, other = (table.filter(senders=each).select(*case, "peak_ms") for each in (senders, over))
+    both = one.join(other, on=list(case), suffix="_over")
+    return both.select(*case, ratio=pl.col("peak_ms") / pl.col("peak_ms_over"))
 
 
 def _reductions(

@@ -7,7 +7,6 @@ from plotnine import ggplot
 
 from pipelines.flow_startup import drawing, pub4
 from sandglass.papers import ensemble
-from sandglass.papers.verdicts import scalar
 from sandglass.results import series
 
 CASE = ["queue", "flows", "rtt_ms"]
@@ -21,23 +20,18 @@ def table(runs: Sequence[series.Run]) -> pl.DataFrame:
 def plot(table: pl.DataFrame) -> ggplot:
     """The longest wait over that without pacing against the RTT, mean over numbers of flows; a line
     per pacing and a panel per queue."""
-    case = [*CASE, ensemble.REPLICA]
     numbered = ensemble.numbered(table)
-    bursts = numbered.filter(senders="unpaced").select(*case, bursts_ms="peak_ms")
-    ratios = numbered.filter(pl.col("senders") != "unpaced").join(bursts, on=case)
+    ratios = pl.concat(
+        pub4.pacing_ratios(numbered, [*CASE, ensemble.REPLICA], senders).with_columns(
+            senders=pl.lit(senders)
+        )
+        for senders in ("paced", "spread")
+    )
     mean = ratios.group_by("senders", "queue", "rtt_ms", ensemble.REPLICA).agg(
-        value=(pl.col("peak_ms") / pl.col("bursts_ms")).mean()
+        value=pl.col("ratio").mean()
     )
     shown = mean.select(ensemble.REPLICA, "value", x="rtt_ms", line="senders", panel="queue")
     return drawing.lines(shown, "Base RTT (ms)", "Longest wait (unpaced: 1)", log_x=True)
 
 
-def better_pacing(table: pl.DataFrame, queue: str, rtt_from: float) -> float | None:
-    """The longest wait of spread senders over that of paced ones, mean over flows and RTTs."""
-    own = table.filter(pl.col("rtt_ms") >= rtt_from, queue=queue)
-    spread, paced = (own.filter(senders=each) for each in ("spread", "paced"))
-    both = spread.join(paced, on=CASE, suffix="_paced")
-    return scalar((both["peak_ms"] / both["peak_ms_paced"]).mean())
-
-
-METRICS = (better_pacing, pub4.pacing_effect)
+METRICS = (pub4.pacing_effect,)

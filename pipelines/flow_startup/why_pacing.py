@@ -52,6 +52,4 @@ def _ratios(
     table: pl.DataFrame, senders: str, variant: str, flows: int, rtt_up_to: float
 ) -> pl.DataFrame:
     own = table.filter(pl.col("rtt_ms") <= rtt_up_to, variant=variant, flows=flows)
-    paced, bursts = (own.filter(senders=each) for each in (senders, "unpaced"))
-    both = paced.join(bursts, on="rtt_ms", suffix="_bursts")
-    return both.select("rtt_ms", ratio=pl.col("peak_ms") / pl.col("peak_ms_bursts"))
+    return pub4.pacing_ratios(own, ["rtt_ms"], senders)

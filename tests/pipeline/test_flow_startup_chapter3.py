@@ -12,12 +12,12 @@ from pipelines.flow_startup import (
     first_window,
     laws,
     predict_targets,
+    pub4,
     queue_shares,
     red_losses,
     red_settings,
     short_starts,
     signals,
-    spread_starts,
     why_hred_tuning,
     why_pacing,
     why_pie_late,
@@ -230,8 +230,8 @@ def test_better_pacing_is_that_of_spread_senders() -> None:
         schema=["senders", "rtt_ms", "peak_ms"],
         orient="row",
     ).with_columns(queue=pl.lit("PIE"), flows=pl.lit(1))
-    assert spread_starts.better_pacing(table, "PIE", 50) == 1
-    assert spread_starts.better_pacing(table, "PIE", 200) == 0.5
+    assert pub4.pacing_effect(table, "PIE", 50, "spread", "paced") == 1
+    assert pub4.pacing_effect(table, "PIE", 200, "spread", "paced") == 0.5
 
 
 def test_short_flows_are_counted_up_to_an_rtt_and_a_size() -> None:
