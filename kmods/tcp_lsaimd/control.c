@@ -274,7 +274,7 @@ size_t lsaimd_get_info(struct sock *sk, u32 ext, int *attr, union tcp_cc_info *i
 	return sizeof(*ours);
 }
 
-static void lsaimd_measure_rtt(struct sock *sk, const struct rate_sample *sample)
+static void lsaimd_measure_rtt(struct sock *sk, const struct rate_sample *sample, u32 shift)
 {
 	struct lsaimd *ca = inet_csk_ca(sk);
 	u32 rtt;
@@ -283,7 +283,7 @@ static void lsaimd_measure_rtt(struct sock *sk, const struct rate_sample *sample
 		return;
 	rtt = lsaimd_rtt(sample->rtt_us, tcp_min_rtt(tcp_sk(sk)),
 			 sample->prior_in_flight < LSAIMD_DELTA);
-	ca->srtt = lsaimd_srtt(ca->srtt, min(rtt, (1U << 28) - 1));
+	ca->srtt = lsaimd_srtt(ca->srtt, min(rtt, (1U << 28) - 1), shift);
 }
 
 /* Neither the application nor the receiver sends or takes less than the window. */
@@ -365,6 +365,17 @@ static void lsaimd_prolong_wait(struct sock *sk)
 						   sk->sk_pacing_rate);
 }
 
+/* The pace counts from the segment before, and by SRTT; this, from the round trip as it was. */
+static void lsaimd_wait_after_ack(struct sock *sk)
+{
+	const struct lsaimd *ca = inet_csk_ca(sk);
+	struct tcp_sock *tp = tcp_sk(sk);
+
+	if (ca->srtt && ca->window < lsaimd_window(1, tp->mss_cache))
+		tp->tcp_wstamp_ns = max(tp->tcp_wstamp_ns, tcp_clock_ns() +
+					lsaimd_wait(tp->mss_cache, sk->sk_pacing_rate, ca->srtt));
+}
+
 /**
  * lsaimd_take_in() - take in an ACK, and set snd_cwnd and the pace
  * @sk:		the socket
@@ -377,10 +388,12 @@ void lsaimd_take_in(struct sock *sk, const struct rate_sample *sample)
 	struct tcp_sock *tp = tcp_sk(sk);
 	struct lsaimd *ca = inet_csk_ca(sk);
 	u32 acked = sample->acked_sacked;
+	struct lsaimd_clock clock;
 
 	if (!lsaimd_has_begun(ca))
 		return;
-	lsaimd_measure_rtt(sk, sample);
+	lsaimd_clock(sk, &clock);
+	lsaimd_measure_rtt(sk, sample, clock.srtt_shift);
 	lsaimd_update_increase(sk);
 	ca->limited = lsaimd_is_limited(sk, sample);
 	if (acked && ca->limited && inet_csk(sk)->icsk_ca_state != TCP_CA_Recovery)
@@ -389,4 +402,6 @@ void lsaimd_take_in(struct sock *sk, const struct rate_sample *sample)
 				   tp->snd_cwnd_clamp));
 	lsaimd_set_pace(sk);
 	lsaimd_prolong_wait(sk);
+	if (clock.after_ack)
+		lsaimd_wait_after_ack(sk);
 }

@@ -26,6 +26,16 @@ struct lsaimd_law {
 };
 
 /**
+ * struct lsaimd_clock - what the slides leave open of a waiting segment
+ * @after_ack:	whether it waits for d after the ACK, too
+ * @srtt_shift:	an RTT's weight in SRTT_pace is 1/2^@srtt_shift
+ */
+struct lsaimd_clock {
+	bool	after_ack;
+	u32	srtt_shift;
+};
+
+/**
  * struct lsaimd - a connection's state
  * @window:	W_B, in 1/2^24 byte
  * @threshold:	S_B, in 1/2^24 byte; the ceiling until the first reduction
@@ -81,6 +91,7 @@ struct lsaimd_info {
 };
 
 void lsaimd_law(const struct sock *sk, struct lsaimd_law *law);
+void lsaimd_clock(const struct sock *sk, struct lsaimd_clock *clock);
 
 void lsaimd_init(struct sock *sk);
 void lsaimd_release(struct sock *sk);

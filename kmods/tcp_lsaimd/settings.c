@@ -8,6 +8,8 @@
  *   c	C in 1/128, from 1 to 128: a share of the increase
  *   k0	k0 in bytes, for small and for large segments
  *   k1	k1 in bytes, for small and for large segments
+ *   wait_after_ack	1: a segment waits for d after the ACK, too
+ *   srtt_shift	an RTT's weight in SRTT_pace, 1/2^srtt_shift
  *
  * The thesis gives k0 and k1 for an SMSS of 1448 and of 8948 bytes. Where
  * between them the second begins to hold is ours: at the geometric mean.
@@ -29,26 +31,34 @@
  * @c:	C, in 1/128
  * @k0:	k0 in bytes, by size of segments
  * @k1:	k1 in bytes, by size of segments
+ * @wait_after_ack: 1: a segment waits for d after the ACK, too
+ * @srtt_shift:	an RTT's weight in SRTT_pace, 1/2^@srtt_shift
  */
 struct lsaimd_settings {
 	int	c;
 	int	k0[LSAIMD_SIZES];
 	int	k1[LSAIMD_SIZES];
+	int	wait_after_ack;
+	int	srtt_shift;
 };
 
 static struct lsaimd_settings lsaimd_defaults = {
 	.c	= LSAIMD_C_ONE,
 	.k0	= { 256, 1024 },
 	.k1	= { 512, 2048 },
+	.srtt_shift = 3,	/* RFC 6298's alpha */
 };
 
 static int lsaimd_most_c = LSAIMD_C_ONE;
 static int lsaimd_most_k = U16_MAX;
+static int lsaimd_most_shift = 7;
 
 static const struct ctl_table lsaimd_files[] = {
 	SETTING("c", lsaimd_defaults.c, SYSCTL_ONE, &lsaimd_most_c),
 	SETTING("k0", lsaimd_defaults.k0, SYSCTL_ONE, &lsaimd_most_k),
 	SETTING("k1", lsaimd_defaults.k1, SYSCTL_ONE, &lsaimd_most_k),
+	SETTING("wait_after_ack", lsaimd_defaults.wait_after_ack, SYSCTL_ZERO, SYSCTL_ONE),
+	SETTING("srtt_shift", lsaimd_defaults.srtt_shift, SYSCTL_ZERO, &lsaimd_most_shift),
 };
 
 static const struct settings lsaimd_settings = {
@@ -72,6 +82,19 @@ void lsaimd_law(const struct sock *sk, struct lsaimd_law *law)
 	law->c = READ_ONCE(own->c);
 	law->k0 = READ_ONCE(own->k0[size]);
 	law->k1 = READ_ONCE(own->k1[size]);
+}
+
+/**
+ * lsaimd_clock() - how a connection's segments wait
+ * @sk:		the socket; its network namespace decides
+ * @clock:	filled with it
+ */
+void lsaimd_clock(const struct sock *sk, struct lsaimd_clock *clock)
+{
+	const struct lsaimd_settings *own = settings_of(sock_net(sk));
+
+	clock->after_ack = READ_ONCE(own->wait_after_ack);
+	clock->srtt_shift = READ_ONCE(own->srtt_shift);
 }
 
 static int __init lsaimd_register(void)

@@ -198,6 +198,23 @@ static inline u64 lsaimd_longer(u32 mss, u64 before, u64 after)
 }
 
 /**
+ * lsaimd_wait() - d, what a segment waits after a round trip
+ * @mss:	SMSS in bytes
+ * @pace:	the window in each SRTT, in byte/s, at least a segment per LSAIMD_LONGEST_WAIT
+ * @srtt:	in 1/8 us
+ *
+ * (SMSS/W - 1) SRTT, where that is not negative.
+ *
+ * Return: ns.
+ */
+static inline u64 lsaimd_wait(u32 mss, u64 pace, u32 srtt)
+{
+	const u64 period = div64_u64(mss * 1000000000ULL, pace);
+
+	return period - min_t(u64, period, srtt * 125ULL);
+}
+
+/**
  * lsaimd_rtt() - what of an RTT belongs to the path
  * @rtt:	measured, in us
  * @least:	least RTT of the connection, in us
@@ -217,12 +234,15 @@ static inline u32 lsaimd_rtt(u32 rtt, u32 least, bool alone)
  * lsaimd_srtt() - SRTT_pace, of the segment that an ACK acknowledges last
  * @srtt:	before, in 1/8 us; 0: none
  * @rtt:	measured, in us, below 2^28
+ * @shift:	of the weight that it gets, 1/2^@shift
  *
- * Return: the mean with a weight of 1/8, in 1/8 us, at least 1.
+ * Return: the mean, in 1/8 us, at least 1.
  */
-static inline u32 lsaimd_srtt(u32 srtt, u32 rtt)
+static inline u32 lsaimd_srtt(u32 srtt, u32 rtt, u32 shift)
 {
-	return max_t(u32, srtt ? srtt - (srtt >> 3) + rtt : rtt << 3, 1);
+	const u32 scaled = rtt << 3;
+
+	return max_t(u32, srtt ? srtt - (srtt >> shift) + (scaled >> shift) : scaled, 1);
 }
 
 /**

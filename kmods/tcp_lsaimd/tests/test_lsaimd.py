@@ -29,7 +29,8 @@ SIGNATURES = {
     "lsaimd_rate": ([U64, U32, U32, U32], U64),
     "lsaimd_longer": ([U32, U64, U64], U64),
     "lsaimd_rtt": ([U32, U32, BOOL], U32),
-    "lsaimd_srtt": ([U32, U32], U32),
+    "lsaimd_srtt": ([U32, U32, U32], U32),
+    "lsaimd_wait": ([U32, U64, U32], U64),
     "lsaimd_send": ([U32, U32, U32, U32, U32, U32, BOOL], U32),
 }
 # (SMSS, k0, k1) as the thesis has them
@@ -225,10 +226,25 @@ def test_a_delayed_ack_is_taken_off_a_lone_segments_rtt(
         assert got == rtt
 
 
-@given(st.integers(0, 2**31 - 1), st.integers(0, 2**28 - 1))
-def test_the_rtt_is_smoothed_by_an_eighth(library: Library, srtt: int, rtt: int) -> None:
-    got = library["srtt"](srtt, rtt)
-    assert got == max(1, srtt - srtt // 8 + rtt if srtt else 8 * rtt)
+@given(st.integers(0, 2**31 - 1), st.integers(0, 2**28 - 1), st.integers(0, 7))
+def test_the_rtt_is_smoothed(library: Library, srtt: int, rtt: int, shift: int) -> None:
+    got = library["srtt"](srtt, rtt, shift)
+    assert got == max(1, srtt - srtt // 2**shift + 8 * rtt // 2**shift if srtt else 8 * rtt)
+
+
+@given(st.integers(1, 2**28 - 1), st.integers(1, 2**28 - 1))
+def test_an_eighth_of_an_rtt_counts_as_in_rfc_6298(library: Library, srtt: int, rtt: int) -> None:
+    assert library["srtt"](8 * srtt, rtt, 3) == 7 * srtt + rtt
+
+
+@given(small_windows, st.integers(8 * 50, 8 * 10**6))
+def test_what_a_segment_waits_after_a_round_trip(library: Library, window: int, srtt: int) -> None:
+    """d of (s/W - 1) SRTT, and no time where a segment or more fits into the window."""
+    mss = 8948
+    delay = max(mss * BYTE / window - 1, 0) * srtt / 8e6
+    longest = 1 - srtt / 8e6  # of an interval of a second, what the round trip leaves
+    got = library["wait"](mss, library["rate"](window, srtt, 100, mss), srtt) / 1e9
+    assert got == pytest.approx(max(min(delay, longest), 0), rel=2e-3, abs=2e-3 * srtt / 8e6)
 
 
 @given(

@@ -37,6 +37,9 @@ def marks(count: int) -> list[Step]:
 # So that the window ends at about a quarter of a segment, and SRTT at 50 ms.
 FULLY_MARKED = [*START, *marks(40)]
 SIXTEENTH = {"net.ipv4.tcp_lsaimd.c": 8}
+# A round trip of 150 ms after those of 50: more than 40 ms of it may be a delayed ACK's.
+LATE = [*FULLY_MARKED, wait(100), ack(None), NEXT]
+LATE_RTT = 150 - 40
 
 
 def scripts() -> dict[str, dict[str, Any]]:
@@ -70,6 +73,17 @@ def scripts() -> dict[str, dict[str, Any]]:
             RENO,
             [*FULLY_MARKED, *[ack(None), NEXT, wait(90)] * 6],
             SIXTEENTH,
+        ),
+        "a late ACK": (RENO, LATE, SIXTEENTH),
+        "a late ACK, waits after it": (
+            RENO,
+            LATE,
+            SIXTEENTH | {"net.ipv4.tcp_lsaimd.wait_after_ack": 1},
+        ),
+        "a late ACK, SRTT of a half": (
+            RENO,
+            [*LATE, wait(50), ack(None), NEXT],
+            SIXTEENTH | {"net.ipv4.tcp_lsaimd.srtt_shift": 1},
         ),
         "a share of marks": (DCTCP, [*START, *[ack(None), wait(60)] * 3, *marks(1)], {}),
         "a loss": (RENO, [*START, ack(11, sack=[[12, 16]])], {}),
@@ -149,6 +163,8 @@ def scripts() -> dict[str, dict[str, Any]]:
             "c": ("0", "129", "-1", "text"),
             "k0": ("0", "256 0", "65536 1024"),
             "k1": ("0", "512 0", "-512 2048"),
+            "wait_after_ack": ("-1", "2"),
+            "srtt_shift": ("-1", "8"),
         }.items()
         for value in values
     ]
@@ -273,6 +289,34 @@ def check_waits_begun(trace: Trace) -> None:
 def check_wait(wait: int, window: float) -> None:
     """SRTT is 50 ms. A segment is seen up to a millisecond late, and so is its ACK."""
     assert 50 * MSS / window - 2 <= wait <= 51 * MSS / window + 2
+
+
+def test_a_late_ack_does_not_prolong_a_wait(traces: dict[str, Trace]) -> None:
+    """By default a wait is counted from the segment before, whenever its ACK comes."""
+    trace = traces["a late ACK"]
+    before = Told(trace[len(FULLY_MARKED) - 1])
+    *_, last, following = sent(trace)
+    check_wait(following - last, before.window)
+
+
+def test_a_segment_may_wait_after_the_ack(traces: dict[str, Trace]) -> None:
+    """For d of (SMSS/W - 1) SRTT, which is the segment before's wait less its round trip."""
+    trace = traces["a late ACK, waits after it"]
+    after = Told(trace[-1])
+    *_, last, following = sent(trace)
+    srtt = 50 + (LATE_RTT - 50) / 8
+    assert following - last == pytest.approx(150 + (MSS / after.window - 1) * srtt, abs=4)
+    (*_, default_last, default) = sent(traces["a late ACK"])
+    assert following - last > default - default_last + 30
+
+
+def test_the_weight_of_an_rtt_may_be_another(traces: dict[str, Trace]) -> None:
+    """The late ACK takes SRTT to 80 ms, and the wait that begins then is of that."""
+    trace = traces["a late ACK, SRTT of a half"]
+    *_, last, following = sent(trace)
+    window = Told(trace[len(LATE) - 1]).window
+    srtt = (50 + LATE_RTT) / 2
+    assert srtt * MSS / window - 2 <= following - last <= (srtt + 1) * MSS / window + 2
 
 
 def test_no_segment_waits_longer_than_a_second(traces: dict[str, Trace]) -> None:
