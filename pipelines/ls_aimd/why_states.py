@@ -57,11 +57,10 @@ def _of(table: pl.DataFrame, statistic: str, case: str | None, network: str | No
 def between(table: pl.DataFrame) -> float | None:
     """The share of experiments where the thesis's mean lies between the least and the largest of
     ours."""
-    means = _of(table, "mean", None, None).group_by("case")
-    found = means.agg(
-        between=pl.col("thesis_us").first().is_between(pl.col("like_us").min(), pl.col("like_us").max())
-    )
-    return scalar(found["between"].mean())
+    ours = pl.col("like_us")
+    within = pl.col("thesis_us").first().is_between(ours.min(), ours.max())
+    found = _of(table, "mean", None, None).group_by("case").agg(within=within)
+    return scalar(found["within"].mean())
 
 
 def least_over_mean(table: pl.DataFrame, case: str, network: str) -> Extreme | None:
