@@ -1,50 +1,19 @@
-"""Why instantaneous marking differs with C = 1: windows that swing, and windows that stand still."""
+"""Why instantaneous marking differs with C = 1: windows that swing, or stand still."""
 
 from collections.abc import Sequence
 
 import polars as pl
-from plotnine import (
-    aes,
-    facet_wrap,
-    geom_point,
-    ggplot,
-    labs,
-    position_dodge,
-    scale_color_manual,
-    scale_shape_manual,
-)
 
-from pipelines.ls_aimd import delays, why_held
+from pipelines.ls_aimd import why_held, why_wait
 from sandglass.papers.verdicts import Extreme, largest, least, scalar
-from sandglass.results import series, style
+from sandglass.results import series
 
-SHOWN = ("mean", "sd", "p95", "p99")
+plot = why_wait.plot
 
 
 def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     """The table of delays for each `network` and `seed`."""
     return series.along(runs, "seed", why_held.table)
-
-
-def plot(table: pl.DataFrame) -> ggplot:
-    """Each statistic's values by experiment, a point per seed, and the thesis's."""
-    shown = (
-        delays.beside_thesis(table, "network")
-        .filter(pl.col("statistic").is_in(SHOWN))
-        .with_columns(
-            case=pl.col("case").cast(pl.String),
-            statistic=pl.col("statistic").cast(pl.Enum(SHOWN)),
-        )
-    )
-    drawn: ggplot = (
-        ggplot(shown, aes("case", "us", color="network", shape="network"))
-        + facet_wrap("statistic", ncol=2, scales="free_y")
-        + geom_point(size=1.8, position=position_dodge(width=0.5))
-        + scale_color_manual(style.PALETTE)
-        + scale_shape_manual(style.SHAPES)
-        + labs(x="Experiment", y="Queueing delay (us)", color="", shape="")
-    )
-    return drawn
 
 
 def _of(table: pl.DataFrame, statistic: str, case: str | None, network: str | None) -> pl.DataFrame:

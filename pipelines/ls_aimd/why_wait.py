@@ -1,12 +1,47 @@
 """Why the ramp's delays differ: segments that wait from the ACK on, or from the segment before."""
 
 import polars as pl
+from plotnine import (
+    aes,
+    facet_grid,
+    geom_point,
+    ggplot,
+    labs,
+    position_dodge,
+    scale_color_manual,
+    scale_shape_manual,
+    scale_y_continuous,
+)
 
-from pipelines.ls_aimd import steady, why_held
+from pipelines.ls_aimd import delays, steady, why_held
 from sandglass.papers.verdicts import Extreme, largest
+from sandglass.results import style
+
+SHOWN = ("mean", "sd", "p95", "p99")
 
 table = why_held.table
-plot = why_held.plot
+
+
+def plot(table: pl.DataFrame) -> ggplot:
+    """Ours with each network and the thesis's by experiment, a row of panels per statistic."""
+    shown = (
+        delays.beside_thesis(table, "network")
+        .filter(pl.col("statistic").is_in(SHOWN))
+        .with_columns(
+            case=pl.col("case").cast(pl.String),
+            statistic=pl.col("statistic").cast(pl.Enum(SHOWN)),
+        )
+    )
+    drawn: ggplot = (
+        ggplot(shown, aes("case", "us", color="network", shape="network"))
+        + facet_grid("statistic", "marking", scales="free_y")
+        + geom_point(size=1.8, position=position_dodge(width=0.5))
+        + scale_y_continuous(expand=(0.1, 0))
+        + scale_color_manual(style.PALETTE)
+        + scale_shape_manual(style.SHAPES)
+        + labs(x="Experiment", y="Queueing delay (us)", color="", shape="")
+    )
+    return drawn
 
 
 def departure(table: pl.DataFrame, network: str, marking: str, statistic: str) -> Extreme | None:
