@@ -96,6 +96,27 @@ def gain(table: pl.DataFrame, control: str, queue: str, rtt_ms: float, beta: flo
     return scalar(chosen["gain_percent"].max())
 
 
+def later_gain(
+    table: pl.DataFrame, control: str, queue: str, rtt_ms: float, beta: float, from_s: float
+) -> float | None:
+    """What a beta adds to the bytes that depart from `from_s` to the end, percent: without what
+    slow start and the way to the first peak leave behind."""
+    rows = _of(table, control, queue).filter(pl.col("rtt_ms") == rtt_ms)
+    later, own = (
+        _departed_between(rows.filter(pl.col("beta") == chosen), from_s)
+        for chosen in (beta, _own())
+    )
+    return None if later is None or own is None else (later / own - 1) * 100
+
+
+def _departed_between(rows: pl.DataFrame, from_s: float) -> float | None:
+    """Of one beta, 10^6 bytes; none where there is no run, or not that long a run."""
+    end = pl.col("time_s").max()
+    ends = rows.filter((pl.col("time_s") == from_s) | (pl.col("time_s") == end)).sort("time_s")
+    before, *after = ends["departed_mb"].to_list() or [0.0]
+    return after[0] - before if after else None
+
+
 def agreeing_horizons(
     table: pl.DataFrame,
     control: str,

@@ -15,6 +15,7 @@ def plot(table: pl.DataFrame) -> ggplot:
 
 METRICS = (
     departures.gain,
+    departures.later_gain,
     departures.agreeing_horizons,
     departures.most_gain,
     departures.least_gain,

@@ -197,6 +197,17 @@ def test_departures_metrics() -> None:
     assert departures.rtt_excess(GAINS, *reno) == pytest.approx((13 - 5 + 9 - 8) / 2)
 
 
+def test_what_departs_later() -> None:
+    """From 10 s to the end, in which 0.7 has what slow start gave it no more."""
+    chosen = ("NewReno", "CoDel", 400)
+    later = GAINS.with_columns(departed_mb=pl.col("time_s") + pl.col("gain_percent"))
+    expected = ((300 + 13) - (10 + 30)) / 290
+    assert departures.later_gain(later, *chosen, 0.7, 10) == pytest.approx((expected - 1) * 100)
+    assert departures.later_gain(later, *chosen, 0.5, 10) == 0
+    assert departures.later_gain(later, *chosen, 0.7, 20) is None
+    assert departures.later_gain(later, *chosen, 0.8, 10) is None
+
+
 def test_departures_without_data_have_no_value() -> None:
     assert departures.gain(GAINS, "NewReno", "PIE", 400, 0.7) is None
     assert departures.rtt_excess(GAINS, "CUBIC", "CoDel") is None

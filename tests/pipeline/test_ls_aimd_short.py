@@ -20,8 +20,10 @@ from pipelines.ls_aimd import (
     why_apart,
     why_held,
     why_recorder,
+    why_states,
     why_stretch,
     why_timeouts,
+    why_wait,
     windows_open,
 )
 from sandglass.results.series import Run
@@ -335,6 +337,47 @@ def test_networks_that_are_held_up(tmp_path: Path) -> None:
     chosen = ("held", "4E", "RED step", SLOW)
     assert why_held.value(table, *chosen, "max") == pytest.approx(3 * 32.768)
     assert why_held.value(table, "none", *chosen[1:], "max") is None
+
+
+def delay(case: str, statistic: str, us: float, **other: object) -> dict[str, object]:
+    """A row of the table of delays, where the thesis has 100 us."""
+    row = {"case": case, "marking": "RED ramp", "sender": SLOW, "statistic": statistic}
+    return {**row, "like_us": us, "thesis_us": 100.0, **other}
+
+
+def test_waits_of_two_kinds() -> None:
+    table = pl.DataFrame(
+        [
+            delay("4E", "mean", 90, network="ack"),
+            delay("4F", "mean", 130, network="ack"),
+            delay("4F", "sd", 190, network="ack"),
+            delay("4F", "mean", 190, network="segment"),
+            delay("4G", "mean", 190, network="ack") | {"thesis_us": None},
+        ]
+    )
+    assert value(why_wait.departure(table, "ack", "RED ramp", "mean")) == pytest.approx(0.3)
+    assert why_wait.departure(table, "ack", "RED step", "mean") is None
+
+
+def test_windows_that_swing_or_stand_still(tmp_path: Path) -> None:
+    runs = [made(tmp_path / str(n), case="4E", network="ours", seed=str(n)) for n in (1, 2)]
+    made_of_seeds = why_states.table(runs)
+    assert made_of_seeds["seed"].unique(maintain_order=True).to_list() == ["1", "2"]
+    table = pl.DataFrame(
+        [
+            delay("4E", "mean", 90, network="ours", seed=1),
+            delay("4E", "sd", 45, network="ours", seed=1),
+            delay("4E", "mean", 120, network="ours", seed=2),
+            delay("4E", "sd", 0, network="ours", seed=2),
+            delay("4F", "mean", 90, network="ours", seed=1),
+            delay("4F", "mean", 95, network="another", seed=1),
+        ]
+    )
+    assert why_states.between(table) == 0.5
+    assert value(why_states.least_over_mean(table, "4E", "ours")) == 0
+    assert value(why_states.largest_over_mean(table, "4E", "ours")) == pytest.approx(0.5)
+    assert value(why_states.departure(table, "ours", "4E", "mean")) == pytest.approx(0.2)
+    assert value(why_states.departure(table, "another", "4F", "mean")) == pytest.approx(0.05)
 
 
 def test_periods_of_the_recorder(tmp_path: Path) -> None:
