@@ -16,20 +16,27 @@ MEASURES = {"utilisation": "Utilisation", "delay_ms": "Mean queueing delay (ms)"
 def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     """One row per queue and number of flows: `utilisation` and mean wait `delay_ms` of what leaves
     the queue after the first 10 s."""
-    return pl.DataFrame([_row(run) for run in runs]).sort("queue", "flows")
+    rows = [
+        {
+            "queue": str(run.axes["queue"]),
+            "flows": run.field("experiment.flows.0.count"),
+            **settled(run, SETTLED_NS),
+        }
+        for run in runs
+    ]
+    return pl.DataFrame(rows).sort("queue", "flows")
 
 
-def _row(run: series.Run) -> dict[str, object]:
+def settled(run: series.Run, from_ns: int) -> dict[str, float]:
+    """`utilisation` and mean wait `delay_ms` of what leaves the queue from a time on."""
     sent = (
         series.forward(run)
-        .filter(pl.col("dequeue_ns") >= SETTLED_NS)
+        .filter(pl.col("dequeue_ns") >= from_ns)
         .select(bits=8 * pl.col("size_bytes").sum(), wait=pl.col("sojourn_ns").mean())
         .collect()
     )
-    seconds = (run.time_ns("experiment.duration") - SETTLED_NS) / 1e9
+    seconds = (run.time_ns("experiment.duration") - from_ns) / 1e9
     return {
-        "queue": str(run.axes["queue"]),
-        "flows": run.field("experiment.flows.0.count"),
         "utilisation": sent["bits"].item() / seconds / 1e6 / transients.rate_mbit(run),
         "delay_ms": sent["wait"].item() / 1e6,
     }

@@ -10,6 +10,8 @@ from pipelines.flow_startup import (
     codel_states,
     dctcp_startup,
     first_window,
+    halving,
+    interactive,
     laws,
     predict_targets,
     pub4,
@@ -535,3 +537,57 @@ def test_why_hred_tuning_means_and_ranks() -> None:
     assert why_hred_tuning.mean(table, "forced", 20, 400) is None
     assert why_hred_tuning.rises(table, "fct_s", 400) == pytest.approx(1)
     assert why_hred_tuning.rises(table, "fct_s", 20) is None
+
+
+def test_what_halving_costs_a_long_flow(tmp_path: Path) -> None:
+    """The first 20 s, in which slow start ends, do not count."""
+    pl.DataFrame(
+        [
+            ("bottleneck", "forward", at * 10**9, size, 4 * MS)
+            for at, size in [(19, 10**9), (20, 6 * 10**6), (29, 4 * 10**6)]
+        ],
+        schema=["bottleneck", "direction", "dequeue_ns", "size_bytes", "sojourn_ns"],
+        orient="row",
+    ).write_parquet(tmp_path / "packets.parquet")
+    run = Run(tmp_path, {"queue": "CoDel", "factor": 80}, document())
+    (row,) = halving.table([run]).to_dicts()
+    assert row == pytest.approx(
+        {"queue": "CoDel", "factor": 0.8, "rtt_ms": 200, "utilisation": 0.8, "delay_ms": 4}
+    )
+    table = pl.DataFrame(
+        [("CoDel", 0.5, 50.0, 0.8), ("CoDel", 0.8, 50.0, 0.96), ("CoDel", 0.5, 20.0, 0.9),
+         ("CoDel", 0.8, 20.0, 0.9), ("Predict", 0.5, 50.0, 0.7), ("Predict", 0.8, 50.0, 0.77)],
+        schema=["queue", "factor", "rtt_ms", "utilisation"], orient="row",
+    )  # fmt: skip
+    assert value(halving.least_over_halving(table, 0.8, 50)) == pytest.approx(1.1)
+    assert value(halving.least_over_halving(table, 0.8, 20)) == pytest.approx(1)
+    assert value(halving.most_used(table, 0.5, 50)) == 0.8
+    assert halving.most_used(table, 0.5, 100) is None
+
+
+def test_datagrams_before_and_beside_flows(tmp_path: Path) -> None:
+    """Of 2 s alone and 28 beside flows, with an RTT of 200 ms."""
+    pl.DataFrame(
+        [
+            ("bottleneck", "forward", flow, at * MS, wait * MS, 125_000)
+            for flow, at, wait in [(1, 0, 0), (1, 1999, 25), (1, 2000, 150), (2, 2001, 300)]
+        ],
+        schema=["bottleneck", "direction", "flow", "enqueue_ns", "sojourn_ns", "size_bytes"],
+        orient="row",
+    ).write_parquet(tmp_path / "packets.parquet")
+    pl.DataFrame({"flow": [1, 2], "workload": ["udp", "bulk"]}).write_parquet(
+        tmp_path / "flows.parquet"
+    )
+    made = document()
+    made["experiment"]["flows"] = [{"burst": 1}, {"start": "2s", "count": 4}]
+    (row,) = interactive.table([Run(tmp_path, {"queue": "FQ-CoDel"}, made)]).to_dicts()
+    assert (row["rtt_ms"], row["rate_mbit"], row["share_mbit"]) == (200, 1, 2)
+    assert (row["alone_ms"], row["beside_ms"], row["increase"]) == (125, 250, 2)
+    cases = [(1, 3.0, 1.5), (1, 2.5, 1.4), (1, 2.0, 1.3), (10, 0.1, 1.8), (10, 3.0, 1.9)]
+    table = pl.DataFrame(
+        [row | {"burst": burst, "rate_mbit": rate, "increase": up} for burst, rate, up in cases]
+    )
+    assert value(interactive.least_above_share(table)) == 1.4
+    assert value(interactive.most_below_share(table, 0)) == 1.3
+    assert interactive.most_below_share(table, 300) is None
+    assert value(interactive.least_of_bursts(table)) == 1.8

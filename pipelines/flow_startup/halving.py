@@ -1,0 +1,55 @@
+"""Section 4.4: what halving costs a long flow where an AQM keeps the queue low."""
+
+from collections.abc import Sequence
+
+import polars as pl
+from plotnine import ggplot
+
+from pipelines.flow_startup import drawing, long_flows
+from sandglass.papers.verdicts import Extreme, largest, least
+from sandglass.results import series
+
+SETTLED_NS = 20 * 10**9
+"""Slow start is over and the first saw-tooth has begun, at the longest RTT and with halving too."""
+
+
+def table(runs: Sequence[series.Run]) -> pl.DataFrame:
+    """One row per queue, factor and RTT: `utilisation` and mean wait `delay_ms` of what leaves the
+    queue after the first 20 s."""
+    rows = [
+        {
+            "queue": str(run.axes["queue"]),
+            "factor": int(run.axes["factor"]) / 100,
+            "rtt_ms": run.time_ns("experiment.rtt") / 1e6,
+            **long_flows.settled(run, SETTLED_NS),
+        }
+        for run in runs
+    ]
+    return pl.DataFrame(rows).sort("queue", "factor", "rtt_ms")
+
+
+def plot(table: pl.DataFrame) -> ggplot:
+    """Both against the RTT, a line per queue and factor."""
+    named = table.with_columns(sender=pl.format("{}, {}", "queue", "factor"))
+    shown = drawing.measures(named, "rtt_ms", "sender", long_flows.MEASURES)
+    return drawing.lines(shown, "RTT (ms)", "", log_x=True)
+
+
+def least_over_halving(table: pl.DataFrame, factor: float, rtt_from: float) -> Extreme | None:
+    """The utilisation with a factor over that with a half, the least over queues and RTTs from one
+    on, ms."""
+    one, half = (table.filter(factor=chosen) for chosen in (factor, 0.5))
+    both = one.join(half, on=["queue", "rtt_ms"], suffix="_half", maintain_order="left")
+    ratios = both.filter(pl.col("rtt_ms") >= rtt_from).select(
+        "queue", "rtt_ms", ratio=pl.col("utilisation") / pl.col("utilisation_half")
+    )
+    return least(ratios, "ratio")
+
+
+def most_used(table: pl.DataFrame, factor: float, rtt_from: float) -> Extreme | None:
+    """The utilisation with a factor, the largest over queues and RTTs from one on, ms."""
+    chosen = table.filter(pl.col("factor") == factor, pl.col("rtt_ms") >= rtt_from)
+    return largest(chosen.select("queue", "rtt_ms", "utilisation"), "utilisation")
+
+
+METRICS = (least_over_halving, most_used)
