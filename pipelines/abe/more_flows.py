@@ -12,6 +12,7 @@ from sandglass.papers.verdicts import Extreme, largest
 from sandglass.results import series
 
 CASE = ["control", "queue", "flows", "entry", "rate_mbit", "rtt_ms", "reading"]
+FEWER = 4
 READINGS = {"first": convergence.first, "for good": why_convergence.for_good}
 """Of "the time it took until this index reached a threshold": the report's words, and to stay."""
 
@@ -38,6 +39,12 @@ def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     return both.select(columns).sort(*CASE, "beta_ecn")
 
 
+def entries(flows: int) -> range:
+    """The entries that count. Runs of more than four flows begin with those four and the same
+    seeds, so that what comes before the fifth is the runs of four once more."""
+    return range(2 if flows <= FEWER else FEWER + 1, flows + 1)
+
+
 def _conditions(run: series.Run) -> dict[str, str | float]:
     about = settings.conditions(run)
     return about | {
@@ -54,6 +61,8 @@ def _entries(run: series.Run) -> list[dict[str, str | float | None]]:
     for entry, (start, end) in enumerate(
         zip(starts[1:], [*starts[2:], settings.duration_ns(run)], strict=True), 2
     ):
+        if entry not in entries(len(starts)):
+            continue
         indices = convergence.index_since(goodput, start, entry, end)
         found += [
             {"entry": entry, "reading": reading, "convergence_s": when(indices)}

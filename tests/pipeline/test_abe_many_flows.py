@@ -60,6 +60,11 @@ def test_the_index_of_three_flows_ends_with_the_next_entry() -> None:
     assert found["index"].to_list() == pytest.approx([210**2 / (3 * (90**2 * 2 + 30**2))] * 30)
 
 
+def test_what_runs_of_ten_share_with_runs_of_four_counts_once() -> None:
+    assert list(more_flows.entries(4)) == [2, 3, 4]
+    assert list(more_flows.entries(10)) == [5, 6, 7, 8, 9, 10]
+
+
 def test_entries_are_compared_with_the_default_at_the_same_entry() -> None:
     """What comes with neither is as late with both."""
     times = [(2, 8.0, 4.0), (3, 2.0, 4.0), (4, None, 4.0), (5, None, None), (6, 9.0, None)]
