@@ -6,7 +6,7 @@ import polars as pl
 from plotnine import ggplot
 
 from pipelines.flow_startup import drawing, transients
-from sandglass.papers.verdicts import Extreme, largest, least, scalar
+from sandglass.papers.verdicts import Extreme, largest, scalar
 from sandglass.results import series
 
 LINES = {1: "constant", 10: "bursts of ten"}
@@ -16,7 +16,7 @@ CASE = ("queue", "flows", "burst", "rtt_ms", "rate_mbit")
 def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     """One row per queue, number of flows, burst, RTT and rate of the datagrams: `share_mbit`, a
     queue's equal share of the link, the datagrams' rate `rate_mbit` with their headers, their
-    longest one-way delays `alone_ms`, before the flows begin, and `beside_ms`, after, and
+    longest one-way delays `alone_ms`, before the flows begin, and `beside_ms`, as long after, and
     `increase`, their ratio."""
     ratio = pl.col("beside_ms") / pl.col("alone_ms")
     return pl.DataFrame([_row(run) for run in runs]).with_columns(increase=ratio).sort(CASE)
@@ -29,7 +29,7 @@ def _row(run: series.Run) -> dict[str, object]:
     sent = series.forward(run).filter(pl.col("flow") == datagrams).collect()
     alone, beside = (
         sent.filter(pl.col("enqueue_ns").is_between(from_ns, to_ns, closed="left"))
-        for from_ns, to_ns in ((0, begin_ns), (begin_ns, run.time_ns("experiment.duration")))
+        for from_ns, to_ns in ((0, begin_ns), (begin_ns, 2 * begin_ns))
     )
     flows = run.field("experiment.flows.1.count")
     return {
@@ -67,25 +67,22 @@ def plot(table: pl.DataFrame) -> ggplot:
     return drawing.lines(panels, "Rate over an equal share", "Longest delay over that alone", True)
 
 
-def least_above_share(table: pl.DataFrame) -> Extreme | None:
-    """The increase where a steady rate is above the equal share, the least over all cases."""
-    return least(_steady(table, pl.col("rate_mbit") > pl.col("share_mbit")), "increase")
+def increase_above_share(table: pl.DataFrame) -> float | None:
+    """The increase where a steady rate is above the equal share, the median over cases."""
+    above = table.filter(pl.col("burst") == 1, pl.col("rate_mbit") > pl.col("share_mbit"))
+    return scalar(above["increase"].median())
 
 
-def most_below_share(table: pl.DataFrame, rtt_from: float) -> Extreme | None:
-    """The increase where a steady rate is below the equal share, the largest over cases with an
-    RTT of `rtt_from` ms or more."""
-    below = (pl.col("rate_mbit") <= pl.col("share_mbit")) & (pl.col("rtt_ms") >= rtt_from)
-    return largest(_steady(table, below), "increase")
+def increase_of_bursts(table: pl.DataFrame) -> float | None:
+    """The increase of bursts, the median over cases."""
+    return scalar(table.filter(pl.col("burst") > 1)["increase"].median())
 
 
-def least_of_bursts(table: pl.DataFrame) -> Extreme | None:
-    """The increase of bursts, the least over all cases."""
-    return least(table.filter(pl.col("burst") > 1).select(*CASE, "increase"), "increase")
+def longest_below_share(table: pl.DataFrame) -> Extreme | None:
+    """The longest one-way delay beside flows where a steady rate is no more than the equal share,
+    the largest over cases, ms."""
+    below = table.filter(pl.col("burst") == 1, pl.col("rate_mbit") <= pl.col("share_mbit"))
+    return largest(below.select(*CASE, "beside_ms"), "beside_ms")
 
 
-def _steady(table: pl.DataFrame, which: pl.Expr) -> pl.DataFrame:
-    return table.filter(pl.col("burst") == 1).filter(which).select(*CASE, "increase")
-
-
-METRICS = (least_above_share, most_below_share, least_of_bursts)
+METRICS = (increase_above_share, increase_of_bursts, longest_below_share)

@@ -207,16 +207,14 @@ def test_waits_are_compared_with_a_fifos() -> None:
 def test_targets_cost_where_they_shorten_the_wait() -> None:
     table = pl.DataFrame(
         [
-            (100, 1, 100.0, 1.0),
-            (50, 1, 80.0, 1.3),
-            (70, 1, 81.0, 1.2),
-            (100, 4, 50.0, 1.0),
-            (50, 4, 10.0, 1.1),
-            (70, 4, 50.0, 1.0),
+            (100, 1, 0.0, 1.0),
+            (50, 1, 0.2, 1.3),
+            (70, 1, 0.19, 1.2),
+            (50, 4, 0.8, 1.1),
         ],
-        schema=["target", "flows", "peak_ms", "fct_ratio"],
+        schema=["target", "flows", "shorter", "fct_ratio"],
         orient="row",
-    ).with_columns(rtt_ms=pl.lit(100.0))
+    )
     assert predict_targets.cost(table, 0.2) == pytest.approx(1.2)
     assert predict_targets.cost(table, 0.9) is None
 
@@ -540,16 +538,18 @@ def test_why_hred_tuning_means_and_ranks() -> None:
 
 
 def test_what_halving_costs_a_long_flow(tmp_path: Path) -> None:
-    """The first 20 s, in which slow start ends, do not count."""
+    """The first 40 s, in which slow start and the way to the first peak end, do not count."""
     pl.DataFrame(
         [
             ("bottleneck", "forward", at * 10**9, size, 4 * MS)
-            for at, size in [(19, 10**9), (20, 6 * 10**6), (29, 4 * 10**6)]
+            for at, size in [(39, 10**9), (40, 6 * 10**6), (49, 4 * 10**6)]
         ],
         schema=["bottleneck", "direction", "dequeue_ns", "size_bytes", "sojourn_ns"],
         orient="row",
     ).write_parquet(tmp_path / "packets.parquet")
-    run = Run(tmp_path, {"queue": "CoDel", "factor": 80}, document())
+    made = document()
+    made["experiment"]["duration"] = "50s"
+    run = Run(tmp_path, {"queue": "CoDel", "factor": 80}, made)
     (row,) = halving.table([run]).to_dicts()
     assert row == pytest.approx(
         {"queue": "CoDel", "factor": 0.8, "rtt_ms": 200, "utilisation": 0.8, "delay_ms": 4}
@@ -566,12 +566,10 @@ def test_what_halving_costs_a_long_flow(tmp_path: Path) -> None:
 
 
 def test_datagrams_before_and_beside_flows(tmp_path: Path) -> None:
-    """Of 2 s alone and 28 beside flows, with an RTT of 200 ms."""
+    """Of 2 s alone and 2 beside flows, with an RTT of 200 ms."""
+    sent = [(1, 0, 0), (1, 1999, 25), (1, 2000, 150), (2, 2001, 300), (1, 4000, 300)]
     pl.DataFrame(
-        [
-            ("bottleneck", "forward", flow, at * MS, wait * MS, 125_000)
-            for flow, at, wait in [(1, 0, 0), (1, 1999, 25), (1, 2000, 150), (2, 2001, 300)]
-        ],
+        [("bottleneck", "forward", flow, at * MS, wait * MS, 125_000) for flow, at, wait in sent],
         schema=["bottleneck", "direction", "flow", "enqueue_ns", "sojourn_ns", "size_bytes"],
         orient="row",
     ).write_parquet(tmp_path / "packets.parquet")
@@ -583,11 +581,11 @@ def test_datagrams_before_and_beside_flows(tmp_path: Path) -> None:
     (row,) = interactive.table([Run(tmp_path, {"queue": "FQ-CoDel"}, made)]).to_dicts()
     assert (row["rtt_ms"], row["rate_mbit"], row["share_mbit"]) == (200, 1, 2)
     assert (row["alone_ms"], row["beside_ms"], row["increase"]) == (125, 250, 2)
-    cases = [(1, 3.0, 1.5), (1, 2.5, 1.4), (1, 2.0, 1.3), (10, 0.1, 1.8), (10, 3.0, 1.9)]
+    cases = [(1, 3.0, 1.5), (1, 2.5, 1.3), (1, 2.0, 1.1), (10, 0.1, 1.8), (10, 3.0, 2.0)]
     table = pl.DataFrame(
         [row | {"burst": burst, "rate_mbit": rate, "increase": up} for burst, rate, up in cases]
     )
-    assert value(interactive.least_above_share(table)) == 1.4
-    assert value(interactive.most_below_share(table, 0)) == 1.3
-    assert interactive.most_below_share(table, 300) is None
-    assert value(interactive.least_of_bursts(table)) == 1.8
+    assert interactive.increase_above_share(table) == 1.4
+    assert interactive.increase_of_bursts(table) == 1.9
+    assert value(interactive.longest_below_share(table)) == 250
+    assert interactive.longest_below_share(table.filter(burst=10)) is None
