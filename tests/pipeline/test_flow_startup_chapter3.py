@@ -207,16 +207,20 @@ def test_waits_are_compared_with_a_fifos() -> None:
 def test_targets_cost_where_they_shorten_the_wait() -> None:
     table = pl.DataFrame(
         [
-            (100, 1, 0.0, 1.0),
-            (50, 1, 0.2, 1.3),
-            (70, 1, 0.19, 1.2),
-            (50, 4, 0.8, 1.1),
+            (100, 1, 100.0, 1.0),
+            (50, 1, 80.0, 1.3),
+            (70, 1, 70.0, 1.2),
+            (100, 4, 50.0, 1.0),
+            (50, 4, 10.0, 1.1),
+            (70, 4, 50.0, 1.0),
         ],
-        schema=["target", "flows", "shorter", "fct_ratio"],
+        schema=["target", "flows", "peak_ms", "fct_ratio"],
         orient="row",
-    )
-    assert predict_targets.cost(table, 0.2) == pytest.approx(1.2)
-    assert predict_targets.cost(table, 0.9) is None
+    ).with_columns(rtt_ms=pl.lit(100.0))
+    one, both = [(1, 100)], [(1, 100), (4, 100)]
+    assert predict_targets.cost(table, [50, 70], one) == pytest.approx(1.25)
+    assert predict_targets.cost(table, [50], both) == pytest.approx(1.2)
+    assert predict_targets.cost(table, [60], both) is None
 
 
 def test_better_pacing_is_that_of_spread_senders() -> None:
