@@ -591,5 +591,6 @@ def test_datagrams_before_and_beside_flows(tmp_path: Path) -> None:
     )
     assert interactive.increase_above_share(table) == 1.4
     assert interactive.increase_of_bursts(table) == 1.9
+    assert interactive.delay_below_share(table) == 250
     assert value(interactive.longest_below_share(table)) == 250
     assert interactive.longest_below_share(table.filter(burst=10)) is None
