@@ -51,9 +51,10 @@ def _longest_ms(sent: pl.DataFrame) -> float:
 
 
 def plot(table: pl.DataFrame) -> ggplot:
-    """The increase against the rate as a share of the equal one; a panel per queue, a line per
-    kind of traffic and RTT."""
-    named = table.with_columns(
+    """The increase against the rate as a share of the equal one, of replicas the median; a panel
+    per queue, a line per kind of traffic and RTT."""
+    medians = table.group_by(*CASE, "share_mbit").agg(pl.col("increase").median()).sort(CASE)
+    named = medians.with_columns(
         of_share=pl.col("rate_mbit") / pl.col("share_mbit"),
         traffic=pl.format(
             "{}, {} ms", pl.col("burst").replace_strict(LINES), pl.col("rtt_ms").cast(pl.Int64)
