@@ -113,8 +113,8 @@ def _departed_between(rows: pl.DataFrame, from_s: float) -> float | None:
     """Of one beta, 10^6 bytes; none where there is no run, or not that long a run."""
     end = pl.col("time_s").max()
     ends = rows.filter((pl.col("time_s") == from_s) | (pl.col("time_s") == end)).sort("time_s")
-    before, *after = ends["departed_mb"].to_list() or [0.0]
-    return after[0] - before if after else None
+    departed = ends["departed_mb"]
+    return departed[1] - departed[0] if len(departed) > 1 else None
 
 
 def agreeing_horizons(

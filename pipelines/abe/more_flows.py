@@ -39,7 +39,7 @@ def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     return both.select(columns).sort(*CASE, "beta_ecn")
 
 
-def entries(flows: int) -> range:
+def counted(flows: int) -> range:
     """The entries that count. Runs of more than four flows begin with those four and the same
     seeds, so that what comes before the fifth is the runs of four once more."""
     return range(2 if flows <= FEWER else FEWER + 1, flows + 1)
@@ -61,7 +61,7 @@ def _entries(run: series.Run) -> list[dict[str, str | float | None]]:
     for entry, (start, end) in enumerate(
         zip(starts[1:], [*starts[2:], settings.duration_ns(run)], strict=True), 2
     ):
-        if entry not in entries(len(starts)):
+        if entry not in counted(len(starts)):
             continue
         indices = convergence.index_since(goodput, start, entry, end)
         found += [

@@ -54,18 +54,15 @@ def plot(table: pl.DataFrame) -> ggplot:
     """The increase against the rate as a share of the equal one, of replicas the median; a panel
     per queue, a line per kind of traffic and RTT."""
     medians = table.group_by(*CASE, "share_mbit").agg(pl.col("increase").median()).sort(CASE)
-    named = medians.with_columns(
-        of_share=pl.col("rate_mbit") / pl.col("share_mbit"),
-        traffic=pl.format(
+    shown = medians.select(
+        x=pl.col("rate_mbit") / pl.col("share_mbit"),
+        value="increase",
+        line=pl.format(
             "{}, {} ms", pl.col("burst").replace_strict(LINES), pl.col("rtt_ms").cast(pl.Int64)
         ),
+        panel="queue",
     )
-    shown = [
-        drawing.measures(own, "of_share", "traffic", {"increase": queue})
-        for (queue,), own in named.group_by("queue", maintain_order=True)
-    ]
-    panels = pl.concat([part.with_columns(pl.col("panel").cast(pl.String)) for part in shown])
-    drawn = drawing.lines(panels, "Rate over an equal share", "Longest delay over that alone", True)
+    drawn = drawing.lines(shown, "Rate over an equal share", "Longest delay over that alone", True)
     return drawn + scale_y_log10()
 
 

@@ -57,7 +57,7 @@ def plot(table: pl.DataFrame) -> ggplot:
 def nearest(table: pl.DataFrame, case: str, sender: str, statistic: str) -> float | None:
     """The least relative distance of a value from the thesis's, over max_p."""
     rows = steady.matching(table, None, sender, [case]).filter(pl.col("statistic") == statistic)
-    return scalar((rows["like_us"] / rows["thesis_us"] - 1).abs().min())
+    return scalar(rows.select(delays.OFF.min()).item())
 
 
 def departure(
@@ -66,7 +66,7 @@ def departure(
     """The relative distance of a value from the thesis's with one max_p."""
     rows = steady.matching(table, None, sender, [case])
     rows = rows.filter(pl.col("max_p") == max_p, pl.col("statistic") == statistic)
-    return scalar((rows["like_us"] / rows["thesis_us"] - 1).abs().max())
+    return scalar(rows.select(delays.OFF.max()).item())
 
 
 METRICS = (nearest, departure)

@@ -84,7 +84,7 @@ def departure(
 ) -> float | None:
     """The relative distance of a value from the thesis's, like for like."""
     rows = chosen(table, network, case, marking, sender, statistic)
-    return scalar((rows["like_us"] / rows["thesis_us"] - 1).abs().max())
+    return scalar(rows.select(delays.OFF.max()).item())
 
 
 def over_stated(

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from pipelines.ls_aimd import why_held, why_wait
+from pipelines.ls_aimd import delays, steady, why_held, why_wait
 from sandglass.papers.verdicts import Extreme, largest, least, scalar
 from sandglass.results import series
 
@@ -16,19 +16,12 @@ def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     return series.along(runs, "seed", why_held.table)
 
 
-def _of(table: pl.DataFrame, statistic: str, case: str | None, network: str | None) -> pl.DataFrame:
-    rows = table.filter(statistic=statistic)
-    if case is not None:
-        rows = rows.filter(pl.col("case").cast(pl.String) == case)
-    return rows if network is None else rows.filter(network=network)
-
-
 def between(table: pl.DataFrame) -> float | None:
     """The share of experiments where the thesis's mean lies between the least and the largest of
     ours."""
     ours = pl.col("like_us")
     within = pl.col("thesis_us").first().is_between(ours.min(), ours.max())
-    found = _of(table, "mean", None, None).group_by("case").agg(within=within)
+    found = table.filter(statistic="mean").group_by("case").agg(within=within)
     return scalar(found["within"].mean())
 
 
@@ -44,16 +37,17 @@ def largest_over_mean(table: pl.DataFrame, case: str, network: str) -> Extreme |
 
 def _over_mean(table: pl.DataFrame, case: str, network: str) -> pl.DataFrame:
     """A row per `seed` of the standard deviation `over` the mean."""
-    sd, mean = (_of(table, statistic, case, network) for statistic in ("sd", "mean"))
+    own = steady.matching(table, None, None, [case]).filter(network=network)
+    sd, mean = (own.filter(statistic=statistic) for statistic in ("sd", "mean"))
     both = sd.join(mean, on="seed", suffix="_mean", maintain_order="left")
     return both.select("seed", over=pl.col("like_us") / pl.col("like_us_mean"))
 
 
 def departure(table: pl.DataFrame, network: str, case: str, statistic: str) -> Extreme | None:
     """The relative distance of a value from the thesis's, like for like, the largest over seeds."""
-    rows = _of(table, statistic, case, network)
-    off = (pl.col("like_us") / pl.col("thesis_us") - 1).abs()
-    return largest(rows.select("seed", off=off), "off")
+    own = steady.matching(table, None, None, [case])
+    rows = own.filter(network=network, statistic=statistic)
+    return largest(rows.select("seed", off=delays.OFF), "off")
 
 
 METRICS = (between, least_over_mean, largest_over_mean, departure)

@@ -48,8 +48,7 @@ def departure(table: pl.DataFrame, network: str, marking: str, statistic: str) -
     """The relative distance of a value from the thesis's, like for like, the largest over
     experiments."""
     rows = steady.matching(table, marking, None, None).filter(network=network, statistic=statistic)
-    off = (pl.col("like_us") / pl.col("thesis_us") - 1).abs()
-    return largest(rows.select("case", off=off).drop_nulls(), "off")
+    return largest(rows.select("case", off=delays.OFF).drop_nulls(), "off")
 
 
 METRICS = (departure,)

@@ -61,8 +61,8 @@ def test_the_index_of_three_flows_ends_with_the_next_entry() -> None:
 
 
 def test_what_runs_of_ten_share_with_runs_of_four_counts_once() -> None:
-    assert list(more_flows.entries(4)) == [2, 3, 4]
-    assert list(more_flows.entries(10)) == [5, 6, 7, 8, 9, 10]
+    assert list(more_flows.counted(4)) == [2, 3, 4]
+    assert list(more_flows.counted(10)) == [5, 6, 7, 8, 9, 10]
 
 
 def test_entries_are_compared_with_the_default_at_the_same_entry() -> None:
