@@ -6,7 +6,8 @@ import polars as pl
 from plotnine import facet_wrap, ggplot
 
 from pipelines.flow_startup import transients
-from sandglass.papers.verdicts import scalar
+from sandglass.papers import ensemble
+from sandglass.papers.verdicts import Extreme, largest
 from sandglass.results import series
 
 PREDICT = "Predict, 200 %"
@@ -15,10 +16,10 @@ MEASURES = {"peak_ms": "Longest wait (ms)", "plt_s": "Page load time (s)"}
 
 
 def table(runs: Sequence[series.Run]) -> pl.DataFrame:
-    """One row per queue and RTT, over the seeds, each of which draws a page of its own.
+    """One row per queue and RTT. The seed draws the page.
 
-    `peak_ms` is the mean of the longest wait of a packet whose flow was in slow start when it came,
-    `plt_s` the median page load time.
+    `peak_ms` is the longest wait of a packet whose flow was in slow start when it came, `plt_s` the
+    page load time.
     """
     rows = [
         {
@@ -29,38 +30,40 @@ def table(runs: Sequence[series.Run]) -> pl.DataFrame:
         }
         for run in runs
     ]
-    return (
-        pl.DataFrame(rows)
-        .group_by("queue", "rtt_ms")
-        .agg(pl.len().alias("seeds"), pl.col("peak_ms").mean(), pl.col("plt_s").median())
-        .sort("queue", "rtt_ms")
-    )
+    return pl.DataFrame(rows).sort("queue", "rtt_ms")
 
 
 def plot(table: pl.DataFrame) -> ggplot:
     """Both measures against the RTT, a line per queue."""
-    shown = table.unpivot(
-        list(MEASURES), index=["queue", "rtt_ms"], variable_name="measure"
-    ).with_columns(
-        measure=pl.col("measure").replace_strict(
-            MEASURES, return_dtype=pl.Enum(list(MEASURES.values()))
+    shown = (
+        ensemble.numbered(table)
+        .unpivot(
+            list(MEASURES), index=[ensemble.REPLICA, "queue", "rtt_ms"], variable_name="measure"
+        )
+        .with_columns(
+            measure=pl.col("measure").replace_strict(
+                MEASURES, return_dtype=pl.Enum(list(MEASURES.values()))
+            )
         )
     )
     drawn: ggplot = transients.against_rtt(shown) + facet_wrap("measure", scales="free_y")
     return drawn
 
 
+def over_built_in(table: pl.DataFrame, column: str, by: str) -> pl.DataFrame:
+    """A measure with Predict over that with each of mainline's AQMs, `ratio`, for each value of the
+    column `by`."""
+    own = table.filter(queue=PREDICT).select(by, own=column)
+    others = table.filter(pl.col("queue").is_in(BUILT_IN))
+    return others.join(own, on=by).select("queue", by, ratio=pl.col("own") / pl.col(column))
+
+
 def over_best_built_in(
     table: pl.DataFrame, column: str, rtt_from: float, rtt_to: float
-) -> float | None:
+) -> Extreme | None:
     """A measure with Predict over the least with mainline's AQMs, the largest over the RTTs."""
     asked = table.filter(pl.col("rtt_ms").is_between(rtt_from, rtt_to))
-    own = asked.filter(pl.col("queue") == PREDICT)
-    best = (
-        asked.filter(pl.col("queue").is_in(BUILT_IN)).group_by("rtt_ms").agg(pl.col(column).min())
-    )
-    both = own.join(best, on="rtt_ms", suffix="_best")
-    return scalar((both[column] / both[f"{column}_best"]).max())
+    return largest(over_built_in(asked, column, "rtt_ms"), "ratio")
 
 
 METRICS = (over_best_built_in,)

@@ -3,20 +3,12 @@
 from collections.abc import Sequence
 
 import polars as pl
-from plotnine import (
-    aes,
-    facet_wrap,
-    geom_line,
-    geom_point,
-    ggplot,
-    labs,
-    scale_color_manual,
-    scale_shape_manual,
-)
+from plotnine import ggplot
 
+from pipelines.flow_startup import drawing
 from sandglass.experiment import units
-from sandglass.papers.verdicts import scalar
-from sandglass.results import series, style
+from sandglass.papers.verdicts import Extreme, largest, least, scalar
+from sandglass.results import series
 
 MEASURES = {
     "longest_ms": "Longest one-way delay (ms)",
@@ -24,11 +16,12 @@ MEASURES = {
     "first_rtt_ms": "Longest delay in the first RTT (ms)",
     "needed_ms": "Playout delay for 1 % unplayed (ms)",
 }
+CASE = ["size_kb", "initial_window", "flows"]
 CALM_S = 1.0  # of the call before the web flows, which nothing disturbs
 
 
 def table(runs: Sequence[series.Run]) -> pl.DataFrame:
-    """One row per size, initial window and number of web flows; means over the seeds.
+    """One row per size, initial window and number of web flows.
 
     Of the call from the first web flow's start on: `longest_ms`, its longest one-way delay;
     `jump_ms`, the largest delay variation (RFC 3393) either way; `first_rtt_ms`, the longest delay
@@ -36,13 +29,7 @@ def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     come; `needed_ms`, the playout delay with which 1 % of the packets from then on, 5 s, would be
     late; `lost`, packets of the call that were lost. `calm_ms` is the delay before.
     """
-    rows = [_row(run) for run in runs]
-    return (
-        pl.DataFrame(rows)
-        .group_by("size_kb", "initial_window", "flows")
-        .agg(pl.len().alias("seeds"), pl.all().exclude("seed").mean())
-        .sort("size_kb", "initial_window", "flows")
-    )
+    return pl.DataFrame([_row(run) for run in runs]).sort(CASE)
 
 
 def _row(run: series.Run) -> dict[str, float | int]:
@@ -62,7 +49,6 @@ def _row(run: series.Run) -> dict[str, float | int]:
         "size_kb": units.parse_size(web["size"]) / 1e3,
         "initial_window": run.field("experiment.hosts.s2.initcwnd"),
         "flows": web["count"],
-        "seed": run.field("seed"),
         "calm_ms": _ms(calm),
         "longest_ms": _ms(during["delay_ns"].max()),
         "jump_ms": _ms(during["ipdv_ns"].abs().max()),
@@ -79,26 +65,9 @@ def _ms(nanoseconds: object) -> float:
 
 def plot(table: pl.DataFrame) -> ggplot:
     """Each measure against the number of flows, a line per initial window, the smallest size."""
-    shown = (
-        table.filter(pl.col("size_kb") == pl.col("size_kb").min())
-        .unpivot(list(MEASURES), index=["initial_window", "flows"], variable_name="measure")
-        .with_columns(
-            measure=pl.col("measure").replace_strict(
-                MEASURES, return_dtype=pl.Enum(list(MEASURES.values()))
-            ),
-            window=pl.col("initial_window").cast(pl.String),
-        )
-    )
-    drawn: ggplot = (
-        ggplot(shown, aes("flows", "value", color="window", shape="window"))
-        + facet_wrap("measure", scales="free_y")
-        + geom_line()
-        + geom_point(size=2)
-        + scale_color_manual(style.PALETTE)
-        + scale_shape_manual(style.SHAPES)
-        + labs(x="Parallel web flows", y="", color="Initial window", shape="Initial window")
-    )
-    return drawn
+    smallest = table.filter(pl.col("size_kb") == pl.col("size_kb").min())
+    named = smallest.with_columns(line=pl.format("Initial window {}", "initial_window"))
+    return drawing.lines(drawing.measures(named, "flows", "line", MEASURES), "Web flows", "")
 
 
 def one_over_many(table: pl.DataFrame, column: str, size_kb: float) -> float | None:
@@ -107,51 +76,53 @@ def one_over_many(table: pl.DataFrame, column: str, size_kb: float) -> float | N
     return scalar((one / many).max()) if len(one) == len(many) == 1 else None
 
 
-def grows_with_flows(table: pl.DataFrame, column: str, initial_window: int) -> float | None:
+def grows_with_flows(table: pl.DataFrame, column: str, initial_window: int) -> Extreme | None:
     """Spearman's correlation of a measure with the number of flows, the least over the sizes."""
     chosen = table.filter(pl.col("initial_window") == initial_window)
     ranks = chosen.group_by("size_kb").agg(rho=pl.corr("flows", column, method="spearman"))
-    return scalar(ranks["rho"].min())
+    return least(ranks, "rho")
 
 
-def larger_window_ratio(table: pl.DataFrame, column: str, flows: int) -> float | None:
+def larger_window_ratio(table: pl.DataFrame, column: str, flows: int) -> Extreme | None:
     """A measure with initial window 10 over that with 3, the least over the sizes."""
     small, large = (
         table.filter((pl.col("initial_window") == window) & (pl.col("flows") == flows))
         for window in (3, 10)
     )
     both = large.join(small, on="size_kb", suffix="_small")
-    return scalar((both[column] / both[f"{column}_small"]).min())
+    ratio = pl.col(column) / pl.col(f"{column}_small")
+    return least(both.select("size_kb", ratio=ratio), "ratio")
 
 
-def beyond_the_initial_window(table: pl.DataFrame, initial_window: int) -> float | None:
+def beyond_the_initial_window(table: pl.DataFrame, initial_window: int) -> Extreme | None:
     """The longest delay over that in the first RTT, the least over sizes and numbers of flows."""
     chosen = table.filter(pl.col("initial_window") == initial_window)
-    return scalar((chosen["longest_ms"] / chosen["first_rtt_ms"]).min())
+    ratio = pl.col("longest_ms") / pl.col("first_rtt_ms")
+    return least(chosen.select(*CASE, ratio=ratio), "ratio")
 
 
-def over_calm(table: pl.DataFrame, but_window: int, but_flows: int) -> float | None:
+def over_calm(table: pl.DataFrame, but_window: int, but_flows: int) -> Extreme | None:
     """The longest delay in the first RTT over that of the undisturbed call, the least of all cases
     but those of one initial window with up to so many flows."""
     spared = (pl.col("initial_window") == but_window) & (pl.col("flows") <= but_flows)
-    chosen = table.filter(~spared)
-    return scalar((chosen["first_rtt_ms"] / chosen["calm_ms"]).min())
+    ratio = pl.col("first_rtt_ms") / pl.col("calm_ms")
+    return least(table.filter(~spared).select(*CASE, ratio=ratio), "ratio")
 
 
 def most_delayed(
     table: pl.DataFrame, column: str, initial_window: int, flows_to: int
-) -> float | None:
+) -> Extreme | None:
     """A measure's largest value with up to so many flows, over the sizes."""
     chosen = (pl.col("initial_window") == initial_window) & (pl.col("flows") <= flows_to)
-    return scalar(table.filter(chosen)[column].max())
+    return largest(table.filter(chosen).select(*CASE, column), column)
 
 
 def least_delayed(
     table: pl.DataFrame, column: str, initial_window: int, flows_from: int
-) -> float | None:
+) -> Extreme | None:
     """A measure's smallest value with so many flows and more, over the sizes."""
     chosen = (pl.col("initial_window") == initial_window) & (pl.col("flows") >= flows_from)
-    return scalar(table.filter(chosen)[column].min())
+    return least(table.filter(chosen).select(*CASE, column), column)
 
 
 METRICS = (

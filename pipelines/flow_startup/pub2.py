@@ -1,6 +1,5 @@
 """Publication II: how HRED, recommended RED and Taildrop lose packets in load transients."""
 
-import math
 from collections.abc import Sequence
 
 import polars as pl
@@ -12,15 +11,18 @@ from plotnine import (
     ggplot,
     labs,
     scale_color_manual,
+    scale_fill_manual,
     scale_linetype_manual,
     scale_shape_manual,
     scale_x_log10,
 )
 
 from pipelines.flow_startup import transients
-from sandglass.papers.verdicts import scalar
+from sandglass.papers import ensemble
+from sandglass.papers.verdicts import Extreme, largest, least
 from sandglass.results import series, style
 
+CASE = ["buffer", "flows"]
 QUEUES = {"pub2-hred": "HRED", "pub2-red": "Recommended RED", "pub2-fifo": "Taildrop"}
 SHOWN = {
     "overflow": "Overflow",
@@ -32,7 +34,7 @@ SHOWN = {
 
 
 def table(runs: Sequence[series.Run]) -> pl.DataFrame:
-    """One row per queue, buffer (in packets) and number of flows; means over the seeds.
+    """One row per queue, buffer (in packets) and number of flows.
 
     Packets lost because the buffer was full (`overflow`), because the average was above the maximum
     threshold (`cut`) and by chance (`early`); of all lost, those right after another (`in_a_row`);
@@ -43,7 +45,6 @@ def table(runs: Sequence[series.Run]) -> pl.DataFrame:
             "queue": QUEUES[str(run.axes["experiment"])],
             "buffer": transients.buffer_packets(run),
             "flows": run.field("experiment.flows.0.count"),
-            "seed": run.field("seed"),
             **_reasons(run),
             **transients.losses(run),
             "rtos": transients.timeouts(run),
@@ -52,12 +53,7 @@ def table(runs: Sequence[series.Run]) -> pl.DataFrame:
         }
         for run in runs
     ]
-    return (
-        pl.DataFrame(rows)
-        .group_by("queue", "buffer", "flows")
-        .agg(pl.len().alias("seeds"), pl.all().exclude("seed").mean())
-        .sort("queue", "buffer", "flows")
-    )
+    return pl.DataFrame(rows).sort("queue", *CASE)
 
 
 def _reasons(run: series.Run) -> dict[str, int]:
@@ -75,57 +71,52 @@ def _reasons(run: series.Run) -> dict[str, int]:
 def plot(table: pl.DataFrame) -> ggplot:
     """Packets lost against the number of flows: a row per reason, a panel per buffer."""
     buffers = [f"{size} packets" for size in table["buffer"].unique().sort()]
-    shown = table.unpivot(
-        list(SHOWN), index=["queue", "buffer", "flows"], variable_name="reason"
-    ).with_columns(
-        reason=pl.col("reason").replace_strict(SHOWN, return_dtype=pl.Enum(list(SHOWN.values()))),
-        panel=pl.format("{} packets", "buffer").cast(pl.Enum(buffers)),
+    shown = (
+        ensemble.numbered(table)
+        .unpivot(list(SHOWN), index=[ensemble.REPLICA, "queue", *CASE], variable_name="reason")
+        .with_columns(
+            reason=pl.col("reason").replace_strict(
+                SHOWN, return_dtype=pl.Enum(list(SHOWN.values()))
+            ),
+            panel=pl.format("{} packets", "buffer").cast(pl.Enum(buffers)),
+        )
     )
+    means = ensemble.means(shown, ["queue", "flows", "reason", "panel"], "value")
     drawn: ggplot = (
-        ggplot(shown, aes("flows", "value", color="queue", shape="queue", linetype="queue"))
+        ggplot(means, aes("flows", "value", color="queue", shape="queue", linetype="queue"))
+        + ensemble.band(means, "queue")
         + facet_grid("reason", "panel", scales="free_y")
         + geom_line()
         + geom_point(size=1.8)
         + scale_x_log10(breaks=[1, 2, 4, 8, 16])
         + scale_color_manual(style.PALETTE)
+        + scale_fill_manual(style.PALETTE)
         + scale_shape_manual(style.SHAPES)
         + scale_linetype_manual(style.LINES)
-        + labs(x="Parallel flows", y="", color="", shape="", linetype="")
+        + labs(x="Parallel flows", y="", color="", fill="", shape="", linetype="")
     )
     return drawn
 
 
-def most(table: pl.DataFrame, queue: str, column: str, buffer_from: int = 0) -> float | None:
+def most(table: pl.DataFrame, queue: str, column: str) -> Extreme | None:
     """The largest value of a column over buffers and numbers of flows."""
-    return scalar(_of(table, queue, buffer_from)[column].max())
+    return largest(table.filter(queue=queue).select(*CASE, column), column)
 
 
-def least_cut(
-    table: pl.DataFrame, queue: str, column: str, buffer_to: float = math.inf
-) -> float | None:
-    """The smallest value of a column over the buffers, up to one in packets, and numbers of flows
-    at which the average rose above the maximum threshold."""
-    cut = _of(table, queue, 0).filter((pl.col("cut") > 0) & (pl.col("buffer") <= buffer_to))
-    return scalar(cut[column].min())
+def least_of(
+    table: pl.DataFrame, queue: str, column: str, cases: Sequence[tuple[int, int]]
+) -> Extreme | None:
+    """The smallest value of a column over cases, which are buffers in packets with a number of
+    flows."""
+    those = pl.DataFrame(cases, schema=table.select(CASE).schema, orient="row")
+    chosen = table.filter(queue=queue).join(those, on=CASE, how="semi")
+    return least(chosen.select(*CASE, column), column)
 
 
-def share_in_a_row(table: pl.DataFrame, queue: str, buffer_from: int = 0) -> float | None:
-    """Of all packets lost, the share right after another."""
-    chosen = _of(table, queue, buffer_from)
-    lost = float(chosen["lost"].sum())
-    return float(chosen["in_a_row"].sum()) / lost if lost else None
-
-
-def total_ratio(
-    table: pl.DataFrame, queue: str, over: str, column: str, buffer_from: int = 0
-) -> float | None:
+def total_ratio(table: pl.DataFrame, queue: str, over: str, column: str) -> float | None:
     """A column's sum with one queue over that with another."""
-    one, other = (float(_of(table, name, buffer_from)[column].sum()) for name in (queue, over))
+    one, other = (float(table.filter(queue=name)[column].sum()) for name in (queue, over))
     return one / other if other else None
 
 
-METRICS = (most, least_cut, share_in_a_row, total_ratio)
-
-
-def _of(table: pl.DataFrame, queue: str, buffer_from: int) -> pl.DataFrame:
-    return table.filter((pl.col("queue") == queue) & (pl.col("buffer") >= buffer_from))
+METRICS = (most, least_of, total_ratio)

@@ -3,28 +3,18 @@
 from collections.abc import Sequence
 
 import polars as pl
-from plotnine import (
-    aes,
-    facet_wrap,
-    geom_line,
-    geom_point,
-    ggplot,
-    labs,
-    scale_color_manual,
-    scale_linetype_manual,
-    scale_shape_manual,
-    scale_x_log10,
-)
+from plotnine import ggplot
 
-from pipelines.flow_startup import transients
-from sandglass.papers.verdicts import scalar
-from sandglass.results import series, style
+from pipelines.flow_startup import drawing, transients
+from sandglass.papers import ensemble
+from sandglass.papers.verdicts import Extreme, largest, scalar
+from sandglass.results import series
 
 QUEUES = {"pub2-hred": "HRED", "pub3-codel": "CoDel", "pub3-pie": "PIE"}
 
 
 def table(runs: Sequence[series.Run]) -> pl.DataFrame:
-    """One row per queue, rate and number of flows; means over the seeds.
+    """One row per queue, rate and number of flows.
 
     `high_ms` is the 95th percentile of the wait, `peak_ms` the longest wait in slow start, `lost`
     the packets dropped, `soon` those soon after the first.
@@ -34,7 +24,6 @@ def table(runs: Sequence[series.Run]) -> pl.DataFrame:
             "queue": QUEUES[str(run.axes["experiment"])],
             "rate_mbit": transients.rate_mbit(run),
             "flows": run.field("experiment.flows.0.count"),
-            "seed": run.field("seed"),
             "peak_ms": transients.longest_wait_ms(run),
             **transients.losses(run),
             **transients.waits(run),
@@ -42,43 +31,26 @@ def table(runs: Sequence[series.Run]) -> pl.DataFrame:
         }
         for run in runs
     ]
-    return (
-        pl.DataFrame(rows)
-        .group_by("queue", "rate_mbit", "flows")
-        .agg(pl.len().alias("seeds"), pl.all().exclude("seed").mean())
-        .sort("queue", "rate_mbit", "flows")
-    )
+    return pl.DataFrame(rows).sort("queue", "rate_mbit", "flows")
 
 
 def plot(table: pl.DataFrame) -> ggplot:
     """The 95th percentile of the wait against the number of flows, a panel per rate."""
     rates = [f"{rate:g} Mb/s" for rate in table["rate_mbit"].unique().sort()]
-    shown = table.with_columns(
-        panel=pl.Series([f"{rate:g} Mb/s" for rate in table["rate_mbit"]]).cast(pl.Enum(rates))
+    shown = ensemble.numbered(table).select(
+        ensemble.REPLICA,
+        x="flows",
+        value="high_ms",
+        line="queue",
+        panel=pl.format("{} Mb/s", pl.col("rate_mbit").cast(int)).cast(pl.Enum(rates)),
     )
-    drawn: ggplot = (
-        ggplot(shown, aes("flows", "high_ms", color="queue", shape="queue", linetype="queue"))
-        + facet_wrap("panel")
-        + geom_line()
-        + geom_point(size=2)
-        + scale_x_log10(breaks=[1, 2, 4, 8, 16])
-        + scale_color_manual(style.PALETTE)
-        + scale_shape_manual(style.SHAPES)
-        + scale_linetype_manual(style.LINES)
-        + labs(
-            x="Parallel flows",
-            y="95th percentile of the queueing delay (ms)",
-            color="",
-            shape="",
-            linetype="",
-        )
-    )
-    return drawn
+    label = "95th percentile of the queueing delay (ms)"
+    return drawing.lines(shown, "Parallel flows", label, log_x=True)
 
 
 def high_ratio(
     table: pl.DataFrame, queue: str, over: str, flows_from: int, rate_mbit: float
-) -> float | None:
+) -> Extreme | None:
     """The 95th percentile with one queue over that with another, largest over numbers of flows."""
     one, other = (
         table.filter(
@@ -89,7 +61,7 @@ def high_ratio(
         for name in (queue, over)
     )
     both = one.join(other, on="flows", suffix="_over")
-    return scalar((both["high_ms"] / both["high_ms_over"]).max())
+    return largest(both.select("flows", ratio=pl.col("high_ms") / pl.col("high_ms_over")), "ratio")
 
 
 def growth(

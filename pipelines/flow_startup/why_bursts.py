@@ -3,26 +3,18 @@
 from collections.abc import Sequence
 
 import polars as pl
-from plotnine import (
-    aes,
-    geom_line,
-    geom_point,
-    ggplot,
-    labs,
-    scale_color_manual,
-    scale_shape_manual,
-)
+from plotnine import ggplot
 
-from pipelines.flow_startup import pub2, transients
-from sandglass.results import series, style
+from pipelines.flow_startup import drawing, pub2, transients
+from sandglass.papers import ensemble
+from sandglass.results import series
 
 GAPS = range(1, 9)
 
 
 def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     """One row per queue, buffer (in packets), number of flows and `gap`: of the packets lost those
-    (`lost`) that arrived at most so many packets after another that was lost; means over the
-    seeds."""
+    (`lost`) that arrived at most so many packets after another that was lost."""
     rows = [
         {
             "queue": pub2.QUEUES[str(run.axes["experiment"])],
@@ -34,8 +26,7 @@ def table(runs: Sequence[series.Run]) -> pl.DataFrame:
         for run in runs
         for gap, lost in zip(GAPS, _near(run), strict=True)
     ]
-    keys = ["queue", "buffer", "flows", "gap"]
-    return pl.DataFrame(rows).group_by(keys).agg(pl.col("lost").mean()).sort(keys)
+    return pl.DataFrame(rows).sort("queue", *pub2.CASE, "gap")
 
 
 def _near(run: series.Run) -> list[int]:
@@ -47,16 +38,13 @@ def _near(run: series.Run) -> list[int]:
 
 def plot(table: pl.DataFrame) -> ggplot:
     """Losses of all transactions against the gap, a line per queue."""
-    shown = table.group_by("queue", "gap").agg(pl.col("lost").sum()).sort("queue", "gap")
-    drawn: ggplot = (
-        ggplot(shown, aes("gap", "lost", color="queue", shape="queue"))
-        + geom_line()
-        + geom_point(size=2)
-        + scale_color_manual(style.PALETTE)
-        + scale_shape_manual(style.SHAPES)
-        + labs(x="Packets after another loss, at most", y="Packets lost", color="", shape="")
+    sums = (
+        ensemble.numbered(table)
+        .group_by(ensemble.REPLICA, "queue", "gap", maintain_order=True)
+        .agg(pl.col("lost").sum())
     )
-    return drawn
+    shown = drawing.measures(sums, "gap", "queue", {"lost": "All buffers and numbers of flows"})
+    return drawing.lines(shown, "Packets after another loss, at most", "Packets lost")
 
 
 def ratio(table: pl.DataFrame, queue: str, over: str, gap: int) -> float | None:

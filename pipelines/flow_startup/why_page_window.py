@@ -3,10 +3,12 @@
 from collections.abc import Sequence
 
 import polars as pl
-from plotnine import aes, geom_line, geom_point, ggplot, labs, scale_color_manual, scale_y_log10
+from plotnine import ggplot, scale_y_log10
 
-from pipelines.flow_startup import page
-from sandglass.results import series, style
+from pipelines.flow_startup import drawing, page
+from sandglass.papers import ensemble
+from sandglass.papers.verdicts import Extreme, largest
+from sandglass.results import series
 
 
 def table(runs: Sequence[series.Run]) -> pl.DataFrame:
@@ -16,30 +18,20 @@ def table(runs: Sequence[series.Run]) -> pl.DataFrame:
 
 def plot(table: pl.DataFrame) -> ggplot:
     """The longest wait against the initial window, a line per queue."""
-    drawn: ggplot = (
-        ggplot(table, aes("initial_window", "peak_ms", color="queue"))
-        + geom_line()
-        + geom_point(size=2)
-        + scale_y_log10()
-        + scale_color_manual(style.PALETTE)
-        + labs(x="Initial window (packets)", y=page.MEASURES["peak_ms"], color="")
+    shown = ensemble.numbered(table).select(
+        ensemble.REPLICA, x="initial_window", value="peak_ms", line="queue", panel=pl.lit("10 ms")
     )
-    return drawn
+    drawn = drawing.lines(shown, "Initial window (packets)", page.MEASURES["peak_ms"])
+    return drawn + scale_y_log10()
 
 
 def over_best_built_in(
     table: pl.DataFrame, column: str, window_from: int, window_to: int
-) -> float | None:
+) -> Extreme | None:
     """A measure with Predict over the least with mainline's AQMs, the largest over the initial
     windows from one to another."""
-    ratios = [
-        page.over_best_built_in(rows, column, rtt_from=0, rtt_to=50)
-        for _, rows in table.filter(
-            pl.col("initial_window").is_between(window_from, window_to)
-        ).group_by("initial_window")
-    ]
-    known = [ratio for ratio in ratios if ratio is not None]
-    return max(known, default=None)
+    asked = table.filter(pl.col("initial_window").is_between(window_from, window_to))
+    return largest(page.over_built_in(asked, column, "initial_window"), "ratio")
 
 
 METRICS = (over_best_built_in,)

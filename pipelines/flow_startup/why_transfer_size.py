@@ -11,13 +11,15 @@ from plotnine import (
     ggplot,
     labs,
     scale_color_manual,
+    scale_fill_manual,
     scale_shape_manual,
     scale_x_log10,
     scale_y_log10,
 )
 
 from pipelines.flow_startup import pub1, transients
-from sandglass.papers.verdicts import scalar
+from sandglass.papers import ensemble
+from sandglass.papers.verdicts import Extreme, largest, least, scalar
 from sandglass.results import series, style
 
 
@@ -28,44 +30,51 @@ def table(runs: Sequence[series.Run]) -> pl.DataFrame:
 
 def plot(table: pl.DataFrame) -> ggplot:
     """The longest delay against what all flows send together, a line per window and number."""
-    shown = table.with_columns(
+    shown = ensemble.numbered(table).select(
+        ensemble.REPLICA,
+        "longest_ms",
         sent_kb=pl.col("size_kb") * pl.col("flows"),
         link=pl.format("{} Mb/s", pl.col("rate_mbit").cast(pl.Int64)),
         window=pl.format("initial window {}", "initial_window"),
         number=pl.col("flows").cast(pl.String),
     )
+    means = ensemble.means(shown, ["sent_kb", "link", "window", "number"], "longest_ms")
     drawn: ggplot = (
-        ggplot(shown, aes("sent_kb", "longest_ms", color="number", shape="number"))
+        ggplot(means, aes("sent_kb", "longest_ms", color="number", shape="number"))
+        + ensemble.band(means, "number")
         + facet_grid("window", "link")
         + geom_line()
         + geom_point(size=2)
         + scale_x_log10()
         + scale_y_log10()
         + scale_color_manual(style.PALETTE)
+        + scale_fill_manual(style.PALETTE)
         + scale_shape_manual(style.SHAPES)
         + labs(
             x="Sent by all flows (kB)",
             y=pub1.MEASURES["longest_ms"],
             color="Web flows",
+            fill="Web flows",
             shape="Web flows",
         )
     )
     return drawn
 
 
-def one_over_as_much(table: pl.DataFrame, column: str, rate: float) -> float | None:
+def one_over_as_much(table: pl.DataFrame, column: str, rate: float) -> Extreme | None:
     """A measure over a link in Mb/s with one flow of initial window 10 over that with six of 3
     that send as much together, the least over amounts."""
     link = table.filter(rate_mbit=rate)
     one = link.filter(flows=1, initial_window=10)
     six = link.filter(flows=6, initial_window=3).with_columns(size_kb=pl.col("size_kb") * 6)
     both = one.join(six, on="size_kb", suffix="_six")
-    return scalar((both[column] / both[f"{column}_six"]).min())
+    ratio = pl.col(column) / pl.col(f"{column}_six")
+    return least(both.select("size_kb", ratio=ratio), "ratio")
 
 
 def most_delayed(
     table: pl.DataFrame, rate: float, size_kb: float, initial_window: int, flows_to: int
-) -> float | None:
+) -> Extreme | None:
     """The longest delay over a link in Mb/s, the largest with up to so many flows of a size."""
     return pub1.most_delayed(
         table.filter(rate_mbit=rate, size_kb=size_kb), "longest_ms", initial_window, flows_to
@@ -74,21 +83,36 @@ def most_delayed(
 
 def least_delayed(
     table: pl.DataFrame, rate: float, size_kb: float, initial_window: int
-) -> float | None:
+) -> Extreme | None:
     """The longest delay over a link in Mb/s, the least with any number of flows of a size."""
     return pub1.least_delayed(
         table.filter(rate_mbit=rate, size_kb=size_kb), "longest_ms", initial_window, 1
     )
 
 
-def one_over_six(table: pl.DataFrame, column: str, most: bool) -> float | None:
+def typical_one_over_six(table: pl.DataFrame, column: str) -> float | None:
     """A measure with one flow of initial window 10 over that with six of 3 that send as much each;
-    the median or largest over amounts and links."""
+    the median over amounts and links."""
+    return scalar(_one_over_six(table, column)["ratio"].median())
+
+
+def largest_one_over_six(table: pl.DataFrame, column: str) -> Extreme | None:
+    """The same, the largest."""
+    return largest(_one_over_six(table, column), "ratio")
+
+
+def _one_over_six(table: pl.DataFrame, column: str) -> pl.DataFrame:
     one = table.filter(flows=1, initial_window=10)
     six = table.filter(flows=6, initial_window=3)
     both = one.join(six, on=["size_kb", "rate_mbit"], suffix="_six")
-    ratios = both[column] / both[f"{column}_six"]
-    return scalar(ratios.max() if most else ratios.median())
+    ratio = pl.col(column) / pl.col(f"{column}_six")
+    return both.select("size_kb", "rate_mbit", ratio=ratio)
 
 
-METRICS = (one_over_as_much, one_over_six, most_delayed, least_delayed)
+METRICS = (
+    one_over_as_much,
+    typical_one_over_six,
+    largest_one_over_six,
+    most_delayed,
+    least_delayed,
+)

@@ -577,8 +577,8 @@ def test_one_flow_over_six_that_send_as_much_each() -> None:
         schema=["size_kb", "initial_window", "flows", "longest_ms", "rate_mbit"],
         orient="row",
     )  # fmt: skip
-    assert why_transfer_size.one_over_six(table, "longest_ms", most=False) == 0.9
-    assert why_transfer_size.one_over_six(table, "longest_ms", most=True) == 1.2
+    assert why_transfer_size.typical_one_over_six(table, "longest_ms") == 0.9
+    assert value(why_transfer_size.largest_one_over_six(table, "longest_ms")) == 1.2
 
 
 def test_why_pie_buffer_compares_samples_of_one_buffer() -> None:
