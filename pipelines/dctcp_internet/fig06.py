@@ -37,12 +37,10 @@ def utilisation_grows(table: pl.DataFrame) -> float | None:
     return scalar(by_flows.select(pl.corr("flows", "utilisation", method="spearman")).item())
 
 
-def grows_at_each(table: pl.DataFrame, below: float) -> Extreme | None:
-    """The same correlation at each K with which one flow uses the link to less than this, the least
-    over these K."""
-    one = table.filter(pl.col("flows") == 1, pl.col("utilisation") < below)
+def grows_at_each(table: pl.DataFrame, relative_to: float) -> Extreme | None:
+    """The same correlation at each K / Min_Thresh_Reno up to one, the least over these."""
     ranks = (
-        table.join(one, on="relative", how="semi")
+        table.filter(pl.col("relative") <= relative_to)
         .group_by("relative")
         .agg(rho=pl.corr("flows", "utilisation", method="spearman"))
     )

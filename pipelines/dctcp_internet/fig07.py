@@ -5,7 +5,7 @@ from plotnine import ggplot, labs
 
 from pipelines.dctcp_internet import sharing
 from pipelines.dctcp_internet.slopes import table
-from sandglass.papers.verdicts import Extreme, scalar
+from sandglass.papers.verdicts import Extreme, largest, scalar
 
 PANELS = {"ratio": sharing.RATIO, "occupancy": "Mean queue (BDP)"}
 
@@ -28,9 +28,10 @@ def equal_for(table: pl.DataFrame) -> float | None:
     return scalar(sides["both"].mean())
 
 
-def most_for_reno(table: pl.DataFrame) -> float | None:
+def most_for_reno(table: pl.DataFrame) -> Extreme | None:
     """The largest ratio of Reno's throughput to DCTCP's with equal minimum thresholds."""
-    return scalar(table.filter(pl.col("minimum") == 1)["ratio"].max())
+    equal = table.filter(pl.col("minimum") == 1)
+    return largest(equal.select("probability", "ratio"), "ratio")
 
 
 def queue_falls(table: pl.DataFrame) -> Extreme | None:

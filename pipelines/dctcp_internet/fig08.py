@@ -18,20 +18,22 @@ from plotnine import (
 )
 
 from pipelines.dctcp_internet.slopes import ridge, table
-from sandglass.papers.verdicts import scalar
+from sandglass.papers.verdicts import Extreme, least, scalar
 
 
 def plot(table: pl.DataFrame) -> ggplot:
-    """A tile per setting with its index; the line is the ridge, where shares are equal."""
-    minima = table["minimum"].unique().sort()
-    probabilities = table["probability"].unique().sort()
+    """A tile per setting with its mean index; the line is the ridge, where shares are equal."""
+    setting = ["minimum", "probability", "relative"]
+    means = table.group_by(setting).agg(pl.col("ratio").log().mean().exp(), pl.col("jain").mean())
+    minima = means["minimum"].unique().sort()
+    probabilities = means["probability"].unique().sort()
     # tiles stand side by side: the settings are not evenly spaced
-    shown = table.with_columns(
+    shown = means.sort(setting).with_columns(
         x=pl.col("probability").replace_strict(probabilities, range(len(probabilities))),
         y=pl.col("minimum").replace_strict(minima, range(len(minima))),
         text=pl.format("{}", pl.col("jain").round(2)),
     )
-    crest = ridge(table).drop_nulls("measured").filter(pl.col("relative") > 1)
+    crest = ridge(means).drop_nulls("measured").filter(pl.col("relative") > 1)
     places = shown.select("relative", "x").unique().join(crest, on="relative").sort("x")
     line = places.with_columns(y=_between(places["measured"], minima))
     drawn: ggplot = (
@@ -70,10 +72,10 @@ def _between(values: pl.Series, marks: pl.Series) -> pl.Series:
     return pl.Series(found)
 
 
-def best(table: pl.DataFrame) -> float | None:
+def best(table: pl.DataFrame) -> Extreme | None:
     """For each Min_Thresh_DCTCP below Reno's the largest index; the least of these."""
     below = table.filter(pl.col("minimum") < 1)
-    return scalar(below.group_by("minimum").agg(pl.col("jain").max())["jain"].min())
+    return least(below.group_by("minimum").agg(pl.col("jain").max()), "jain")
 
 
 def far_from_ridge(table: pl.DataFrame, minimum: float, probability: float) -> float | None:

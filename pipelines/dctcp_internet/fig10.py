@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 
 import polars as pl
-from plotnine import aes, facet_wrap, geom_line, geom_point, ggplot, labs
+from plotnine import ggplot, labs, theme
 
 from pipelines.dctcp_internet import sharing
-from sandglass.papers.verdicts import scalar
-from sandglass.results import series, style
+from sandglass.papers.verdicts import Extreme, least, scalar
+from sandglass.results import series
 
 PANELS = {
     "jain": "Jain's index",
@@ -25,24 +25,24 @@ def table(runs: Sequence[series.Run]) -> pl.DataFrame:
 
 def plot(table: pl.DataFrame) -> ggplot:
     """A panel per measure."""
+    named = table.with_columns(flows=pl.lit("one of each"))
     drawn: ggplot = (
-        ggplot(sharing.long(table, ["minimum"], PANELS), aes("minimum", "value"))
-        + facet_wrap("measure", scales="free_y")
-        + geom_line(color=style.PALETTE[0])
-        + geom_point(color=style.PALETTE[0])
+        sharing.draw(named, "minimum", "flows", PANELS)
         + labs(x="Min_Thresh_Reno (BDP)", y="")
+        + theme(legend_position="none")
     )
     return drawn
 
 
-def least_fair(table: pl.DataFrame) -> float | None:
+def least_fair(table: pl.DataFrame) -> Extreme | None:
     """The least index over the range."""
-    return scalar(table["jain"].min())
+    return least(table.select("minimum", "jain"), "jain")
 
 
-def least_utilisation(table: pl.DataFrame, since: float) -> float | None:
+def least_utilisation(table: pl.DataFrame, since: float) -> Extreme | None:
     """The least utilisation from some Min_Thresh_Reno on."""
-    return scalar(table.filter(pl.col("minimum") >= since - 1e-9)["utilisation"].min())
+    chosen = table.filter(pl.col("minimum") >= since - 1e-9)
+    return least(chosen.select("minimum", "utilisation"), "utilisation")
 
 
 def linearity(table: pl.DataFrame) -> float | None:

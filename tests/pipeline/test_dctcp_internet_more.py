@@ -52,8 +52,8 @@ def test_fig06_grows_at_each_threshold() -> None:
         *((flows, 2.0, 0.98 - flows / 100) for flows in (1, 2, 3)),
         *((flows, 3.0, 1.0 - flows / 1000) for flows in (1, 2, 3)),
     )
-    assert value(fig06.grows_at_each(table, 0.95)) == pytest.approx(1)
-    assert value(fig06.grows_at_each(table, 0.98)) == pytest.approx(-1)
+    assert value(fig06.grows_at_each(table, 1)) == pytest.approx(1)
+    assert value(fig06.grows_at_each(table, 2)) == pytest.approx(-1)
     assert fig06.grows_at_each(table, 0.5) is None
 
 
