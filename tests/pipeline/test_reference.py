@@ -1,11 +1,12 @@
 """What is kept in results/reference/, and a smoke profile against it."""
 
 import json
+import re
 
 import polars as pl
 import pytest
 
-from sandglass.papers import shelf, steps, verdicts
+from sandglass.papers import provenance, shelf, steps, verdicts
 from sandglass.papers.shelf import REFERENCE
 from tests.conftest import Reproduced
 from tests.pipeline.smoke import assert_as_it_was, departures, smoke_runs, unexplained
@@ -61,6 +62,23 @@ def test_bounds_count_on_another(kept: pl.DataFrame) -> None:
 def test_a_run_too_few_or_too_many(kept: pl.DataFrame) -> None:
     assert departures(kept.head(-1), kept)[0].endswith("not run")
     assert departures(kept, kept.head(-1))[0].endswith("not kept")
+
+
+@pytest.mark.parametrize("paper", PROFILES)
+def test_each_kept_picture_says_what_its_figure_does(paper: str) -> None:
+    """Title, caption and origin, of which an SVG has each line as a comment, are today's.
+
+    After a change of words: the figure again from its table (sandglass.papers.steps figure).
+    """
+    other = []
+    for name, about in shelf.figures(paper).figures.items():
+        stem = REFERENCE / paper / name
+        origin = provenance.Provenance(**json.loads(stem.with_suffix(".json").read_text()))
+        caption = provenance.caption(about.caption, about.setup.redesign, origin)
+        drawn = re.findall("<!-- (.*?) -->", stem.with_suffix(".svg").read_text(), re.DOTALL)
+        if not {about.title, *caption.splitlines()} <= set(drawn):
+            other.append(name)
+    assert other == []
 
 
 @pytest.mark.parametrize("paper", PROFILES)
