@@ -28,6 +28,10 @@ def test_the_page_of_what_fails_is_that_of_the_reference() -> None:
     assert failing.PAGE.read_text() == failing.page()
 
 
+def test_another_papers_claim_judges_an_item() -> None:
+    assert "`dctcp_internet/sender/equation-2` (check) holds" in coverage.page()
+
+
 @pytest.mark.parametrize("paper", shelf.papers())
 def test_nothing_that_fails_is_without_a_word(paper: str) -> None:
     failed = [each for each in failing.judged(paper) if each.verdict != "holds"]
@@ -45,6 +49,7 @@ WORD = {"place": "Fig. 1", "says": "it is full"}
         ([WORD | {"missing": "a run", "note": "x"}], "note"),
         ([], "items"),
         ([WORD | {"claims": ["fig05/nowhere"]}], "there is no claim fig05/nowhere"),
+        ([WORD | {"claims": ["dctcp_internet/sender/no"]}], "no claim dctcp_internet/sender/no"),
         ([WORD | {"missing": "a run"}], "no item has the claim backoffs/cubic-halves"),
     ],
 )

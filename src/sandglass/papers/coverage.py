@@ -13,7 +13,7 @@ from pydantic import Field, model_validator
 from sandglass.errors import SandglassError, UsageError
 from sandglass.install import builds
 from sandglass.papers import shelf
-from sandglass.papers.claims import claims
+from sandglass.papers.claims import Sentence, claims
 from sandglass.papers.verdicts import Verdict, read
 
 PAGE = builds.ROOT / "docs" / "coverage.md"
@@ -39,7 +39,7 @@ class Item(shelf.Strict):
     says: str
     """Its words, or in short what it says."""
     claims: list[str] = Field(default_factory=list)
-    """FIGURE/CLAIM of expect.yaml."""
+    """FIGURE/CLAIM of expect.yaml, or PAPER/FIGURE/CLAIM where another paper's judges it."""
     not_measured: str = ""
     """Why no network laboratory can measure it."""
     missing: str = ""
@@ -66,13 +66,15 @@ def items(paper: str) -> list[Item]:
     """
     path = shelf.folder(paper) / shelf.SOURCES
     found = shelf.parse(path, Sources).items
-    known = {
-        f"{figure}/{claim.id}": claim.sentence
-        for figure in shelf.figures(paper).figures
-        for claim in claims(paper, figure)
-    }
+    known = _claims(paper)
     named = {claim for item in found for claim in item.claims}
-    if unknown := sorted(named - known.keys()):
+    others = {
+        f"{other}/{name}"
+        for other in shelf.papers()
+        if any(claim.startswith(f"{other}/") for claim in named)
+        for name in _claims(other)
+    }
+    if unknown := sorted(named - known.keys() - others):
         raise UsageError(f"{path}: there is no claim {', '.join(unknown)}")
     stated = {name for name, sentence in known.items() if sentence == "claim"}
     if left := sorted(stated - named):
@@ -83,6 +85,15 @@ def items(paper: str) -> list[Item]:
     return found
 
 
+def _claims(paper: str) -> dict[str, Sentence]:
+    """A paper's claims by their names, FIGURE/CLAIM, with what kind of sentence each is."""
+    return {
+        f"{figure}/{claim.id}": claim.sentence
+        for figure in shelf.figures(paper).figures
+        for claim in claims(paper, figure)
+    }
+
+
 def page() -> str:
     """docs/coverage.md, of all our papers."""
     return "\n".join([HEAD, *(line for name in shelf.ours() for line in _section(name))])
@@ -90,9 +101,8 @@ def page() -> str:
 
 def _section(paper: str) -> Iterator[str]:
     about, found = shelf.figures(paper), items(paper)
-    verdicts = {
-        f"{each.figure}/{each.claim}": each
-        for each in read(shelf.REFERENCE / paper / "verdicts.csv")
+    verdicts = _verdicts(paper) | {
+        f"{other}/{name}": each for other in shelf.ours() for name, each in _verdicts(other).items()
     }
     if unknown := sorted({name for item in found for name in item.claims} - verdicts.keys()):
         raise SandglassError(
@@ -121,6 +131,12 @@ def _section(paper: str) -> Iterator[str]:
             became = f"*Missing*: {item.missing}"
         yield f"| {cell(item.place)} | {cell(item.says)} | {cell(became)} |"
     yield ""
+
+
+def _verdicts(paper: str) -> dict[str, Verdict]:
+    """What the reference says of a paper's claims, by their names."""
+    path = shelf.REFERENCE / paper / "verdicts.csv"
+    return {f"{each.figure}/{each.claim}": each for each in read(path)}
 
 
 def _told(verdict: Verdict, name: str) -> str:
