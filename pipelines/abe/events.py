@@ -26,7 +26,8 @@ def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     the ratio of the windows changes in these, up or down, less 1, and `one_change` that in the
     others; null where there are none. Until the flows share the bottleneck, after `convergence_s`
     (null: they do not), `events_per_s` happen, and `older_share` of their back-offs are the older
-    flow's.
+    flow's. `start_over_fair` is the later flow's window after its first back-off over the mean of
+    both then.
     """
     return pl.DataFrame([_row(run) for run in runs], infer_schema_length=None).sort(
         *PATH, "beta_ecn"
@@ -56,6 +57,12 @@ def _row(run: series.Run) -> dict[str, str | float | None]:
         "convergence_s": when,
         "events_per_s": until.height / ((end_ns - entry_ns) / 1e9),
         "older_share": scalar((own["flow"] == 1).mean()),
+        "start_over_fair": scalar(
+            both.filter(pl.col("flow") == 2)
+            .head(1)
+            .select(start=2 * pl.col("ssthresh") / (pl.col("x") + pl.col("ssthresh")))["start"]
+            .max()
+        ),
     }
 
 
@@ -167,21 +174,38 @@ def share_decides_more(table: pl.DataFrame) -> float | None:
     return None if share is None or events is None else abs(share) - abs(events)
 
 
-METRICS = (most_changed, least_changed, apart, share_decides_more)
+def explained(table: pl.DataFrame, factor: float, unlucky: float, off: float) -> float | None:
+    """Of the outliers, which take so many times as long as with the default or less than one over
+    that: the share in which the later flow had more than `unlucky` of the back-offs of the slower
+    run, or in which its slow start with the default ended no more than `off` from the fair window.
+    """
+    never = float("inf")
+    time = pl.col("convergence_s").fill_null(never) / pl.col("convergence_s_usual").fill_null(never)
+    slower_share = pl.when(time > 1).then("older_share").otherwise("older_share_usual")
+    start = (pl.col("start_over_fair_usual") - 1).abs()
+    outliers = _both(table).filter((time > factor) | (time < 1 / factor))
+    found = outliers.select((slower_share < 1 - unlucky) | (start <= off)).to_series()
+    return scalar(found.fill_null(False).mean())
+
+
+METRICS = (most_changed, least_changed, apart, share_decides_more, explained)
 
 
 def _medians(table: pl.DataFrame, column: str) -> pl.DataFrame:
     return table.group_by("queue", "beta_ecn").agg(pl.col(column).median())
 
 
+def _both(table: pl.DataFrame) -> pl.DataFrame:
+    """The rows of the other beta_ecn, with the columns of the default on their paths, `_usual`."""
+    default = pl.col("beta_ecn") == settings.DEFAULTS["NewReno"]
+    return table.filter(~default).join(table.filter(default), on=PATH, suffix="_usual")
+
+
 def _against_default(table: pl.DataFrame) -> pl.DataFrame:
     """Of each path and other beta_ecn: `time`, that of the default 1; `older_share` less that of
     the default, and `events_per_s` over its."""
-    default = pl.col("beta_ecn") == settings.DEFAULTS["NewReno"]
-    usual = table.filter(default).select(*PATH, "convergence_s", "older_share", "events_per_s")
     return (
-        table.filter(~default)
-        .join(usual, on=PATH, suffix="_usual")
+        _both(table)
         .select(
             time=pl.col("convergence_s") / pl.col("convergence_s_usual"),
             older_share=pl.col("older_share") - pl.col("older_share_usual"),

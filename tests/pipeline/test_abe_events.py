@@ -1,10 +1,13 @@
 """Section IV-C of ABE: congestion events of two flows, worked out by hand."""
 
+from pathlib import Path
+
 import polars as pl
 import pytest
 
 from pipelines.abe import events
-from tests.pipeline.synthetic import value
+from sandglass.results.series import Run
+from tests.pipeline.synthetic import document, value
 
 MS = 1_000_000
 
@@ -35,6 +38,34 @@ def test_back_offs_of_two_flows() -> None:
         (40 * MS, 1, 20, 40, 21),
         (50 * MS, 2, 10, 39, 21),
     ]
+
+
+def test_a_row_of_the_table(tmp_path: Path) -> None:
+    """Both back off in the first event, the later flow alone in the second; shares are fair after
+    half a second, before that."""
+    acks(
+        (1000, 1, 40, None, "Open"), (1100, 2, 20, None, "Open"),
+        (1200, 1, 40, 20, "CWR"), (1230, 2, 20, 10, "CWR"),
+        (1400, 1, 30, 20, "Open"), (1400, 2, 10, 10, "Open"),
+        (1800, 1, 30, 20, "Open"), (1800, 2, 12, 6, "CWR"),
+    ).write_parquet(tmp_path / "acks.parquet")  # fmt: skip
+    sent = [(900, 1, 500), (1100, 2, 10), (1500, 1, 510), (1500, 2, 20)]
+    goodput = pl.DataFrame(sent, schema=["time_ns", "flow", "bytes"], orient="row")
+    goodput.with_columns(pl.col("time_ns") * MS).write_parquet(tmp_path / "goodput.parquet")
+    content = document()
+    content["experiment"] |= {
+        "rtt": "40ms",
+        "duration": "3s",
+        "flows": [{"cc": "abe_reno"}, {"cc": "abe_reno", "start": "1s"}],
+        "hosts": {"s1": {"sysctls": {"net.ipv4.tcp_abe.beta_ecn": 50}}},
+    }
+    content["experiment"]["bottleneck"]["queue"]["kind"] = "codel"
+    (row,) = events.table([Run(tmp_path, {}, content)]).to_dicts()
+    assert (row["queue"], row["rtt_ms"], row["beta_ecn"]) == ("CoDel", 40, 0.5)
+    assert (row["events"], row["both_percent"]) == (2, 50)
+    assert (row["both_change"], row["one_change"]) == (0, pytest.approx(2 / 3))
+    assert (row["convergence_s"], row["events_per_s"]) == (0.5, 2)
+    assert (row["older_share"], row["start_over_fair"]) == (0.5, pytest.approx(0.4))
 
 
 def back_offs(*rows: tuple[int, int, int, int, int]) -> pl.DataFrame:
@@ -83,3 +114,27 @@ def test_event_metrics() -> None:
     assert value(events.apart(PATHS)) == pytest.approx(38)
     assert events.share_decides_more(PATHS) == pytest.approx(0.5)
     assert events.share_decides_more(PATHS.filter(beta_ecn=0.5)) is None
+
+
+def test_what_explains_outliers() -> None:
+    """Times of 4, 1/4, 4 and 2: the first unlucky, the second only where it is not slower, the
+    third with a start that was right, the fourth no outlier."""
+    rows = []
+    for rtt, time, share, usual_share, start in [
+        (10.0, 4.0, 0.3, 0.5, 2.0),
+        (20.0, 0.25, 0.3, 0.5, 2.0),
+        (40.0, 4.0, 0.5, 0.5, 0.95),
+        (80.0, 2.0, 0.5, 0.5, 1.0),
+    ]:
+        rows += [
+            ("PIE", 10.0, rtt, 0.5, 1.0, usual_share, start),
+            ("PIE", 10.0, rtt, 0.9, time, share, 3.0),
+        ]
+    columns = [*events.PATH, "beta_ecn", "convergence_s", "older_share", "start_over_fair"]
+    table = pl.DataFrame(rows, schema=columns, orient="row")
+    assert events.explained(table, 3, 0.6, 0.1) == pytest.approx(2 / 3)
+    never = table.with_columns(
+        convergence_s=pl.when(rtt_ms=20.0, beta_ecn=0.5).then(None).otherwise("convergence_s")
+    )
+    assert events.explained(never, 3, 0.6, 0.1) == pytest.approx(2 / 3)
+    assert events.explained(table.filter(rtt_ms=80.0), 3, 0.6, 0.1) is None
