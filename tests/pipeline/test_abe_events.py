@@ -49,7 +49,7 @@ def test_a_row_of_the_table(tmp_path: Path) -> None:
         (1400, 1, 30, 20, "Open"), (1400, 2, 10, 10, "Open"),
         (1800, 1, 30, 20, "Open"), (1800, 2, 12, 6, "CWR"),
     ).write_parquet(tmp_path / "acks.parquet")  # fmt: skip
-    sent = [(900, 1, 500), (1100, 2, 10), (1500, 1, 510), (1500, 2, 20)]
+    sent = [(900, 1, 500), (1100, 2, 10), (1500, 1, 515), (1500, 2, 15)]
     goodput = pl.DataFrame(sent, schema=["time_ns", "flow", "bytes"], orient="row")
     goodput.with_columns(pl.col("time_ns") * MS).write_parquet(tmp_path / "goodput.parquet")
     content = document()
