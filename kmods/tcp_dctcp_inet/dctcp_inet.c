@@ -126,10 +126,18 @@ static void dctcp_inet_pkts_acked(struct sock *sk, const struct ack_sample *samp
 
 static void dctcp_inet_cong_avoid(struct sock *sk, u32 ack, u32 acked)
 {
+	const struct dctcp_inet_settings *set = dctcp_inet_settings(sock_net(sk));
 	struct dctcp_inet *ca = inet_csk_ca(sk);
+	struct tcp_sock *tp = tcp_sk(sk);
+	u32 cwnd = tcp_snd_cwnd(tp);
 
-	tcp_reno_cong_avoid(sk, ack, acked);
-	ca->cwnd_cnt = tcp_sk(sk)->snd_cwnd_cnt;
+	if (READ_ONCE(set->slow_start_at_ssthresh) && cwnd == tp->snd_ssthresh &&
+	    tcp_is_cwnd_limited(sk))
+		/* As in Linux 3.2, whose slow start grows by a packet for an ACK. */
+		tcp_snd_cwnd_set(tp, min(cwnd + 1, tp->snd_cwnd_clamp));
+	else
+		tcp_reno_cong_avoid(sk, ack, acked);
+	ca->cwnd_cnt = tp->snd_cwnd_cnt;
 }
 
 static void dctcp_inet_set_window(struct tcp_sock *tp, u32 cwnd)
@@ -155,13 +163,18 @@ static bool dctcp_inet_reduce(struct sock *sk)
 	return true;
 }
 
+static bool dctcp_inet_reduces_late(const struct sock *sk)
+{
+	return READ_ONCE(dctcp_inet_settings(sock_net(sk))->reduce_after_rtt);
+}
+
 static void dctcp_inet_start_cwr(struct sock *sk)
 {
 	struct dctcp_inet *ca = inet_csk_ca(sk);
 	struct tcp_sock *tp = tcp_sk(sk);
 
 	dctcp_inet_use(sk, &dctcp_inet_cwr);
-	if (dctcp_inet_reduce(sk))
+	if (!dctcp_inet_reduces_late(sk) && dctcp_inet_reduce(sk))
 		return;
 	/* Slow start ends with the first mark, however small alpha is. */
 	dctcp_inet_set_window(tp, tcp_snd_cwnd(tp));
@@ -200,6 +213,8 @@ static void dctcp_inet_end_cwr(struct sock *sk, u8 state)
 		/* CWR that ends with the ACK that began it: a probe has repaired a loss. */
 		tcp_snd_cwnd_set(tp, tp->prior_cwnd);
 		dctcp_inet_set_window(tp, tcp_reno_ssthresh(sk));
+	} else if (dctcp_inet_reduces_late(sk)) {
+		dctcp_inet_reduce(sk);
 	}
 }
 
@@ -244,7 +259,8 @@ static void dctcp_inet_control_in_cwr(struct sock *sk, const struct rate_sample 
 	struct tcp_sock *tp = tcp_sk(sk);
 
 	if (ca->ece) {
-		dctcp_inet_reduce(sk);
+		if (!dctcp_inet_reduces_late(sk))
+			dctcp_inet_reduce(sk);
 	} else if (dctcp_inet_may_grow(sk, sample)) {
 		dctcp_inet_cong_avoid(sk, tp->snd_una, sample->acked_sacked);
 		tp->snd_cwnd_stamp = tcp_jiffies32;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The settings of dctcp_inet; those of alpha's update hold for running flows too. */
+/* The settings of dctcp_inet; all but alpha_start hold for running flows too. */
 #include <linux/sysctl.h>
 #include <net/net_namespace.h>
 
@@ -13,6 +13,8 @@ static struct dctcp_inet_settings dctcp_inet_defaults = {
 	.alpha_bits	= 20,
 	.alpha_per_ack	= 1,
 	.alpha_start	= 0,
+	.slow_start_at_ssthresh = 0,
+	.reduce_after_rtt = 0,
 };
 
 static int dctcp_inet_most_bits = DCTCP_INET_BITS;
@@ -27,6 +29,10 @@ static const struct ctl_table dctcp_inet_files[] = {
 	SETTING("alpha_per_ack", dctcp_inet_defaults.alpha_per_ack, SYSCTL_ZERO, SYSCTL_ONE),
 	SETTING("alpha_start", dctcp_inet_defaults.alpha_start,
 		SYSCTL_ZERO, &dctcp_inet_most_start),
+	SETTING("slow_start_at_ssthresh", dctcp_inet_defaults.slow_start_at_ssthresh,
+		SYSCTL_ZERO, SYSCTL_ONE),
+	SETTING("reduce_after_rtt", dctcp_inet_defaults.reduce_after_rtt,
+		SYSCTL_ZERO, SYSCTL_ONE),
 };
 
 static const struct settings dctcp_inet_sysctls = {

@@ -37,7 +37,10 @@ from tests.lab.experiments import Lab, Mapped, Run, bulk, dumbbell
 ONE = 1 << 30  # alpha of 1
 INFINITE = 0x7FFFFFFF  # TCP_INFINITE_SSTHRESH
 SETTING = "net.ipv4.tcp_dctcp_inet."
-DEFAULTS = {"shift_g": 8, "alpha_bits": 20, "alpha_per_ack": 1, "alpha_start": 0}
+DEFAULTS = {
+    "shift_g": 8, "alpha_bits": 20, "alpha_per_ack": 1, "alpha_start": 0,
+    "slow_start_at_ssthresh": 0, "reduce_after_rtt": 0,
+}  # fmt: skip
 
 # --- Arithmetic -----------------------------------------------------------------------------------
 
@@ -319,6 +322,38 @@ MARKS: dict[str, tuple[dict[str, int], list[Step], Expected]] = {
         FAST,
         [*START, ack(11, ece=True), cc("dctcp_inet"), ack(12), ack(30), ack(31)],
         [*[(18, 18, "CWR")] * 2, (19, 18, "CWR"), *[(18, 18, "CWR"), (18, 18, "Open")]],
+    ),
+    "slow start at ssthresh, after a mark that takes less than a packet": (
+        # The first ACK is still slow start's, and adds a packet; the next ones are not.
+        {"slow_start_at_ssthresh": 1},
+        [*START, ack(11, ece=True), ack(12), ack(13), ack(14)],
+        [(20, 20, "CWR"), *[(21, 20, "CWR")] * 3],
+    ),
+    "slow start at ssthresh, after a reduction": (
+        FAST | {"slow_start_at_ssthresh": 1},
+        [*START, ack(11, ece=True), ack(12, ece=True), ack(14), ack(15)],
+        [(18, 18, "CWR"), (16, 16, "CWR"), *[(17, 16, "CWR")] * 2],
+    ),
+    "slow start at ssthresh, in a window that the receiver limits": (
+        {"slow_start_at_ssthresh": 1},
+        [
+            *[write(100), wait(50), ack(10, window=10), wait(50), ack(11, ece=True, window=10)],
+            *[ack(n, window=10) for n in range(12, 20)],
+        ],
+        [*[(20, 20, "CWR")] * 9],
+    ),
+    "a reduction at the end of the round trip": (
+        # alpha is 0.25, 0.44 and, of 18 packets without a mark at once, 0.33; with the ACK that
+        # ends CWR 0.25.
+        FAST | {"reduce_after_rtt": 1},
+        [*START, ack(11, ece=True), ack(12, ece=True), ack(30), ack(31), ack(32)],
+        [*[(20, 20, "CWR")] * 3, *[(18, 18, "Open")] * 2],
+    ),
+    "a reduction at the end of the round trip, whose last ACK is an echo": (
+        # alpha is 0.25, 0.19 and 0.39: 3 of 20 packets go, and the next CWR begins with 17.
+        FAST | {"reduce_after_rtt": 1},
+        [*START, ack(11, ece=True), ack(30), ack(31, ece=True), ack(32)],
+        [*[(20, 20, "CWR")] * 2, *[(17, 17, "CWR")] * 2],
     ),
     "a full queue of the host's own": (
         # As a mark: alpha is 0.28, and the window 21.
