@@ -9,6 +9,7 @@ import pytest
 
 from pipelines.dctcp_internet import (
     average,
+    avoided,
     buffer,
     dominated,
     equal_thresholds,
@@ -251,6 +252,26 @@ def test_equation_2_at_the_samples_of_ss() -> None:
 def test_spacing_of_reductions() -> None:
     """At the third and the seventh ACK, in round trips of 2 s."""
     assert sender.spacing(path()) == 2
+
+
+def test_what_the_first_ack_after_a_recalculation_adds() -> None:
+    """The eighth ACK, in CWR's second spell; with an echo of its own it is the ninth."""
+    assert avoided.slow_start_end(path()) == 3
+    assert avoided.first_ack(path()) == 0
+    grown = [20, 20, 20, 18, 18, 19, 19, 19, 20, 20]
+    assert avoided.first_ack(path(cwnd=grown)) == 1
+    echoed = [0, 0, 0, 1, 1, 1, 1, 2, 3, 3]
+    assert avoided.first_ack(path(cwnd=grown, marked=echoed)) == 0
+    assert avoided.first_ack(path(cwr=[False] * 10, ssthresh=[None] * 10)) is None
+
+
+def test_the_mean_queue_over_a_time() -> None:
+    changes = frame(["time_ns", "packets"], (5, 4), (20, 2), (40, 8))
+    assert avoided.mean_queue(changes, 10, 30) == 3
+    assert avoided.mean_queue(changes, 0, 10) == 2
+    table = frame(["sender", "queue_packets"], ("modified", 3.0), ("late", 4.0))
+    assert avoided.over(table, "modified", "late", "queue_packets") == 0.75
+    assert avoided.over(table, "modified", "none", "queue_packets") is None
 
 
 def test_growth_in_cwr() -> None:

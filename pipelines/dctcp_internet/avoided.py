@@ -1,0 +1,113 @@
+"""Section III: what the modified sender avoids, with one of its changes undone at a time."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import polars as pl
+from plotnine import (
+    aes,
+    coord_flip,
+    facet_wrap,
+    geom_col,
+    geom_errorbar,
+    ggplot,
+    labs,
+)
+
+from pipelines.dctcp_internet import sender, sharing
+from sandglass.papers import ensemble
+from sandglass.papers.verdicts import scalar
+from sandglass.results import series, style
+
+NAMES = {
+    "first_ack": "Added by the first ACK (packets)",
+    "gained": "Growth in CWR (packets per RTT)",
+    "queue_packets": "Queue after slow start (packets)",
+}
+ROUND_TRIPS = 2
+
+
+def table(runs: Sequence[series.Run]) -> pl.DataFrame:
+    """One row per `sender`.
+
+    `first_ack`: packets that the first ACK without ECN-Echo after a recalculation adds to the
+    window, in the mean; `gained` as in `sender`; `queue_packets`, the mean queue in the two round
+    trips after slow start.
+    """
+    return pl.DataFrame([_row(run) for run in runs]).sort("sender")
+
+
+def _row(run: series.Run) -> dict[str, str | float | None]:
+    path = sender.path_of(run)
+    end = slow_start_end(path)
+    until_ns = path.time_ns[end] + ROUND_TRIPS * path.rtt_ns[end]
+    changes = series.backlog(series.forward(run))
+    return {
+        "sender": str(run.axes["sender"]),
+        "first_ack": first_ack(path),
+        "gained": sender.gained(path),
+        "queue_packets": mean_queue(changes, path.time_ns[end], until_ns),
+    }
+
+
+def slow_start_end(path: sender.Path) -> int:
+    """The first ACK before which slow start was over."""
+    return next(ack for ack, left in enumerate(path.ssthresh) if left is not None)
+
+
+def first_ack(path: sender.Path) -> float | None:
+    """Packets that the window grows by with the first ACK without ECN-Echo after CWR began or the
+    threshold was set, in the mean; null where there was none."""
+    added = []
+    recalculated = False
+    for ack in range(1, len(path.acked) - 1):
+        recalculated |= path.cwr[ack] > path.cwr[ack - 1]
+        recalculated |= path.ssthresh[ack] != path.ssthresh[ack - 1]
+        echo = path.marked[ack + 1] > path.marked[ack]
+        if recalculated and not echo:
+            recalculated = False
+            if path.time_ns[ack] >= sender.SETTLED_NS:
+                added.append(path.cwnd[ack + 1] - path.cwnd[ack])
+    return scalar(pl.Series(added, dtype=pl.Float64).mean())
+
+
+def mean_queue(changes: pl.DataFrame, since_ns: int, until_ns: int) -> float:
+    """The mean of a queue, packets, over a time; `changes` as series.backlog has them."""
+    before = changes.filter(pl.col("time_ns") <= since_ns)["packets"]
+    inside = changes.filter(pl.col("time_ns").is_between(since_ns, until_ns, "none")).select(
+        "time_ns", "packets"
+    )
+    times = [since_ns, *inside["time_ns"], until_ns]
+    levels = [before[-1] if len(before) else 0, *inside["packets"]]
+    held = [later - earlier for earlier, later in pairwise(times)]
+    area = sum(level * each for level, each in zip(levels, held, strict=True))
+    return float(area) / (until_ns - since_ns)
+
+
+def plot(table: pl.DataFrame) -> ggplot:
+    """A panel per measure, a bar per sender with its interval."""
+    long = sharing.long(table, ["sender"], NAMES)
+    shown = ensemble.means(long, ["sender", "measure"], "value")
+    drawn: ggplot = (
+        ggplot(shown, aes("sender", "value"))
+        + facet_wrap("measure", scales="free_x")
+        + geom_col(fill=style.PALETTE[0])
+        + geom_errorbar(aes(ymin="low", ymax="high"), shown.drop_nulls("low"), width=0.2)
+        + coord_flip()
+        + labs(x="", y="")
+    )
+    return drawn
+
+
+def of(table: pl.DataFrame, sender: str, measure: str) -> float | None:
+    """A measure of one sender."""
+    return scalar(table.filter(sender=sender)[measure].max())
+
+
+def over(table: pl.DataFrame, sender: str, than: str, measure: str) -> float | None:
+    """A measure of one sender over that of another."""
+    one, other = (of(table, name, measure) for name in (sender, than))
+    return None if one is None or not other else one / other
+
+
+METRICS = (of, over)
