@@ -174,17 +174,17 @@ def share_decides_more(table: pl.DataFrame) -> float | None:
     return None if share is None or events is None else abs(share) - abs(events)
 
 
-def explained(table: pl.DataFrame, factor: float, unlucky: float, off: float) -> float | None:
+def explained(table: pl.DataFrame, factor: float, unlucky: float, within: float) -> float | None:
     """Of the outliers, which take so many times as long as with the default or less than one over
     that: the share in which the later flow had more than `unlucky` of the back-offs of the slower
-    run, or in which its slow start with the default ended no more than `off` from the fair window.
+    run, or in which its slow start with the default ended no more than `within` from the fair window.
     """
     never = float("inf")
     time = pl.col("convergence_s").fill_null(never) / pl.col("convergence_s_usual").fill_null(never)
     slower_share = pl.when(time > 1).then("older_share").otherwise("older_share_usual")
     start = (pl.col("start_over_fair_usual") - 1).abs()
     outliers = _both(table).filter((time > factor) | (time < 1 / factor))
-    found = outliers.select((slower_share < 1 - unlucky) | (start <= off)).to_series()
+    found = outliers.select((slower_share < 1 - unlucky) | (start <= within)).to_series()
     return scalar(found.fill_null(False).mean())
 
 
