@@ -177,7 +177,7 @@ def share_decides_more(table: pl.DataFrame) -> float | None:
 def explained(table: pl.DataFrame, factor: float, unlucky: float, within: float) -> float | None:
     """Of the outliers, which take so many times as long as with the default or less than one over
     that: the share in which the later flow had more than `unlucky` of the back-offs of the slower
-    run, or in which its slow start with the default ended no more than `within` from the fair window.
+    run, or in which its slow start with the default ended `within` that share of the fair window.
     """
     never = float("inf")
     time = pl.col("convergence_s").fill_null(never) / pl.col("convergence_s_usual").fill_null(never)
