@@ -52,7 +52,7 @@ _wanted: str | None = None
 
 @contextlib.contextmanager
 def settled() -> Iterator[None]:
-    """Within it sources, modules and lab are taken to stay as they are, and are looked up once.
+    """Within it commit, sources, modules and lab are taken to stay as they are, and looked up once.
 
     It is for many runs in one process: to look anew takes a twentieth of a second each time.
     """
@@ -64,7 +64,7 @@ def settled() -> Iterator[None]:
         _settled = None
 
 
-def _once(look_up: Callable[[], Found]) -> Callable[[], Found]:
+def once(look_up: Callable[[], Found]) -> Callable[[], Found]:
     """A look-up whose answer is kept while all is settled."""
 
     @functools.wraps(look_up)
@@ -219,7 +219,7 @@ def module_sources() -> list[Path]:
     return [found[name] for name in sorted(found)]
 
 
-@_once
+@once
 def modules() -> dict[str, list[Path]]:
     """The out-of-tree modules by name, each with all that it is built from.
 
@@ -256,7 +256,7 @@ def shared_sources(own: Iterable[Path], sources: Mapping[Path, Path]) -> list[Pa
     return [found[name] for name in sorted(found)]
 
 
-@_once
+@once
 def module_builds() -> dict[str, str]:
     """12 hex digits over the sources of each out-of-tree module, by its name.
 
@@ -268,6 +268,7 @@ def module_builds() -> dict[str, str]:
     }
 
 
+@once
 def described() -> list[Module]:
     """What is said of Linux's own qdiscs and congestion controls, and by the folder of each module.
 
@@ -461,7 +462,7 @@ def chosen_root() -> Path | None:
     return lab().places[2] if os.environ.get("SANDGLASS_LAB") else built_root()
 
 
-@_once
+@once
 def lab() -> Lab:
     """The lab that runs are done in: $SANDGLASS_LAB, else the one of today's sources.
 
@@ -505,7 +506,7 @@ def lab_kernel() -> LabKernel:
     )
 
 
-@_once
+@once
 def lab_build() -> str:
     """What decides every run besides its experiment: kernel, root, recorder, and our code.
 

@@ -3,11 +3,12 @@
 import os
 import subprocess
 
-from sandglass.install.builds import ROOT
+from sandglass.install.builds import ROOT, once
 
 UNKNOWN = "unknown"
 
 
+@once
 def commit() -> str:
     """The commit that the checkout is at, with -dirty when a file of it was changed since.
 
