@@ -125,6 +125,16 @@ def test_hardly_any_spread_falls_back_to_student() -> None:
     assert interval(values) == pytest.approx((0.04, 0.04 - half, 0.04 + half))
 
 
+def test_equal_resamples_have_no_spread_by_a_last_digit_either() -> None:
+    """The mean of twenty times 28.824 is another number: its distance made ends of 10^15."""
+    found = interval([28.824] * 17 + [40.7, 41.1, 48.6])
+    few = interval([28.0] * 17 + [39.876, 40.276, 47.776])
+    assert found.high is not None
+    assert few.high is not None
+    assert found.high - found.mean == pytest.approx(few.high - few.mean)
+    assert found.high < 35
+
+
 @pytest.mark.parametrize("values", [[], [1, math.nan], [math.inf, 1]])
 def test_what_is_no_number_is_refused(values: list[float]) -> None:
     with pytest.raises(SandglassError, match="no mean of"):

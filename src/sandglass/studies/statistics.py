@@ -155,7 +155,9 @@ def _bootstrap(values: Floats) -> tuple[float, float]:
     mean, root = values.mean(), math.sqrt(values.size)
 
     def t(drawn: Floats, axis: int) -> Floats:
-        found: Floats = (drawn.mean(axis) - mean) * root / drawn.std(axis, ddof=1)
+        # the deviation of equal numbers is not 0 but that of their mean's last digit
+        spread = np.where(np.ptp(drawn, axis=axis) > 0, drawn.std(axis, ddof=1), 0)
+        found: Floats = (drawn.mean(axis) - mean) * root / spread
         return found
 
     with np.errstate(divide="ignore", invalid="ignore"):
