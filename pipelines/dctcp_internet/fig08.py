@@ -24,7 +24,9 @@ from sandglass.papers.verdicts import Extreme, least, scalar
 def plot(table: pl.DataFrame) -> ggplot:
     """A tile per setting with its mean index; the line is the ridge, where shares are equal."""
     setting = ["minimum", "probability", "relative"]
-    means = table.group_by(setting).agg(pl.col("ratio").log().mean().exp(), pl.col("jain").mean())
+    means = table.group_by(setting).agg(
+        pl.col("ratio").log().mean().exp(), pl.col("jain", "utilisation", "occupancy").mean()
+    )
     minima = means["minimum"].unique().sort()
     probabilities = means["probability"].unique().sort()
     # tiles stand side by side: the settings are not evenly spaced

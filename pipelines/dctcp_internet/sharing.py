@@ -156,13 +156,10 @@ def draw(table: pl.DataFrame, over: str, lines: str, measures: dict[str, str]) -
     their mean with its interval; dotted: equal shares. The labels of axis and legend are the
     figure's."""
     shown = ensemble.means(long(table, [lines, over], measures), [lines, over, "measure"], "value")
-    equal = pl.DataFrame({"measure": [RATIO], "y": [1.0]}).with_columns(
-        pl.col("measure").cast(shown.schema["measure"])
-    )
     drawn: ggplot = (
         ggplot(shown, aes(over, "value", color=lines, shape=lines))
         + facet_wrap("measure", scales="free_y")
-        + geom_hline(aes(yintercept="y"), data=equal, linetype="dotted")
+        + _equal_shares(shown)
         + ensemble.band(shown, lines)
         + geom_line()
         + geom_point(size=1.5)
@@ -171,3 +168,11 @@ def draw(table: pl.DataFrame, over: str, lines: str, measures: dict[str, str]) -
         + scale_shape_manual(style.SHAPES)
     )
     return drawn
+
+
+def _equal_shares(shown: pl.DataFrame) -> geom_hline | None:
+    """A line at equal shares in the panel of the ratio, where there is one."""
+    panel = shown.filter(pl.col("measure") == RATIO).select("measure").head(1)
+    if panel.is_empty():
+        return None
+    return geom_hline(aes(yintercept="y"), panel.with_columns(y=1.0), linetype="dotted")
