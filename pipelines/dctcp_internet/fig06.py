@@ -25,8 +25,9 @@ def table(runs: Sequence[series.Run]) -> pl.DataFrame:
 def plot(table: pl.DataFrame) -> ggplot:
     """A panel per measure, a line per number of DCTCP flows; dotted: equal shares."""
     named = table.with_columns(pl.col("flows").cast(pl.String))
+    legend = dict.fromkeys(("color", "shape", "fill"), "DCTCP flows")
     drawn: ggplot = sharing.draw(named, "relative", "flows", PANELS) + labs(
-        x="K / Min_Thresh_Reno", y="", color="DCTCP flows", shape="DCTCP flows"
+        x="K / Min_Thresh_Reno", y="", **legend
     )
     return drawn
 

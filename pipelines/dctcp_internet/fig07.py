@@ -13,8 +13,9 @@ PANELS = {"ratio": sharing.RATIO, "occupancy": "Mean queue (BDP)"}
 def plot(table: pl.DataFrame) -> ggplot:
     """A panel per measure, a line per Min_Thresh_DCTCP; dotted: equal shares."""
     named = table.with_columns(threshold=sharing.label("minimum", "{} BDP"))
+    legend = dict.fromkeys(("color", "shape", "fill"), "Min_Thresh_DCTCP")
     drawn: ggplot = sharing.draw(named, "probability", "threshold", PANELS) + labs(
-        x="Max_Prob_DCTCP", y="", color="Min_Thresh_DCTCP", shape="Min_Thresh_DCTCP"
+        x="Max_Prob_DCTCP", y="", **legend
     )
     return drawn
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 import polars as pl
-from plotnine import ggplot, labs, theme
+from plotnine import ggplot, guides, labs
 
 from pipelines.dctcp_internet import sharing
 from sandglass.papers.verdicts import Extreme, least, scalar
@@ -29,7 +29,7 @@ def plot(table: pl.DataFrame) -> ggplot:
     drawn: ggplot = (
         sharing.draw(named, "minimum", "flows", PANELS)
         + labs(x="Min_Thresh_Reno (BDP)", y="")
-        + theme(legend_position="none")
+        + guides(color="none", shape="none", fill="none")
     )
     return drawn
 
