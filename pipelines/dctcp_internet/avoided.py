@@ -21,7 +21,7 @@ from sandglass.results import series, style
 
 NAMES = {
     "first_ack": "Added by the first ACK (packets)",
-    "gained": "Growth in CWR (packets per RTT)",
+    "growth": "Growth (packets per RTT)",
     "queue_packets": "Queue after slow start (packets)",
 }
 ROUND_TRIPS = 2
@@ -31,8 +31,9 @@ def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     """One row per `sender`.
 
     `first_ack`: packets that the first ACK without ECN-Echo after a recalculation adds to the
-    window, in the mean; `gained` as in `sender`; `queue_packets`, the mean queue in the two round
-    trips after slow start.
+    window, in the mean; `growth`, packets that the window grows by in a round trip, whatever
+    reductions take from it; `queue_packets`, the mean queue in the two round trips after slow
+    start.
     """
     return pl.DataFrame([_row(run) for run in runs]).sort("sender")
 
@@ -45,7 +46,7 @@ def _row(run: series.Run) -> dict[str, str | float | None]:
     return {
         "sender": str(run.axes["sender"]),
         "first_ack": first_ack(path),
-        "gained": sender.gained(path),
+        "growth": growth(path),
         "queue_packets": mean_queue(changes, path.time_ns[end], until_ns),
     }
 
@@ -57,18 +58,30 @@ def slow_start_end(path: sender.Path) -> int:
 
 def first_ack(path: sender.Path) -> float | None:
     """Packets that the window grows by with the first ACK without ECN-Echo after CWR began or the
-    threshold was set, in the mean; null where there was none."""
+    threshold was set, which does not set it again, in the mean; null where there was none."""
     added = []
     recalculated = False
     for ack in range(1, len(path.acked) - 1):
         recalculated |= path.cwr[ack] > path.cwr[ack - 1]
         recalculated |= path.ssthresh[ack] != path.ssthresh[ack - 1]
         echo = path.marked[ack + 1] > path.marked[ack]
-        if recalculated and not echo:
+        again = path.ssthresh[ack + 1] != path.ssthresh[ack]
+        if recalculated and not echo and not again:
             recalculated = False
             if path.time_ns[ack] >= sender.SETTLED_NS:
                 added.append(path.cwnd[ack + 1] - path.cwnd[ack])
     return scalar(pl.Series(added, dtype=pl.Float64).mean())
+
+
+def growth(path: sender.Path) -> float:
+    """What a round trip adds to the window, from SETTLED_NS on: all that ACKs add, over the
+    smoothed round trips that go by."""
+    packets = round_trips = 0.0
+    for ack in range(len(path.acked) - 1):
+        if path.time_ns[ack] >= sender.SETTLED_NS:
+            packets += max(path.cwnd[ack + 1] - path.cwnd[ack], 0)
+            round_trips += (path.time_ns[ack + 1] - path.time_ns[ack]) / path.rtt_ns[ack]
+    return packets / round_trips
 
 
 def mean_queue(changes: pl.DataFrame, since_ns: int, until_ns: int) -> float:

@@ -263,6 +263,13 @@ def test_what_the_first_ack_after_a_recalculation_adds() -> None:
     echoed = [0, 0, 0, 1, 1, 1, 1, 2, 3, 3]
     assert avoided.first_ack(path(cwnd=grown, marked=echoed)) == 0
     assert avoided.first_ack(path(cwr=[False] * 10, ssthresh=[None] * 10)) is None
+    again = [None, None, None, 18, 18, 18, 18, 19, 17, 17]
+    assert avoided.first_ack(path(cwnd=grown, ssthresh=again)) == 0
+
+
+def test_what_a_round_trip_adds_to_the_window() -> None:
+    """From the sixth ACK on it grows by two packets, and loses one, in two round trips."""
+    assert avoided.growth(path(cwnd=[20, 20, 20, 18, 18, 19, 20, 19, 19, 20])) == 1
 
 
 def test_the_mean_queue_over_a_time() -> None:
