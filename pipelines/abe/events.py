@@ -1,11 +1,14 @@
 """Section IV-C: whether a congestion event hits one of two flows or both, and what that does."""
 
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import polars as pl
 from plotnine import ggplot
 
 from pipelines.abe import convergence, drawing, settings
+from sandglass.papers import ensemble
 from sandglass.papers.verdicts import Extreme, largest, least, scalar
 from sandglass.results import series
 
@@ -81,18 +84,15 @@ def back_offs(acks: pl.DataFrame) -> pl.DataFrame:
     )
     reducing = pl.col("ca_state").cast(pl.String).is_in(REDUCING)
     begins = reducing & ~reducing.shift(1).over("flow")
-    moves = pl.col("ssthresh_packets").diff().over("flow").ne(0)
-    first = (
-        pl.col("ssthresh_packets").is_not_null()
-        & pl.col("ssthresh_packets").shift(1).over("flow").is_null()
-    )
+    threshold = pl.col("ssthresh_packets")
+    moves = threshold.is_not_null() & threshold.ne_missing(threshold.shift(1).over("flow"))
     return (
         acks.sort("time_ns", "flow")
-        .filter((begins | moves | first).fill_null(False))
+        .filter((begins | moves).fill_null(False))
         .select(
             "time_ns",
             "flow",
-            ssthresh=pl.col("ssthresh_packets").cast(pl.Float64),
+            ssthresh=threshold.cast(pl.Float64),
             srtt_ns=pl.col("srtt_us").cast(pl.Int64) * 1000,
         )
         .join(windows, on="time_ns", how="left", maintain_order="left")
@@ -108,33 +108,36 @@ def paired(back_offs: pl.DataFrame) -> pl.DataFrame:
     of a flow that backs off is what it reduces it to, its slow-start threshold.
     """
     rows: list[tuple[int, int, float]] = []
-    all_of_them = list(back_offs.iter_rows(named=True))
-    skipped: set[int] = set()
-    for at, first in enumerate(all_of_them):
-        if at in skipped:
-            continue
+    left = deque(back_offs.iter_rows(named=True))
+    while left:
+        first = left.popleft()
         after = {1: float(first["x"]), 2: float(first["y"])} | {first["flow"]: first["ssthresh"]}
-        flows = 1
-        for later in range(at + 1, len(all_of_them)):
-            other = all_of_them[later]
-            if other["time_ns"] > first["time_ns"] + first["srtt_ns"]:
-                break
-            if other["flow"] != first["flow"] and later not in skipped:
-                after[other["flow"]] = other["ssthresh"]
-                flows = 2
-                skipped.add(later)
-                break
+        other = _hit_too(first, left)
+        if other is not None:
+            left.remove(other)
+            after[other["flow"]] = other["ssthresh"]
         ratio = (after[1] / after[2]) / (first["x"] / first["y"])
-        rows.append((first["time_ns"], flows, max(ratio, 1 / ratio) - 1))
+        rows.append((first["time_ns"], 1 if other is None else 2, max(ratio, 1 / ratio) - 1))
     schema = {"time_ns": pl.Int64, "flows": pl.Int64, "change": pl.Float64}
     return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def _hit_too(first: Mapping[str, Any], later: Iterable[dict[str, Any]]) -> dict[str, Any] | None:
+    """The other flow's next back-off, where it comes within the round trip of the first."""
+    for each in later:
+        if each["time_ns"] > first["time_ns"] + first["srtt_ns"]:
+            return None
+        if each["flow"] != first["flow"]:
+            return each
+    return None
 
 
 def plot(table: pl.DataFrame) -> ggplot:
     """How many events hit both flows, and what either kind does to the ratio of the windows, by
     beta_ecn; medians over the paths, a line per AQM."""
-    case = [name for name in ("replica", "queue", "beta_ecn") if name in table.columns]
-    medians = table.group_by(case, maintain_order=True).agg(pl.col(*MEASURES).median())
+    case = [ensemble.REPLICA, "queue", "beta_ecn"]
+    numbered = ensemble.numbered(table)
+    medians = numbered.group_by(case, maintain_order=True).agg(pl.col(*MEASURES).median())
     x, line = ("beta_ecn", "beta_ecn"), ("queue", "AQM")
     return drawing.panels(medians, MEASURES, x, line)
 

@@ -70,7 +70,6 @@ def _reasons(run: series.Run) -> dict[str, int]:
 
 def plot(table: pl.DataFrame) -> ggplot:
     """Packets lost against the number of flows: a row per reason, a panel per buffer."""
-    buffers = [f"{size} packets" for size in table["buffer"].unique().sort()]
     shown = (
         ensemble.numbered(table)
         .unpivot(list(SHOWN), index=[ensemble.REPLICA, "queue", *CASE], variable_name="reason")
@@ -78,7 +77,7 @@ def plot(table: pl.DataFrame) -> ggplot:
             reason=pl.col("reason").replace_strict(
                 SHOWN, return_dtype=pl.Enum(list(SHOWN.values()))
             ),
-            panel=pl.format("{} packets", "buffer").cast(pl.Enum(buffers)),
+            panel=transients.buffer_label(table),
         )
     )
     means = ensemble.means(shown, ["queue", "flows", "reason", "panel"], "value")

@@ -36,13 +36,13 @@ def table(runs: Sequence[series.Run]) -> pl.DataFrame:
 
 def plot(table: pl.DataFrame) -> ggplot:
     """The 95th percentile of the wait against the number of flows, a panel per rate."""
-    rates = [f"{rate:g} Mb/s" for rate in table["rate_mbit"].unique().sort()]
+    rates = {rate: f"{rate:g} Mb/s" for rate in table["rate_mbit"].unique().sort()}
     shown = ensemble.numbered(table).select(
         ensemble.REPLICA,
         x="flows",
         value="high_ms",
         line="queue",
-        panel=pl.format("{} Mb/s", pl.col("rate_mbit").cast(int)).cast(pl.Enum(rates)),
+        panel=pl.col("rate_mbit").replace_strict(rates, return_dtype=pl.Enum(list(rates.values()))),
     )
     label = "95th percentile of the queueing delay (ms)"
     return drawing.lines(shown, "Parallel flows", label, log_x=True)

@@ -196,6 +196,12 @@ def flow_label(table: pl.DataFrame, column: str) -> pl.Expr:
     return pl.col(column).replace_strict(names, return_dtype=pl.Enum(list(names.values())))
 
 
+def buffer_label(table: pl.DataFrame) -> pl.Expr:
+    """The column `buffer`, packets, as a panel names it, in the order of the sizes."""
+    names = {size: f"{size} packets" for size in table["buffer"].unique().sort()}
+    return pl.col("buffer").replace_strict(names, return_dtype=pl.Enum(list(names.values())))
+
+
 def rtt_label(table: pl.DataFrame) -> pl.Expr:
     """The column `rtt_ms` as a panel or legend names it, in the order of the RTTs."""
     names = {rtt: f"RTT {rtt:g} ms" for rtt in table["rtt_ms"].unique().sort()}

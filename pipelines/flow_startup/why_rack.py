@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import polars as pl
 from plotnine import ggplot
 
-from pipelines.flow_startup import drawing, pub2
+from pipelines.flow_startup import drawing, pub2, transients
 from sandglass.papers import ensemble
 from sandglass.papers.verdicts import Extreme
 from sandglass.results import series
@@ -18,13 +18,12 @@ def table(runs: Sequence[series.Run]) -> pl.DataFrame:
 
 def plot(table: pl.DataFrame) -> ggplot:
     """Timeouts against the number of flows, a panel per buffer, a line per recovery."""
-    buffers = [f"{size} packets" for size in table["buffer"].unique().sort()]
     shown = ensemble.numbered(table).select(
         ensemble.REPLICA,
         x="flows",
         value="rtos",
         line="recovery",
-        panel=pl.format("{} packets", "buffer").cast(pl.Enum(buffers)),
+        panel=transients.buffer_label(table),
     )
     return drawing.lines(shown, "Parallel flows", "Timeouts in a transaction", log_x=True)
 

@@ -4,7 +4,7 @@ A paper's sources.yaml lists what its source states that could be measured, in t
 text. Each item has claims that judge it, or says why none does.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -96,13 +96,15 @@ def _claims(paper: str) -> dict[str, Sentence]:
 
 def page() -> str:
     """docs/coverage.md, of all our papers."""
-    return "\n".join([HEAD, *(line for name in shelf.ours() for line in _section(name))])
+    verdicts = {name: _verdicts(name) for name in shelf.ours()}
+    return "\n".join([HEAD, *(line for name in verdicts for line in _section(name, verdicts))])
 
 
-def _section(paper: str) -> Iterator[str]:
+def _section(paper: str, of_papers: Mapping[str, Mapping[str, Verdict]]) -> Iterator[str]:
+    """What is said of a paper; of all of them the verdicts by their names."""
     about, found = shelf.figures(paper), items(paper)
-    verdicts = _verdicts(paper) | {
-        f"{other}/{name}": each for other in shelf.ours() for name, each in _verdicts(other).items()
+    verdicts = dict(of_papers[paper]) | {
+        f"{other}/{name}": each for other, own in of_papers.items() for name, each in own.items()
     }
     if unknown := sorted({name for item in found for name in item.claims} - verdicts.keys()):
         raise SandglassError(
