@@ -33,19 +33,13 @@ def panels(
     """
     column, name = x
     kind, kind_name = line
-    order = pl.Enum(list(measures.values()))
-    long = (
-        ensemble.numbered(table)
-        .unpivot(list(measures), index=[ensemble.REPLICA, column, kind, *apart])
-        .drop_nulls("value")
-        .with_columns(pl.col("variable").replace_strict(measures, return_dtype=order))
-        .with_columns(pl.col(kind).cast(pl.String))
-    )
-    shown = ensemble.means(long, ["variable", column, kind, *apart], "value")
+    case = [column, kind, *apart]
+    long = ensemble.measures(table, measures, case).with_columns(pl.col(kind).cast(pl.String))
+    shown = ensemble.means(long, ["measure", *case], "value")
     bars = shown.drop_nulls(["low", "high"])
     drawn: ggplot = (
         ggplot(shown, aes(column, "value", color=kind, shape=kind))
-        + facet_wrap(["variable", *apart] if len(measures) > 1 else list(apart), scales="free_y")
+        + facet_wrap(["measure", *apart] if len(measures) > 1 else list(apart), scales="free_y")
         + geom_line(aes(group=kind))
         + geom_point(size=2)
         + scale_color_manual(style.PALETTE)

@@ -14,6 +14,7 @@ from plotnine import (
 )
 
 from pipelines.abe import fig17, settings
+from sandglass.papers import ensemble
 from sandglass.papers.verdicts import scalar
 from sandglass.results import series, style
 
@@ -73,19 +74,13 @@ def _row(run: series.Run) -> dict[str, object]:
 
 def plot(table: pl.DataFrame) -> ggplot:
     """Four measures, a dot per seed, a panel per AQM; of CoDel with the RTT within 10 ms."""
-    shown = (
-        table.filter(pl.col("varied").is_in([DRAWS, SPREAD]))
-        .unpivot(list(MEASURES), index=["queue", "beta_ecn", "seed"])
-        .with_columns(
-            pl.col("variable").replace_strict(
-                MEASURES, return_dtype=pl.Enum(list(MEASURES.values()))
-            ),
-            beta=pl.col("beta_ecn").cast(pl.String),
-        )
+    own = table.filter(pl.col("varied").is_in([DRAWS, SPREAD]))
+    shown = ensemble.measures(own, MEASURES, ["queue", "beta_ecn", "seed"]).with_columns(
+        beta=pl.col("beta_ecn").cast(pl.String)
     )
     drawn: ggplot = (
         ggplot(shown, aes("beta", "value", color="beta", shape="beta"))
-        + facet_grid("variable", "queue", scales="free_y")
+        + facet_grid("measure", "queue", scales="free_y")
         + geom_jitter(width=0.25, height=0, alpha=0.5, random_state=1)
         + scale_color_manual(style.PALETTE)
         + scale_shape_manual(style.SHAPES)

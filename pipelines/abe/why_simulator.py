@@ -13,6 +13,7 @@ from plotnine import (
 )
 
 from pipelines.abe.short_flow import less, of, table
+from sandglass.papers import ensemble
 from sandglass.results import style
 
 __all__ = ["METRICS", "plot", "table"]
@@ -28,14 +29,12 @@ METRICS = (less, of)
 
 def plot(table: pl.DataFrame) -> ggplot:
     """Three measures, a dot per seed, a row for each thing that is changed."""
-    kinds = pl.Enum(list(MEASURES.values()))
-    shown = table.unpivot(list(MEASURES), index=["varied", "beta_ecn", "seed"]).with_columns(
-        pl.col("variable").replace_strict(MEASURES, return_dtype=kinds),
-        beta=pl.col("beta_ecn").cast(pl.String),
+    shown = ensemble.measures(table, MEASURES, ["varied", "beta_ecn", "seed"]).with_columns(
+        beta=pl.col("beta_ecn").cast(pl.String)
     )
     drawn: ggplot = (
         ggplot(shown, aes("varied", "value", color="beta", shape="beta"))
-        + facet_wrap("variable", scales="free_x", nrow=1)
+        + facet_wrap("measure", scales="free_x", nrow=1)
         + geom_jitter(width=0.2, height=0, alpha=0.5, random_state=1)
         + coord_flip()
         + scale_color_manual(style.PALETTE)

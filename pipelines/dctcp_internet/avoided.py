@@ -14,7 +14,7 @@ from plotnine import (
     labs,
 )
 
-from pipelines.dctcp_internet import sender, sharing
+from pipelines.dctcp_internet import sender
 from sandglass.papers import ensemble
 from sandglass.papers.verdicts import scalar
 from sandglass.results import series, style
@@ -99,7 +99,7 @@ def mean_queue(changes: pl.DataFrame, since_ns: int, until_ns: int) -> float:
 
 def plot(table: pl.DataFrame) -> ggplot:
     """A panel per measure, a bar per sender with its interval."""
-    long = sharing.long(table, ["sender"], NAMES)
+    long = ensemble.measures(table, NAMES, ["sender"])
     shown = ensemble.means(long, ["sender", "measure"], "value")
     drawn: ggplot = (
         ggplot(shown, aes("sender", "value"))

@@ -49,7 +49,7 @@ def plot(table: pl.DataFrame) -> ggplot:
         )
     )
     shown = ensemble.means(
-        sharing.long(named, ["dctcp", "minimum"], MEASURES),
+        ensemble.measures(named, MEASURES, ["dctcp", "minimum"]),
         ["dctcp", "minimum", "measure"],
         "value",
     )

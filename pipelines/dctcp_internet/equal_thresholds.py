@@ -87,7 +87,9 @@ def reductions(acks: pl.DataFrame) -> pl.DataFrame:
 
 def plot(table: pl.DataFrame) -> ggplot:
     """Both measures of both flows; of replicas the mean."""
-    shown = ensemble.means(sharing.long(table, ["flow"], MEASURES), ["flow", "measure"], "value")
+    shown = ensemble.means(
+        ensemble.measures(table, MEASURES, ["flow"]), ["flow", "measure"], "value"
+    )
     drawn: ggplot = (
         ggplot(shown, aes("flow", "value", fill="flow"))
         + facet_wrap("measure", scales="free_y")

@@ -53,7 +53,9 @@ def plot(table: pl.DataFrame) -> ggplot:
         weight=pl.col("weight").cast(pl.String),
     )
     shown = ensemble.means(
-        sharing.long(named, ["rtts", "weight"], MEASURES), ["rtts", "weight", "measure"], "value"
+        ensemble.measures(named, MEASURES, ["rtts", "weight"]),
+        ["rtts", "weight", "measure"],
+        "value",
     )
     beside = position_dodge(width=0.4)
     drawn: ggplot = (

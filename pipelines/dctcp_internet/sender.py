@@ -20,7 +20,6 @@ from plotnine import (
     scale_fill_manual,
 )
 
-from pipelines.dctcp_internet import sharing
 from sandglass.papers import ensemble
 from sandglass.papers.verdicts import scalar
 from sandglass.results import series, style
@@ -260,7 +259,7 @@ def stale(path: Path, alpha: Sequence[float]) -> float | None:
 
 def plot(table: pl.DataFrame) -> ggplot:
     """What is not an equation, per sender and marks; of seeds the mean with its interval."""
-    long = sharing.long(table, ["sender", "marks"], NAMES)
+    long = ensemble.measures(table, NAMES, ["sender", "marks"])
     shown = ensemble.means(long, ["sender", "marks", "measure"], "value")
     beside = position_dodge(width=0.9)
     drawn: ggplot = (

@@ -138,14 +138,6 @@ def rise(table: pl.DataFrame, over: str, lines: str, measure: str) -> Extreme | 
     return least(ranks, "rho")
 
 
-def long(table: pl.DataFrame, index: Sequence[str], measures: dict[str, str]) -> pl.DataFrame:
-    """Measures below each other, by the names that a figure's panels have."""
-    panels = pl.Enum(list(measures.values()))
-    return table.unpivot(list(measures), index=list(index), variable_name="measure").with_columns(
-        pl.col("measure").replace_strict(measures, return_dtype=panels)
-    )
-
-
 def label(column: str, text: str) -> pl.Expr:
     """Numbers as a legend shows them, such as '0.5 BDP'."""
     return pl.format(text, pl.col(column).round(3))
@@ -155,7 +147,9 @@ def draw(table: pl.DataFrame, over: str, lines: str, measures: dict[str, str]) -
     """A panel per measure against the column `over`, a line per value of `lines`, of replicas
     their mean with its interval; dotted: equal shares. The labels of axis and legend are the
     figure's."""
-    shown = ensemble.means(long(table, [lines, over], measures), [lines, over, "measure"], "value")
+    shown = ensemble.means(
+        ensemble.measures(table, measures, [lines, over]), [lines, over, "measure"], "value"
+    )
     drawn: ggplot = (
         ggplot(shown, aes(over, "value", color=lines, shape=lines))
         + facet_wrap("measure", scales="free_y")

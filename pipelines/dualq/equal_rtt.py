@@ -18,6 +18,7 @@ from plotnine import (
 
 from pipelines.dualq import capture
 from sandglass.experiment import units
+from sandglass.papers import ensemble
 from sandglass.papers.verdicts import scalar
 from sandglass.results import series, style
 
@@ -49,15 +50,14 @@ def table(runs: Sequence[series.Run]) -> pl.DataFrame:
 
 def plot(table: pl.DataFrame) -> ggplot:
     """Balance and delays against the rate, a line per round trip."""
-    shown = table.unpivot([*SHOWN], index=["rate_mbit", "rtt_ms"]).with_columns(
-        what=pl.col("variable").replace_strict(SHOWN, return_dtype=pl.Enum([*SHOWN.values()])),
+    shown = ensemble.measures(table, SHOWN, ["rate_mbit", "rtt_ms"]).with_columns(
         rtt=pl.format("{} ms", pl.col("rtt_ms").cast(pl.Int64)).cast(
             pl.Enum([f"{ms:.0f} ms" for ms in sorted(set(table["rtt_ms"]))])
         ),
     )
     drawn: ggplot = (
         ggplot(shown.drop_nulls("value"), aes("rate_mbit", "value", color="rtt"))
-        + facet_wrap("what", scales="free_y")
+        + facet_wrap("measure", scales="free_y")
         + geom_hline(yintercept=1, linetype="dotted")
         + geom_line()
         + geom_point()

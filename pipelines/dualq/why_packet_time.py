@@ -16,6 +16,7 @@ from plotnine import (
 
 from pipelines.dualq import capture, equal_rtt, mixed
 from sandglass.experiment import units
+from sandglass.papers import ensemble
 from sandglass.papers.verdicts import scalar
 from sandglass.results import series, style
 
@@ -54,18 +55,14 @@ def table(runs: Sequence[series.Run]) -> pl.DataFrame:
 
 def plot(table: pl.DataFrame) -> ggplot:
     """Median and 99th percentile in packets' times against the rate, by packet and round trip."""
-    shown = (
-        table.filter(pl.col("experiment") == "equal")
-        .unpivot([*SHOWN], index=["packet", "rate_mbit", "rtt_ms"])
-        .with_columns(
-            what=pl.col("variable").replace_strict(SHOWN, return_dtype=pl.Enum([*SHOWN.values()])),
-            packet=pl.format("{} bytes", "packet"),
-            rtt=pl.format("{} ms", pl.col("rtt_ms").cast(pl.Int64)),
-        )
+    equal = table.filter(pl.col("experiment") == "equal")
+    shown = ensemble.measures(equal, SHOWN, ["packet", "rate_mbit", "rtt_ms"]).with_columns(
+        packet=pl.format("{} bytes", "packet"),
+        rtt=pl.format("{} ms", pl.col("rtt_ms").cast(pl.Int64)),
     )
     drawn: ggplot = (
         ggplot(shown, aes("rate_mbit", "value", color="packet", shape="rtt"))
-        + facet_wrap("what", scales="free_y")
+        + facet_wrap("measure", scales="free_y")
         + geom_line()
         + geom_point()
         + scale_x_log10(breaks=[4, 12, 40])

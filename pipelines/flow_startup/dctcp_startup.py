@@ -90,16 +90,8 @@ def _differing(one: pl.Series, other: pl.Series) -> float:
 def plot(table: pl.DataFrame) -> ggplot:
     """The window at the end of slow start and the completion time against the RTT, a line for each
     step; of replicas the mean."""
-    numbered = ensemble.numbered(table).filter(
-        (pl.col("sender") == DCTCP) & (pl.col("queue") != OPTIMUM)
-    )
-    shown = numbered.unpivot(
-        list(MEASURES), index=[ensemble.REPLICA, "queue", "rtt_ms"], variable_name="measure"
-    ).with_columns(
-        measure=pl.col("measure").replace_strict(
-            MEASURES, return_dtype=pl.Enum(list(MEASURES.values()))
-        )
-    )
+    own = table.filter((pl.col("sender") == DCTCP) & (pl.col("queue") != OPTIMUM))
+    shown = ensemble.measures(own, MEASURES, ["queue", "rtt_ms"])
     means = ensemble.means(shown, ["queue", "measure", "rtt_ms"], "value")
     drawn: ggplot = (
         ggplot(means, aes("rtt_ms", "value", color="queue", shape="queue", linetype="queue"))

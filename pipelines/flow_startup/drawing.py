@@ -40,15 +40,10 @@ def lines(shown: pl.DataFrame, x: str, y: str, log_x: bool = False) -> ggplot:
 
 def measures(table: pl.DataFrame, x: str, line: str, names: dict[str, str]) -> pl.DataFrame:
     """A table as `lines` takes it: a panel per measure, a column of it, under its name."""
-    numbered = ensemble.numbered(table)
-    return numbered.unpivot(
-        list(names), index=[ensemble.REPLICA, x, line], variable_name="measure"
-    ).select(
+    return ensemble.measures(table, names, [x, line]).select(
         ensemble.REPLICA,
         "value",
-        pl.col(x).alias("x"),
-        pl.col(line).cast(pl.String).alias("line"),
-        pl.col("measure")
-        .replace_strict(names, return_dtype=pl.Enum(list(names.values())))
-        .alias("panel"),
+        x=pl.col(x),
+        line=pl.col(line).cast(pl.String),
+        panel=pl.col("measure"),
     )

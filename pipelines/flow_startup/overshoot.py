@@ -17,6 +17,7 @@ from plotnine import (
 )
 
 from pipelines.flow_startup import transients
+from sandglass.papers import ensemble
 from sandglass.papers.verdicts import scalar
 from sandglass.results import series, style
 
@@ -79,13 +80,8 @@ def _largest(numbers: pl.Series) -> int:
 def plot(table: pl.DataFrame) -> ggplot:
     """What a FIFO's buffer does to the overshoot and to what follows it."""
     fifo = table.filter((pl.col("queue") == "FIFO") & pl.col("buffer").is_not_null())
-    shown = fifo.unpivot(
-        list(MEASURES), index=["rtt_ms", "buffer"], variable_name="measure"
-    ).with_columns(
-        measure=pl.col("measure").replace_strict(
-            MEASURES, return_dtype=pl.Enum(list(MEASURES.values()))
-        ),
-        rtt=transients.rtt_label(fifo),
+    shown = ensemble.measures(fifo, MEASURES, ["rtt_ms", "buffer"]).with_columns(
+        rtt=transients.rtt_label(fifo)
     )
     drawn: ggplot = (
         ggplot(shown, aes("buffer", "value", color="rtt", shape="rtt", linetype="rtt"))

@@ -35,17 +35,7 @@ def table(runs: Sequence[series.Run]) -> pl.DataFrame:
 
 def plot(table: pl.DataFrame) -> ggplot:
     """Both measures against the RTT, a line per queue."""
-    shown = (
-        ensemble.numbered(table)
-        .unpivot(
-            list(MEASURES), index=[ensemble.REPLICA, "queue", "rtt_ms"], variable_name="measure"
-        )
-        .with_columns(
-            measure=pl.col("measure").replace_strict(
-                MEASURES, return_dtype=pl.Enum(list(MEASURES.values()))
-            )
-        )
-    )
+    shown = ensemble.measures(table, MEASURES, ["queue", "rtt_ms"])
     drawn: ggplot = transients.against_rtt(shown) + facet_wrap("measure", scales="free_y")
     return drawn
 

@@ -70,21 +70,14 @@ def _reasons(run: series.Run) -> dict[str, int]:
 
 def plot(table: pl.DataFrame) -> ggplot:
     """Packets lost against the number of flows: a row per reason, a panel per buffer."""
-    shown = (
-        ensemble.numbered(table)
-        .unpivot(list(SHOWN), index=[ensemble.REPLICA, "queue", *CASE], variable_name="reason")
-        .with_columns(
-            reason=pl.col("reason").replace_strict(
-                SHOWN, return_dtype=pl.Enum(list(SHOWN.values()))
-            ),
-            panel=transients.buffer_label(table),
-        )
+    shown = ensemble.measures(table, SHOWN, ["queue", *CASE]).with_columns(
+        panel=transients.buffer_label(table)
     )
-    means = ensemble.means(shown, ["queue", "flows", "reason", "panel"], "value")
+    means = ensemble.means(shown, ["queue", "flows", "measure", "panel"], "value")
     drawn: ggplot = (
         ggplot(means, aes("flows", "value", color="queue", shape="queue", linetype="queue"))
         + ensemble.band(means, "queue")
-        + facet_grid("reason", "panel", scales="free_y")
+        + facet_grid("measure", "panel", scales="free_y")
         + geom_line()
         + geom_point(size=1.8)
         + scale_x_log10(breaks=[1, 2, 4, 8, 16])

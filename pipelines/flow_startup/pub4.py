@@ -23,7 +23,8 @@ QUEUES = {
 RIVALS = ("CoDel", "PIE", "SFQ-CoDel", "FQ-CoDel")
 """Those of the thesis, and FQ-CoDel."""
 OPTIMUM = "FIFO"
-WAIT, COMPLETION = "Longest wait (ms)", "FCT (FIFO: 1)"
+COMPLETION = "FCT (FIFO: 1)"
+MEASURES = {"peak_ms": "Longest wait (ms)", "fct_ratio": COMPLETION}
 
 
 def table(runs: Sequence[series.Run]) -> pl.DataFrame:
@@ -62,27 +63,11 @@ def table(runs: Sequence[series.Run]) -> pl.DataFrame:
 
 def plot(table: pl.DataFrame) -> ggplot:
     """Delay above, completion time below; a panel per number of flows, unpaced senders."""
-    numbered = ensemble.numbered(table)
+    unpaced = table.filter(pl.col("senders") == "unpaced")
     shown = (
-        numbered.filter(pl.col("senders") == "unpaced")
-        .unpivot(
-            ["peak_ms", "fct_ratio"],
-            index=[ensemble.REPLICA, "queue", "flows", "rtt_ms"],
-            variable_name="measure",
-        )
-        .with_columns(
-            measure=pl.col("measure").replace_strict(
-                {"peak_ms": WAIT, "fct_ratio": COMPLETION},
-                return_dtype=pl.Enum([WAIT, COMPLETION]),
-            ),
-            panel=transients.flow_label(table, "flows"),
-        )
-        .filter(
-            ~(
-                (pl.col("queue") == OPTIMUM)
-                & pl.col("measure").cast(pl.String).str.starts_with("FCT")
-            )
-        )
+        ensemble.measures(unpaced, MEASURES, ["queue", "flows", "rtt_ms"])
+        .with_columns(panel=transients.flow_label(table, "flows"))
+        .filter((pl.col("queue") != OPTIMUM) | (pl.col("measure") != COMPLETION))
     )
     drawn: ggplot = transients.against_rtt(shown) + facet_grid("measure", "panel", scales="free_y")
     return drawn

@@ -94,22 +94,16 @@ def _backed_off(counted: pl.DataFrame, same: Sequence[str]) -> int:
 
 def plot(table: pl.DataFrame) -> ggplot:
     """Each measure by the number of flows; of replicas the mean with its interval."""
-    numbered = ensemble.numbered(table)
     names = pl.format("{}, {}", "queue", "recovery")
-    shown = numbered.with_columns(
+    named = table.with_columns(
         queue=pl.when(pl.col("recovery") == DEFAULT).then("queue").otherwise(names),
         panel=pl.format("{} packets", "buffer"),
         flows=pl.col("flows").cast(pl.String),
-    ).unpivot(
-        list(MEASURES),
-        index=[ensemble.REPLICA, "queue", "panel", "flows"],
-        variable_name="measure",
     )
-    means = ensemble.means(shown, ["queue", "panel", "flows", "measure"], "value").with_columns(
-        measure=pl.col("measure").replace_strict(
-            MEASURES, return_dtype=pl.Enum(list(MEASURES.values()))
-        ),
-        flows=pl.col("flows").cast(pl.Enum(sorted(shown["flows"].unique(), key=int))),
+    case = ["queue", "panel", "flows"]
+    shown = ensemble.measures(named, MEASURES, case)
+    means = ensemble.means(shown, [*case, "measure"], "value").with_columns(
+        flows=pl.col("flows").cast(pl.Enum(sorted(shown["flows"].unique(), key=int)))
     )
     beside = position_dodge(width=0.6)
     drawn: ggplot = (

@@ -175,16 +175,9 @@ def plot(table: pl.DataFrame) -> ggplot:
     """The load at the first mark above, the window with which slow start ended below, of unpaced
     senders; a panel per number of flows."""
     measures = {"load": "Load at the first mark", "end_share": "Window at the end (share of BDP)"}
-    numbered = ensemble.numbered(table).filter(pl.col("senders") == "unpaced")
-    shown = numbered.unpivot(
-        list(measures),
-        index=[ensemble.REPLICA, "queue", "flows", "rtt_ms"],
-        variable_name="measure",
-    ).with_columns(
-        measure=pl.col("measure").replace_strict(
-            measures, return_dtype=pl.Enum(list(measures.values()))
-        ),
-        panel=transients.flow_label(numbered, "flows"),
+    unpaced = table.filter(pl.col("senders") == "unpaced")
+    shown = ensemble.measures(unpaced, measures, ["queue", "flows", "rtt_ms"]).with_columns(
+        panel=transients.flow_label(unpaced, "flows")
     )
     means = ensemble.means(shown, ["queue", "measure", "panel", "rtt_ms"], "value")
     drawn: ggplot = (

@@ -33,7 +33,7 @@ def plot(table: pl.DataFrame) -> ggplot:
         + scale_x_log10()
         + scale_y_log10()
         + scale_color_manual(style.PALETTE)
-        + labs(x="Rate (Mb/s)", y=pub4.WAIT, color="")
+        + labs(x="Rate (Mb/s)", y=pub4.MEASURES["peak_ms"], color="")
     )
     return drawn
 

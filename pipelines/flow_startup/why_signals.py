@@ -27,7 +27,7 @@ def table(runs: Sequence[series.Run]) -> pl.DataFrame:
 
 def plot(table: pl.DataFrame) -> ggplot:
     """Each measure by case; of replicas the mean."""
-    named = ensemble.numbered(table).with_columns(
+    named = table.with_columns(
         case=pl.format(
             "{}, {}, {}, {}, {} ms",
             "queue",
@@ -37,11 +37,7 @@ def plot(table: pl.DataFrame) -> ggplot:
             pl.col("rtt_ms").cast(pl.Int64),
         )
     )
-    shown = named.unpivot(list(MEASURES), index=[ensemble.REPLICA, "case"]).with_columns(
-        measure=pl.col("variable").replace_strict(
-            MEASURES, return_dtype=pl.Enum(list(MEASURES.values()))
-        )
-    )
+    shown = ensemble.measures(named, MEASURES, ["case"])
     drawn: ggplot = (
         ggplot(ensemble.means(shown, ["measure", "case"], "value"), aes("value", "case"))
         + facet_wrap("measure", scales="free_x", nrow=1)

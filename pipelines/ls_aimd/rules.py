@@ -8,6 +8,7 @@ import polars as pl
 from plotnine import aes, facet_wrap, geom_hline, geom_point, ggplot, labs, scale_color_manual
 
 from pipelines.ls_aimd import increase, segments, steady
+from sandglass.papers import ensemble
 from sandglass.papers.verdicts import scalar
 from sandglass.results import series, style
 
@@ -175,25 +176,18 @@ def alphas(acks: pl.DataFrame, sent: pl.DataFrame) -> np.ndarray:
 
 def plot(table: pl.DataFrame) -> ggplot:
     """What was measured over what the rule has, by experiment."""
-    shown = (
+    named = pl.format("{}, {}", pl.col("case").cast(pl.String), pl.col("marking").cast(pl.String))
+    own = (
         steady.labelled(table)
         .filter(pl.col("sender").cast(pl.String) != "AIMD")
         .with_columns(pl.col(*RATIOS).cast(pl.Float64))  # read from a file, nothing is a string
-        .unpivot(list(RATIOS), index=["case", "marking", "sender", "acks"])
-        .drop_nulls("value")
-        .with_columns(
-            panel=pl.col("variable").replace_strict(
-                RATIOS, return_dtype=pl.Enum(list(RATIOS.values()))
-            ),
-            name=pl.format(
-                "{}, {}", pl.col("case").cast(pl.String), pl.col("marking").cast(pl.String)
-            ),
-        )
+        .with_columns(name=named)
     )
+    shown = ensemble.measures(own, RATIOS, ["name", "sender", "acks"]).drop_nulls("value")
     drawn: ggplot = (
         ggplot(shown, aes("name", "value", color="sender", shape="acks"))
         + geom_hline(yintercept=1, linetype="dotted")
-        + facet_wrap("panel", ncol=1)
+        + facet_wrap("measure", ncol=1)
         + geom_point(size=2)
         + scale_color_manual(style.PALETTE)
         + labs(x="", y="", color="", shape="ACKs")

@@ -16,6 +16,7 @@ from plotnine import (
 )
 
 from pipelines.ls_aimd import steady
+from sandglass.papers import ensemble
 from sandglass.papers.verdicts import scalar
 from sandglass.results import series, style
 
@@ -58,12 +59,10 @@ def plot(table: pl.DataFrame) -> ggplot:
     """Delay, headers and packets against the packets' size."""
     keys = ["sender", "mtu"]
     means = table.group_by(keys, maintain_order=True).agg(pl.col(*PANELS).mean())
-    shown = means.unpivot(list(PANELS), index=keys).with_columns(
-        panel=pl.col("variable").replace_strict(PANELS, return_dtype=pl.Enum(list(PANELS.values())))
-    )
+    shown = ensemble.measures(means, PANELS, keys)
     drawn: ggplot = (
         ggplot(shown, aes("mtu", "value", color="sender"))
-        + facet_wrap("panel", scales="free_y")
+        + facet_wrap("measure", scales="free_y")
         + geom_line()
         + geom_point(size=2)
         + scale_x_log10()

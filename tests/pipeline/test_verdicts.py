@@ -248,6 +248,23 @@ def test_one_run_is_the_first_replica() -> None:
     assert ensemble.numbered(both).equals(both)
 
 
+def test_measures_stand_below_each_other_in_the_order_of_their_names() -> None:
+    table = pl.DataFrame(
+        {"rtt_ms": [20, 80], "load": [0.5, None], "ended": [3.0, 4.0], "id": [1, 2]}
+    )
+    names = {"load": "Load", "ended": "End (s)"}
+    long = ensemble.measures(table, names, ["rtt_ms"])
+    assert long.columns == ["replica", "rtt_ms", "measure", "value"]
+    assert long.rows() == [
+        (1, 20, "Load", 0.5),
+        (1, 80, "Load", None),
+        (1, 20, "End (s)", 3.0),
+        (1, 80, "End (s)", 4.0),
+    ]
+    # Not by the alphabet.
+    assert long.sort("measure")["measure"].to_list() == ["Load", "Load", "End (s)", "End (s)"]
+
+
 def test_the_band_of_replicas_is_the_interval_of_their_mean() -> None:
     table = pl.DataFrame(
         {

@@ -5,7 +5,7 @@ point of a grid. Where some points were run more often than others, the column `
 the replicas that have these points alone.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import polars as pl
 from plotnine import aes, geom_ribbon
@@ -54,6 +54,20 @@ def replicas(table: pl.DataFrame, *, parts: bool = False) -> list[pl.DataFrame]:
 def numbered(table: pl.DataFrame) -> pl.DataFrame:
     """The table with the column `replica`: 1 in one that has none."""
     return table if REPLICA in table.columns else table.with_columns(pl.lit(1).alias(REPLICA))
+
+
+def measures(table: pl.DataFrame, names: Mapping[str, str], case: Sequence[str]) -> pl.DataFrame:
+    """A row per replica, case and measure: `replica`, the columns of a case, `measure` and `value`.
+
+    `names` are the measures' columns and what each is called; that is also their order (pl.Enum).
+    """
+    return (
+        numbered(table)
+        .unpivot(list(names), index=[REPLICA, *case], variable_name="measure")
+        .with_columns(
+            pl.col("measure").replace_strict(names, return_dtype=pl.Enum(list(names.values())))
+        )
+    )
 
 
 def means(table: pl.DataFrame, point: Sequence[str], value: str) -> pl.DataFrame:
