@@ -17,7 +17,7 @@ from plotnine import (
 
 from pipelines.abe import settings
 from sandglass.experiment import units
-from sandglass.papers.verdicts import Extreme, largest, scalar
+from sandglass.papers.verdicts import Extreme, largest, least, scalar
 from sandglass.results import series, style
 
 CUT_NS = 2_000_000_000  # stated (IV-C): the first two seconds are cut, to remove slow start
@@ -40,32 +40,34 @@ def throughput_ratio(goodput: pl.DataFrame, groups: Sequence[int]) -> float:
 
 
 def table(runs: Sequence[series.Run]) -> pl.DataFrame:
-    """One row per queue, split, RTT, beta_ecn and seed."""
-    rows = series.tidy(runs, {"digest": "digest"}).with_columns(
-        ratio=pl.Series([_ratio(run) for run in runs]),
-        sawteeth=pl.Series([_sawteeth(run) for run in runs], dtype=pl.Float64),
+    """One row per queue, split, RTT and beta_ecn, and one more where the ACKs were recorded.
+
+    The former have `ratio`; the latter are the same flows once more, and have `sawteeth` alone.
+    """
+    measured = pl.DataFrame(
+        [_measured(run) for run in runs], schema={"ratio": pl.Float64, "sawteeth": pl.Float64}
     )
+    rows = series.tidy(runs, {"digest": "digest"}).hstack(measured)
     return rows.select(
         queue=pl.col("experiment").replace_strict(QUEUES),
         split="split",
         rtt_ms=pl.col("rtt").map_elements(units.parse_time, pl.Int64) / 1e6,
         beta_ecn=settings.hundredths(pl.col("beta_ecn")),
-        seed="seed",
         ratio="ratio",
         sawteeth="sawteeth",
         digest="digest",
-    ).sort("queue", "rtt_ms", "beta_ecn", "split", "seed")
+    ).sort("queue", "rtt_ms", "beta_ecn", "split", "sawteeth")
 
 
-def _ratio(run: series.Run) -> float:
+def _measured(run: series.Run) -> dict[str, float | None]:
+    if "acks" in run.field("experiment.record"):
+        return {"sawteeth": _sawteeth(run)}
     groups = [flow["count"] for flow in run.field("experiment.flows")]
-    return throughput_ratio(run.records("goodput").collect(), groups)
+    return {"ratio": throughput_ratio(run.records("goodput").collect(), groups)}
 
 
 def _sawteeth(run: series.Run) -> float | None:
-    """Window reductions of a NewReno flow, in the mean; None where the ACKs were not recorded."""
-    if "acks" not in run.field("experiment.record"):
-        return None
+    """Window reductions of a NewReno flow, in the mean."""
     reductions = (
         run.records("acks")
         .filter((pl.col("cc") == "reno") & (pl.col("time_ns") > CUT_NS))
@@ -78,8 +80,8 @@ def _sawteeth(run: series.Run) -> float | None:
 
 
 def drawn(table: pl.DataFrame, queue: str) -> ggplot:
-    """Lines through the means, dots at the medians, a line per RTT; crosses are single tests."""
-    own = table.filter(pl.col("queue") == queue)
+    """A line per RTT through the means, large dots at the medians; small ones are single tests."""
+    own = table.filter(pl.col("queue") == queue).drop_nulls("ratio")
     own = own.with_columns(rtt=settings.rtt_label(own))
     means = own.group_by("rtt", "beta_ecn", maintain_order=True).agg(
         mean=pl.col("ratio").mean(), median=pl.col("ratio").median()
@@ -104,19 +106,20 @@ def drawn(table: pl.DataFrame, queue: str) -> ggplot:
     return figure
 
 
-def largest_mean(table: pl.DataFrame, queue: str, beta: float) -> float | None:
+def largest_mean(table: pl.DataFrame, queue: str, beta: float) -> Extreme | None:
     """The largest of the mean ratios at the RTTs."""
-    return scalar(_means(table, queue, beta)["ratio"].max())
+    means = _of(table, queue, beta).group_by("rtt_ms").agg(pl.col("ratio").mean())
+    return largest(means, "ratio")
 
 
 def largest_of_splits(table: pl.DataFrame, queue: str, beta: float) -> Extreme | None:
-    """The largest of the mean ratios over the seeds, of all RTTs and splits."""
+    """The largest of the ratios at the RTTs, of every split."""
     means = _of(table, queue, beta).group_by("rtt_ms", "split").agg(pl.col("ratio").mean())
     return largest(means, "ratio")
 
 
 def mean(table: pl.DataFrame, queue: str, beta: float) -> float | None:
-    """The mean ratio over all RTTs, splits and seeds."""
+    """The mean ratio over all RTTs and splits."""
     return scalar(_of(table, queue, beta)["ratio"].mean())
 
 
@@ -130,7 +133,7 @@ def distance_below(table: pl.DataFrame, queue: str, beta: float) -> float | None
     return smaller / at if smaller is not None and at else None
 
 
-def trend(table: pl.DataFrame, queue: str) -> float | None:
+def trend(table: pl.DataFrame, queue: str) -> Extreme | None:
     """Spearman's correlation of the mean ratio with beta_ecn; the least over the RTTs."""
     own = table.filter(pl.col("queue") == queue)
     ranks = (
@@ -139,7 +142,7 @@ def trend(table: pl.DataFrame, queue: str) -> float | None:
         .group_by("rtt_ms")
         .agg(rho=pl.corr("beta_ecn", "ratio", method="spearman"))
     )
-    return scalar(ranks["rho"].min())
+    return least(ranks, "rho")
 
 
 def difference(table: pl.DataFrame) -> float | None:
@@ -159,7 +162,3 @@ def sawteeth(table: pl.DataFrame, queue: str) -> float | None:
 
 def _of(table: pl.DataFrame, queue: str, beta: float) -> pl.DataFrame:
     return table.filter((pl.col("queue") == queue) & (pl.col("beta_ecn") == beta))
-
-
-def _means(table: pl.DataFrame, queue: str, beta: float) -> pl.DataFrame:
-    return _of(table, queue, beta).group_by("rtt_ms").agg(pl.col("ratio").mean())
