@@ -1,7 +1,6 @@
 """Section III: what the modified sender avoids, with one of its changes undone at a time."""
 
 from collections.abc import Sequence
-from itertools import pairwise
 
 import polars as pl
 from plotnine import (
@@ -47,7 +46,7 @@ def _row(run: series.Run) -> dict[str, str | float | None]:
         "sender": str(run.axes["sender"]),
         "first_ack": first_ack(path),
         "growth": growth(path),
-        "queue_packets": mean_queue(changes, path.time_ns[end], until_ns),
+        "queue_packets": series.mean_backlog(changes, path.time_ns[end], until_ns),
     }
 
 
@@ -82,19 +81,6 @@ def growth(path: sender.Path) -> float:
             packets += max(path.cwnd[ack + 1] - path.cwnd[ack], 0)
             round_trips += (path.time_ns[ack + 1] - path.time_ns[ack]) / path.rtt_ns[ack]
     return packets / round_trips
-
-
-def mean_queue(changes: pl.DataFrame, since_ns: int, until_ns: int) -> float:
-    """The mean of a queue, packets, over a time; `changes` as series.backlog has them."""
-    before = changes.filter(pl.col("time_ns") <= since_ns)["packets"]
-    inside = changes.filter(pl.col("time_ns").is_between(since_ns, until_ns, "none")).select(
-        "time_ns", "packets"
-    )
-    times = [since_ns, *inside["time_ns"], until_ns]
-    levels = [before[-1] if len(before) else 0, *inside["packets"]]
-    held = [later - earlier for earlier, later in pairwise(times)]
-    area = sum(level * each for level, each in zip(levels, held, strict=True))
-    return float(area) / (until_ns - since_ns)
 
 
 def plot(table: pl.DataFrame) -> ggplot:

@@ -272,10 +272,7 @@ def test_what_a_round_trip_adds_to_the_window() -> None:
     assert avoided.growth(path(cwnd=[20, 20, 20, 18, 18, 19, 20, 19, 19, 20])) == 1
 
 
-def test_the_mean_queue_over_a_time() -> None:
-    changes = frame(["time_ns", "packets"], (5, 4), (20, 2), (40, 8))
-    assert avoided.mean_queue(changes, 10, 30) == 3
-    assert avoided.mean_queue(changes, 0, 10) == 2
+def test_one_sender_over_another() -> None:
     table = frame(["sender", "queue_packets"], ("modified", 3.0), ("late", 4.0))
     assert avoided.over(table, "modified", "late", "queue_packets") == 0.75
     assert avoided.over(table, "modified", "none", "queue_packets") is None

@@ -24,6 +24,12 @@ def test_backlog_counts_from_enqueue_to_dequeue() -> None:
     assert lengths([(10, 30, None), (20, 50, None)]) == [(10, 1), (20, 2), (30, 1), (50, 0)]
 
 
+def test_the_mean_backlog_over_a_time() -> None:
+    changes = pl.DataFrame({"time_ns": [5, 20, 40], "packets": [4, 2, 8]})
+    assert series.mean_backlog(changes, 10, 30) == 3
+    assert series.mean_backlog(changes, 0, 10) == 2
+
+
 def test_backlog_in_bytes() -> None:
     changes = series.backlog(packets([(10, 30, None), (20, 50, None)]).lazy())
     assert changes["bytes"].to_list() == [1514, 3028, 1514, 0]

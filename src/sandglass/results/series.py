@@ -7,6 +7,7 @@ import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -263,6 +264,22 @@ def binned(changes: pl.DataFrame, step_ns: int, duration_ns: int) -> pl.DataFram
             largest=pl.col("packets").max(),
         )
     )
+
+
+def mean_backlog(changes: pl.DataFrame, since_ns: int, until_ns: int) -> float:
+    """The time-weighted mean of a queue, packets, from one time to another.
+
+    `changes` are as from `backlog`; the queue is empty before the first.
+    """
+    before = changes.filter(pl.col("time_ns") <= since_ns)["packets"]
+    inside = changes.filter(pl.col("time_ns").is_between(since_ns, until_ns, "none")).select(
+        "time_ns", "packets"
+    )
+    times = [since_ns, *inside["time_ns"], until_ns]
+    levels = [before[-1] if len(before) else 0, *inside["packets"]]
+    held = [later - earlier for earlier, later in pairwise(times)]
+    area = sum(level * each for level, each in zip(levels, held, strict=True))
+    return float(area) / (until_ns - since_ns)
 
 
 def congestion_events(drops: pl.Series, gap: float) -> list[float]:
