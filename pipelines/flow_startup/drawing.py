@@ -40,10 +40,11 @@ def lines(shown: pl.DataFrame, x: str, y: str, log_x: bool = False) -> ggplot:
 
 def measures(table: pl.DataFrame, x: str, line: str, names: dict[str, str]) -> pl.DataFrame:
     """A table as `lines` takes it: a panel per measure, a column of it, under its name."""
+    labels = table[line].cast(pl.String)
     return ensemble.measures(table, names, [x, line]).select(
         ensemble.REPLICA,
         "value",
         x=pl.col(x),
-        line=pl.col(line).cast(pl.String),
+        line=pl.col(line).cast(pl.String).cast(style.in_order(labels)),
         panel=pl.col("measure"),
     )

@@ -2,6 +2,8 @@
 
 import copy
 import io
+import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +54,17 @@ def house() -> theme:
 def finish(plot: ggplot, title: str, text: str) -> ggplot:
     """The plot in the house style, with its title and caption."""
     return plot + labs(title=title, caption=text) + house()
+
+
+def in_order(labels: Iterable[str]) -> pl.Enum:
+    """The labels of a legend as a column's type, by the alphabet, and the numbers in them by size:
+    'RTT 3 ms' is before 'RTT 10 ms'."""
+    return pl.Enum(sorted(set(labels), key=_words_and_numbers))
+
+
+def _words_and_numbers(label: str) -> list[tuple[str, float]]:
+    found = re.findall(r"([^\d]*)(\d*\.?\d*)", label)
+    return [(word, float(number) if number.strip(".") else 0.0) for word, number in found]
 
 
 def stem(out: Path) -> Path:
