@@ -101,9 +101,9 @@ def beyond_the_initial_window(table: pl.DataFrame, initial_window: int) -> Extre
     return least(chosen.select(*CASE, ratio=ratio), "ratio")
 
 
-def over_calm(table: pl.DataFrame, but_window: int, but_flows: int) -> Extreme | None:
-    """The longest delay in the first RTT over that of the undisturbed call, the least of all cases
-    but those of one initial window with up to so many flows."""
+def over_calm(table: pl.DataFrame, but_window: int = 0, but_flows: int = 0) -> Extreme | None:
+    """The longest delay in the first RTT over that of the undisturbed call, the least of all cases,
+    or of all but those of one initial window with up to so many flows."""
     spared = (pl.col("initial_window") == but_window) & (pl.col("flows") <= but_flows)
     ratio = pl.col("first_rtt_ms") / pl.col("calm_ms")
     return least(table.filter(~spared).select(*CASE, ratio=ratio), "ratio")

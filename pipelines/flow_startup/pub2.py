@@ -19,7 +19,7 @@ from plotnine import (
 
 from pipelines.flow_startup import transients
 from sandglass.papers import ensemble
-from sandglass.papers.verdicts import Extreme, largest, least
+from sandglass.papers.verdicts import Extreme, largest, least, scalar
 from sandglass.results import series, style
 
 CASE = ["buffer", "flows"]
@@ -95,6 +95,11 @@ def most(table: pl.DataFrame, queue: str, column: str) -> Extreme | None:
     return largest(table.filter(queue=queue).select(*CASE, column), column)
 
 
+def typical(table: pl.DataFrame, queue: str, column: str) -> float | None:
+    """The median of a column over buffers and numbers of flows."""
+    return scalar(table.filter(queue=queue)[column].median())
+
+
 def least_of(
     table: pl.DataFrame, queue: str, column: str, cases: Sequence[tuple[int, int]]
 ) -> Extreme | None:
@@ -111,4 +116,4 @@ def total_ratio(table: pl.DataFrame, queue: str, over: str, column: str) -> floa
     return one / other if other else None
 
 
-METRICS = (most, least_of, total_ratio)
+METRICS = (most, typical, least_of, total_ratio)
