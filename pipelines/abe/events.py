@@ -1,8 +1,8 @@
 """Section IV-C: whether a congestion event hits one of two flows or both, and what that does."""
 
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 from plotnine import ggplot
@@ -21,52 +21,80 @@ MEASURES = {
 REDUCING = ("CWR", "Recovery", "Loss")
 
 
+class Contest(NamedTuple):
+    """Two flows from the second's entry on."""
+
+    path: tuple[str, float, float]
+    """By the columns of PATH."""
+    beta_ecn: float
+    back_offs: pl.DataFrame
+    entry_ns: int
+    convergence_s: float | None
+    shared_ns: float
+    """Until they share the bottleneck, or the end."""
+
+
 def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     """One row per queue, rate, RTT and beta_ecn, of the time from the second flow's entry on.
 
     `events` are those in which at least one of the flows backs off, `both_percent` the share of
     them in which the other does within a round trip. `both_change` is the median factor by which
     the ratio of the windows changes in these, up or down, less 1, and `one_change` that in the
-    others; null where there are none. Until the flows share the bottleneck, after `convergence_s`
-    (null: they do not), `events_per_s` happen, and `older_share` of their back-offs are the older
-    flow's. `start_over_fair` is the later flow's window after its first back-off over the mean of
-    both then.
+    others; null where there are none. The flows share the bottleneck after `convergence_s` (null:
+    they do not), until when `older_share` of the back-offs are the older flow's. Until they do with
+    every beta_ecn of the path, `horizon_events` happen, and `horizon_older_share` of the back-offs
+    are the older flow's. `start_over_fair` is the later flow's window after its first back-off over
+    the mean of both then.
     """
-    return pl.DataFrame([_row(run) for run in runs], infer_schema_length=None).sort(
-        *PATH, "beta_ecn"
-    )
+    contests = [_contest(run) for run in runs]
+    horizons_ns: dict[tuple[str, float, float], float] = defaultdict(float)
+    for each in contests:
+        horizons_ns[each.path] = max(horizons_ns[each.path], each.shared_ns)
+    rows = [_row(each, horizons_ns[each.path]) for each in contests]
+    return pl.DataFrame(rows, infer_schema_length=None).sort(*PATH, "beta_ecn")
 
 
-def _row(run: series.Run) -> dict[str, str | float | None]:
+def _contest(run: series.Run) -> Contest:
     about = settings.conditions(run)
     entry_ns = run.time_ns("experiment.flows.1.start")
     both = back_offs(run.records("acks").collect()).filter(pl.col("time_ns") > entry_ns)
-    found = paired(both)
-    index = convergence.index_since(run.records("goodput").collect(), entry_ns)
-    when = convergence.first(index)
-    end_ns = settings.duration_ns(run) if when is None else entry_ns + when * 1e9
-    until = found.filter(pl.col("time_ns") <= end_ns)
-    own = both.filter(pl.col("time_ns") <= end_ns)
-    hit_both = found.filter(pl.col("flows") == 2)
+    when = convergence.first(convergence.index_since(run.records("goodput").collect(), entry_ns))
+    return Contest(
+        path=(str(about["queue"]), settings.rate(run) / 1e6, float(about["rtt_ms"])),
+        beta_ecn=float(about["beta"]),
+        back_offs=both,
+        entry_ns=entry_ns,
+        convergence_s=when,
+        shared_ns=settings.duration_ns(run) - entry_ns if when is None else when * 1e9,
+    )
+
+
+def _row(contest: Contest, horizon_ns: float) -> dict[str, str | float | None]:
+    found = paired(contest.back_offs)
+    hit_both = pl.col("flows") == 2
     return {
-        "queue": about["queue"],
-        "rate_mbit": settings.rate(run) / 1e6,
-        "rtt_ms": about["rtt_ms"],
-        "beta_ecn": about["beta"],
+        **dict(zip(PATH, contest.path, strict=True)),
+        "beta_ecn": contest.beta_ecn,
         "events": found.height,
-        "both_percent": scalar(found.select(100 * (pl.col("flows") == 2).mean()).item()),
-        "both_change": scalar(hit_both["change"].median()),
-        "one_change": scalar(found.filter(pl.col("flows") == 1)["change"].median()),
-        "convergence_s": when,
-        "events_per_s": until.height / ((end_ns - entry_ns) / 1e9),
-        "older_share": scalar((own["flow"] == 1).mean()),
+        "both_percent": scalar(found.select(100 * hit_both.mean()).item()),
+        "both_change": scalar(found.filter(hit_both)["change"].median()),
+        "one_change": scalar(found.filter(~hit_both)["change"].median()),
+        "convergence_s": contest.convergence_s,
+        "older_share": _older_share(contest, contest.shared_ns),
+        "horizon_events": found.filter(pl.col("time_ns") <= contest.entry_ns + horizon_ns).height,
+        "horizon_older_share": _older_share(contest, horizon_ns),
         "start_over_fair": scalar(
-            both.filter(pl.col("flow") == 2)
+            contest.back_offs.filter(pl.col("flow") == 2)
             .head(1)
             .select(start=2 * pl.col("ssthresh") / (pl.col("x") + pl.col("ssthresh")))["start"]
             .max()
         ),
     }
+
+
+def _older_share(contest: Contest, until_ns: float) -> float | None:
+    own = contest.back_offs.filter(pl.col("time_ns") <= contest.entry_ns + until_ns)
+    return scalar((own["flow"] == 1).mean())
 
 
 def back_offs(acks: pl.DataFrame) -> pl.DataFrame:
@@ -164,34 +192,50 @@ def apart(table: pl.DataFrame) -> Extreme | None:
 
 
 def share_decides_more(table: pl.DataFrame) -> float | None:
-    """The size of Spearman's correlation of the convergence time with the older flow's share of the
-    back-offs, less that of its correlation with the events per second, over the paths and beta_ecn;
-    each against the default."""
+    """How strongly the convergence time falls with the older flow's share of the back-offs, by
+    Spearman's correlation, less the size of its correlation with the number of events, over the
+    paths and beta_ecn; each against the default, over the same time."""
     both = _against_default(table)
     if both.is_empty():
         return None
     share, events = (
         scalar(both.select(pl.corr("time", name, method="spearman")).item())
-        for name in ("older_share", "events_per_s")
+        for name in ("older_share", "events")
     )
-    return None if share is None or events is None else abs(share) - abs(events)
+    return None if share is None or events is None else -share - abs(events)
 
 
-def explained(table: pl.DataFrame, factor: float, unlucky: float, within: float) -> float | None:
-    """Of the outliers, which take so many times as long as with the default or less than one over
-    that: the share in which the later flow had more than `unlucky` of the back-offs of the slower
-    run, or in which its slow start with the default ended `within` that share of the fair window.
-    """
-    never = float("inf")
-    time = pl.col("convergence_s").fill_null(never) / pl.col("convergence_s_usual").fill_null(never)
-    slower_share = pl.when(time > 1).then("older_share").otherwise("older_share_usual")
+def more_unlucky(table: pl.DataFrame, factor: float, unlucky: float) -> float | None:
+    """Of the runs that take more than so many times as long as with the default, in how many the
+    later flow has more than a share of the back-offs, less that of all others; percentage
+    points."""
+    found = _both(table).select(
+        out=_time() > factor, why=(pl.col("older_share") < 1 - unlucky).fill_null(False)
+    )
+    return _more_often(found)
+
+
+def more_right_starts(table: pl.DataFrame, factor: float, within: float) -> float | None:
+    """Of the paths on which every other beta_ecn takes more than so many times as long as the
+    default, in how many the default's slow start ends within a share of the fair window, less that
+    of all other paths; percentage points."""
     start = (pl.col("start_over_fair_usual") - 1).abs()
-    outliers = _both(table).filter((time > factor) | (time < 1 / factor))
-    found = outliers.select((slower_share < 1 - unlucky) | (start <= within)).to_series()
-    return scalar(found.fill_null(False).mean())
+    found = (
+        _both(table)
+        .group_by(PATH)
+        .agg(out=(_time() > factor).all(), why=(start <= within).fill_null(False).first())
+    )
+    return _more_often(found)
 
 
-METRICS = (most_changed, least_changed, apart, share_decides_more, explained)
+METRICS = (
+    most_changed,
+    least_changed,
+    apart,
+    share_decides_more,
+    more_unlucky,
+    more_right_starts,
+)
 
 
 def _medians(table: pl.DataFrame, column: str) -> pl.DataFrame:
@@ -204,15 +248,31 @@ def _both(table: pl.DataFrame) -> pl.DataFrame:
     return table.filter(~default).join(table.filter(default), on=PATH, suffix="_usual")
 
 
+def _time() -> pl.Expr:
+    """The convergence time over that with the default, where either may never come; 1 where
+    neither does."""
+    own, usual = (
+        pl.col(name).fill_null(float("inf")) for name in ("convergence_s", "convergence_s_usual")
+    )
+    return (own / usual).fill_nan(1.0)
+
+
+def _more_often(found: pl.DataFrame) -> float | None:
+    """The share of rows with `why` among those that are `out`, less that among the others, in
+    percentage points."""
+    out, others = (scalar(found.filter(out=each)["why"].mean()) for each in (True, False))
+    return None if out is None or others is None else 100 * (out - others)
+
+
 def _against_default(table: pl.DataFrame) -> pl.DataFrame:
-    """Of each path and other beta_ecn: `time`, that of the default 1; `older_share` less that of
-    the default, and `events_per_s` over its."""
+    """Of each path and other beta_ecn: `time`, that of the default 1; and over the same time
+    `older_share` less that of the default, and `events` over its."""
     return (
         _both(table)
         .select(
             time=pl.col("convergence_s") / pl.col("convergence_s_usual"),
-            older_share=pl.col("older_share") - pl.col("older_share_usual"),
-            events_per_s=pl.col("events_per_s") / pl.col("events_per_s_usual"),
+            older_share=pl.col("horizon_older_share") - pl.col("horizon_older_share_usual"),
+            events=pl.col("horizon_events") / pl.col("horizon_events_usual"),
         )
         .drop_nulls()
         .filter(pl.all_horizontal(pl.all().is_finite()))

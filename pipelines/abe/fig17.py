@@ -142,20 +142,6 @@ def first_cut_ratio(table: pl.DataFrame, queue: str, over: str, beta: float) -> 
     return _over(table, queue, over, beta, "first_cut_s")
 
 
-def standing_queue_ratio(
-    table: pl.DataFrame, queue: str, beta: float, over_queue: str, over_beta: float
-) -> float | None:
-    """The mean queue from the first reduction to the end over another's; of the first seed."""
-    return _ratio(_standing(table, queue, beta), _standing(table, over_queue, over_beta))
-
-
-def more_precise(table: pl.DataFrame, queue: str, beta: float, than: float) -> float | None:
-    """How much nearer to the bandwidth-delay product the last window is with one beta_ecn than with
-    another, in packets; of the first seed."""
-    off = [_last_off(table, queue, each) for each in (beta, than)]
-    return None if off[0] is None or off[1] is None else off[1] - off[0]
-
-
 METRICS = (
     bdp,
     cuts,
@@ -164,8 +150,6 @@ METRICS = (
     sooner_ms,
     overshoot_ratio,
     first_cut_ratio,
-    more_precise,
-    standing_queue_ratio,
 )
 
 
@@ -176,26 +160,8 @@ def _over(table: pl.DataFrame, queue: str, over: str, beta: float, column: str) 
     return [] if mean is None else (mean / other).to_list()
 
 
-def _ratio(one: float | None, other: float | None) -> float | None:
-    return one / other if one is not None and other else None
-
-
 def _of(table: pl.DataFrame, queue: str, beta: float) -> pl.DataFrame:
     return table.filter((pl.col("queue") == queue) & (pl.col("beta_ecn") == beta))
-
-
-def _standing(table: pl.DataFrame, queue: str, beta: float) -> float | None:
-    """Of the first seed, which alone is kept as a whole; packets."""
-    first = _of(table, queue, beta).filter(pl.col("seed") == pl.col("seed").min())
-    begin = pl.col("time_s").filter(pl.col("cuts") > 0).min()
-    return scalar(first.filter(pl.col("time_s") >= begin)["queue_packets"].mean())
-
-
-def _last_off(table: pl.DataFrame, queue: str, beta: float) -> float | None:
-    """The last window's distance from the bandwidth-delay product, of the first seed; packets."""
-    first = _of(table, queue, beta).filter(pl.col("seed") == pl.col("seed").min())
-    last = first.sort("time_s").tail(1)
-    return scalar((last["cwnd_packets"] - last["bdp_packets"]).abs().max())
 
 
 def _flows(table: pl.DataFrame, queue: str, beta: float) -> pl.DataFrame:

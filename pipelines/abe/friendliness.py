@@ -124,10 +124,15 @@ def mean(table: pl.DataFrame, queue: str, beta: float) -> float | None:
 
 
 def distance_below(table: pl.DataFrame, queue: str, beta: float) -> float | None:
-    """The largest distance of the mean ratios of all smaller beta_ecn from 1, over that of `beta`;
-    of logarithms, so that 1/2 is as far as 2."""
+    """The distance of the mean ratios from 1, mean over the RTTs, of the smaller beta_ecn that is
+    farthest, over that of `beta`; of logarithms, so that 1/2 is as far as 2."""
     own = table.filter(pl.col("queue") == queue)
-    means = own.group_by("beta_ecn").agg(distance=pl.col("ratio").mean().log().abs())
+    means = (
+        own.group_by("beta_ecn", "rtt_ms")
+        .agg(distance=pl.col("ratio").mean().log().abs())
+        .group_by("beta_ecn")
+        .agg(pl.col("distance").mean())
+    )
     smaller = scalar(means.filter(pl.col("beta_ecn") < beta)["distance"].max())
     at = scalar(means.filter(pl.col("beta_ecn") == beta)["distance"].max())
     return smaller / at if smaller is not None and at else None

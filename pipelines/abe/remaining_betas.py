@@ -1,6 +1,7 @@
 """Section IV-C: the beta_ecn that Figs. 12 and 13 do not show, between those that they do."""
 
 import math
+from collections.abc import Sequence
 
 import polars as pl
 from plotnine import ggplot
@@ -10,8 +11,6 @@ from sandglass.papers import ensemble
 from sandglass.papers.verdicts import Extreme, farthest
 
 table = why_noise.table
-DEPICTED = {"CUBIC": (50, 60, 70, 80, 90), "NewReno": (50, 60, 70, 75, 80, 90)}
-"""The beta_ecn of Figs. 12 and 13, and the default, in percent."""
 STEP = 5
 """Between a beta_ecn and its neighbours, percent."""
 
@@ -35,20 +34,20 @@ def medians(table: pl.DataFrame) -> pl.DataFrame:
     return ratios.group_by(case, maintain_order=True).agg(median=pl.col("ratio").median())
 
 
-def off_neighbours(table: pl.DataFrame, control: str) -> Extreme | None:
+def off_neighbours(table: pl.DataFrame, control: str, betas: Sequence[float]) -> Extreme | None:
     """How far the median ratio of a beta_ecn is from the geometric mean of its neighbours', the
-    farthest over AQMs and the beta_ecn that are not depicted; the last has one neighbour."""
+    farthest over AQMs and some beta_ecn; the last has one neighbour."""
     found = medians(table).filter(control=control)
     rows = []
     for (queue,), own in found.group_by("queue", maintain_order=True):
         by_percent = {
             round(beta * 100): median for beta, median in own.select("beta_ecn", "median").rows()
         }
-        for percent, median in by_percent.items():
+        for percent in (round(beta * 100) for beta in betas):
             beside = [by_percent[p] for p in (percent - STEP, percent + STEP) if p in by_percent]
-            if percent not in DEPICTED[control] and beside:
+            if percent in by_percent and beside:
                 between = math.prod(beside) ** (1 / len(beside))
-                rows.append((queue, percent, median / between - 1))
+                rows.append((queue, percent, by_percent[percent] / between - 1))
     schema = {"queue": pl.String, "percent": pl.Int64, "off": pl.Float64}
     return farthest(pl.DataFrame(rows, schema=schema, orient="row"), "off")
 

@@ -32,29 +32,29 @@ MEASURES = {
 def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     """One row per queue, what differs between seeds, beta_ecn and seed.
 
-    `cuts` is the number of the window's reductions, `cut_from` the window before the first,
-    `cut_to` what the last one reduces it to; `drained_rtts` the time from the first until the queue
-    is first empty, in base RTTs; `off_packets` the distance of the last window from what fills the
-    path and the AQM's target, `left_off_packets` that of `cut_to`; `utilisation` is the link's from
-    the first reduction to the last packet.
+    `cuts` is the number of the window's reductions until the flow has completed, `cut_from` the
+    window before the first, `cut_to` what the last one reduces it to and `off_packets` how far
+    that is from the BDP; `drained_rtts` the flow's round trips from the first until the queue is
+    first empty, and `standing_packets` the queue's mean from the first to completion; `utilisation`
+    is the link's from the first reduction to the last packet.
     """
     rows = [_row(run) for run in runs]
     return pl.DataFrame(rows).sort("queue", "varied", "beta_ecn", "seed")
 
 
 def _row(run: series.Run) -> dict[str, object]:
-    acks = run.records("acks").filter(pl.col("flow") == 1).sort("time_ns").collect()
+    end_ns = round((run.field("flows.0.start_s") + run.field("flows.0.fct_s")) * 1e9)
+    until = (pl.col("flow") == 1) & (pl.col("time_ns") <= end_ns)
+    acks = run.records("acks").filter(until).sort("time_ns").collect()
     cuts = fig17.reductions(acks)
     first_ns = cuts["time_ns"][0]
     packets = series.forward(run)
-    backlog = series.backlog(packets).filter(pl.col("time_ns") >= first_ns)
+    backlog = series.backlog(packets)
     sent = packets.filter(pl.col("dequeue_ns") >= first_ns).select("dequeue_ns", "size_bytes")
     late = sent.collect()
     lasts_ns = scalar(late["dequeue_ns"].max() - first_ns) or 0.0
-    target_s = run.time_ns("experiment.bottleneck.queue.target") / 1e9
     rate = settings.rate(run)
-    full = settings.path_packets(run) + target_s * rate / 8 / settings.PACKET_BYTES
-    empty_ns = backlog.filter(pl.col("packets") == 0)["time_ns"][0]
+    empty_ns = backlog.filter(pl.col("time_ns") >= first_ns, packets=0)["time_ns"][0]
     return {
         "queue": QUEUES[str(run.axes["experiment"])],
         "varied": str(run.axes.get("varied", DRAWS)),
@@ -65,11 +65,19 @@ def _row(run: series.Run) -> dict[str, object]:
         "cuts": cuts.height,
         "cut_from": int(cuts["cut_from"][0]),
         "cut_to": int(cuts["cut_to"][-1]),
-        "drained_rtts": (empty_ns - first_ns) / settings.rtt_ns(run),
-        "off_packets": abs(float(acks["cwnd_packets"][-1]) - full),
-        "left_off_packets": abs(float(cuts["cut_to"][-1]) - full),
+        "off_packets": abs(float(cuts["cut_to"][-1]) - settings.path_packets(run)),
+        "drained_rtts": round_trips(acks, first_ns, empty_ns),
+        "standing_packets": series.mean_backlog(backlog, first_ns, end_ns),
         "utilisation": float(late["size_bytes"].cast(pl.Int64).sum()) * 8e9 / rate / lasts_ns,
     }
+
+
+def round_trips(acks: pl.DataFrame, since_ns: int, until_ns: int) -> float:
+    """How many of a flow's smoothed round trips go by between two times."""
+    passed = acks.filter(pl.col("time_ns").is_between(since_ns, until_ns)).select(
+        pl.col("time_ns").diff() / (pl.col("srtt_us").shift(1).cast(pl.Int64) * 1000)
+    )
+    return float(passed["time_ns"].sum())
 
 
 def plot(table: pl.DataFrame) -> ggplot:
@@ -94,14 +102,6 @@ def of(table: pl.DataFrame, column: str, queue: str, varied: str, beta: float) -
     return _of(table, queue, varied, beta)[column].cast(pl.Float64).to_list()
 
 
-def of_lower_half(
-    table: pl.DataFrame, column: str, by: str, queue: str, varied: str, beta: float
-) -> list[float]:
-    """A column of each of the seeds in which another column is at most its median."""
-    own = _of(table, queue, varied, beta)
-    return own.filter(pl.col(by) <= pl.col(by).median())[column].cast(pl.Float64).to_list()
-
-
 def less(
     table: pl.DataFrame, column: str, queue: str, varied: str, beta: float, than: float
 ) -> list[float]:
@@ -116,6 +116,21 @@ def over(
     """A column with one beta_ecn over that with another, of each seed."""
     one, other = _pairs(table, column, queue, varied, beta, than)
     return (one / other).to_list()
+
+
+def over_queue(
+    table: pl.DataFrame,
+    column: str,
+    queue: str,
+    varied: str,
+    over: str,
+    over_varied: str,
+    beta: float,
+) -> list[float]:
+    """The mean of a column through one AQM over that of each seed through another."""
+    mean = scalar(_of(table, queue, varied, beta)[column].cast(pl.Float64).mean())
+    other = _of(table, over, over_varied, beta)[column].cast(pl.Float64)
+    return [] if mean is None else (mean / other).to_list()
 
 
 def nearest(
@@ -150,7 +165,7 @@ def spread(table: pl.DataFrame, column: str, queue: str, varied: str, beta: floa
     return None if most is None or few is None else most - few
 
 
-METRICS = (of, of_lower_half, less, nearest, nearest_less, over, spread)
+METRICS = (of, less, nearest, nearest_less, over, over_queue, spread)
 
 
 def _of(table: pl.DataFrame, queue: str, varied: str, beta: float) -> pl.DataFrame:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import polars as pl
 from plotnine import (
     aes,
-    facet_wrap,
+    facet_grid,
     geom_hline,
     geom_line,
     geom_point,
@@ -17,6 +17,7 @@ from plotnine import (
 )
 
 from pipelines.abe import friendliness
+from sandglass.papers.verdicts import Extreme
 from sandglass.results import series, style
 
 
@@ -26,14 +27,14 @@ def table(runs: Sequence[series.Run]) -> pl.DataFrame:
 
 
 def plot(table: pl.DataFrame) -> ggplot:
-    """Ratio against the RTT, a line through the means per NewReno, a panel per AQM."""
-    means = table.group_by("queue", "newreno", "rtt_ms", maintain_order=True).agg(
+    """Ratio against the RTT, a line through the means per NewReno, a panel per AQM and beta_ecn."""
+    means = table.group_by("queue", "newreno", "beta_ecn", "rtt_ms", maintain_order=True).agg(
         pl.col("ratio").mean()
     )
     named = dict.fromkeys(("color", "shape", "linetype"), "NewReno")
     drawn: ggplot = (
         ggplot(means, aes("rtt_ms", "ratio", color="newreno", shape="newreno", linetype="newreno"))
-        + facet_wrap("queue")
+        + facet_grid("beta_ecn", "queue")
         + geom_hline(yintercept=1, linetype="dotted", color="#666666")
         + geom_line()
         + geom_point(size=2)
@@ -46,8 +47,13 @@ def plot(table: pl.DataFrame) -> ggplot:
 
 
 def mean(table: pl.DataFrame, newreno: str, queue: str, beta: float) -> float | None:
-    """The mean ratio over all RTTs, splits and seeds."""
+    """The mean ratio over all RTTs and splits."""
     return friendliness.mean(table.filter(pl.col("newreno") == newreno), queue, beta)
 
 
-METRICS = (mean,)
+def largest_mean(table: pl.DataFrame, newreno: str, queue: str, beta: float) -> Extreme | None:
+    """The largest of the mean ratios at the RTTs."""
+    return friendliness.largest_mean(table.filter(pl.col("newreno") == newreno), queue, beta)
+
+
+METRICS = (mean, largest_mean)

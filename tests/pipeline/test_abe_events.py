@@ -43,29 +43,38 @@ def test_back_offs_of_two_flows() -> None:
 def test_a_row_of_the_table(tmp_path: Path) -> None:
     """Both back off in the first event, the later flow alone in the second; shares are fair after
     half a second, before that."""
-    acks(
+    recorded = acks(
         (1000, 1, 40, None, "Open"), (1100, 2, 20, None, "Open"),
         (1200, 1, 40, 20, "CWR"), (1230, 2, 20, 10, "CWR"),
         (1400, 1, 30, 20, "Open"), (1400, 2, 10, 10, "Open"),
         (1800, 1, 30, 20, "Open"), (1800, 2, 12, 6, "CWR"),
-    ).write_parquet(tmp_path / "acks.parquet")  # fmt: skip
-    sent = [(900, 1, 500), (1100, 2, 10), (1500, 1, 515), (1500, 2, 15)]
-    goodput = pl.DataFrame(sent, schema=["time_ns", "flow", "bytes"], orient="row")
-    goodput.with_columns(pl.col("time_ns") * MS).write_parquet(tmp_path / "goodput.parquet")
-    content = document()
-    content["experiment"] |= {
-        "rtt": "40ms",
-        "duration": "3s",
-        "flows": [{"cc": "abe_reno"}, {"cc": "abe_reno", "start": "1s"}],
-        "hosts": {"s1": {"sysctls": {"net.ipv4.tcp_abe.beta_ecn": 50}}},
-    }
-    content["experiment"]["bottleneck"]["queue"]["kind"] = "codel"
-    (row,) = events.table([Run(tmp_path, {}, content)]).to_dicts()
+    )  # fmt: skip
+    soon = [(900, 1, 500), (1100, 2, 10), (1500, 1, 515), (1500, 2, 15)]
+    late = [(900, 1, 500), (1100, 2, 10), (1500, 1, 600), (1900, 2, 110), (1900, 1, 601)]
+    runs = []
+    for beta, sent in ((50, soon), (90, late)):
+        home = tmp_path / str(beta)
+        home.mkdir()
+        recorded.write_parquet(home / "acks.parquet")
+        goodput = pl.DataFrame(sent, schema=["time_ns", "flow", "bytes"], orient="row")
+        goodput.with_columns(pl.col("time_ns") * MS).write_parquet(home / "goodput.parquet")
+        content = document()
+        content["experiment"] |= {
+            "rtt": "40ms",
+            "duration": "3s",
+            "flows": [{"cc": "abe_reno"}, {"cc": "abe_reno", "start": "1s"}],
+            "hosts": {"s1": {"sysctls": {"net.ipv4.tcp_abe.beta_ecn": beta}}},
+        }
+        content["experiment"]["bottleneck"]["queue"]["kind"] = "codel"
+        runs.append(Run(home, {}, content))
+    row, other = events.table(runs).to_dicts()
     assert (row["queue"], row["rtt_ms"], row["beta_ecn"]) == ("CoDel", 40, 0.5)
     assert (row["events"], row["both_percent"]) == (2, 50)
     assert (row["both_change"], row["one_change"]) == (0, pytest.approx(2 / 3))
-    assert (row["convergence_s"], row["events_per_s"]) == (0.5, 2)
+    assert (row["convergence_s"], other["convergence_s"]) == (0.5, 0.9)
     assert (row["older_share"], row["start_over_fair"]) == (0.5, pytest.approx(0.4))
+    # Until the slower of both has converged.
+    assert (row["horizon_events"], row["horizon_older_share"]) == (2, pytest.approx(1 / 3))
 
 
 def back_offs(*rows: tuple[int, int, int, int, int]) -> pl.DataFrame:
@@ -101,8 +110,8 @@ PATHS = pl.DataFrame(
         ("CoDel", 10.0, 80.0, 0.5, 2.0, None, 1.0, 10.0, 0.5, 2.0),
         ("CoDel", 10.0, 80.0, 0.9, 40.0, None, 0.3, 8.0, 0.6, 1.0),
     ],
-    schema=[*events.PATH, "beta_ecn", *events.MEASURES, "convergence_s", "older_share",
-            "events_per_s"],
+    schema=[*events.PATH, "beta_ecn", *events.MEASURES, "convergence_s", "horizon_older_share",
+            "horizon_events"],
     orient="row",
 )  # fmt: skip
 
@@ -116,25 +125,30 @@ def test_event_metrics() -> None:
     assert events.share_decides_more(PATHS.filter(beta_ecn=0.5)) is None
 
 
-def test_what_explains_outliers() -> None:
-    """Times of 4, 1/4, 4 and 2: the first unlucky, the second only where it is not slower, the
-    third with a start that was right, the fourth no outlier."""
+def test_what_is_more_frequent_among_outliers() -> None:
+    """Times of 4, 1/4, 4 and 2: the first is unlucky, the second too but sooner, the third has a
+    start that was right and so has the fourth, which is no outlier."""
     rows = []
-    for rtt, time, share, usual_share, start in [
-        (10.0, 4.0, 0.3, 0.5, 2.0),
-        (20.0, 0.25, 0.3, 0.5, 2.0),
-        (40.0, 4.0, 0.5, 0.5, 0.95),
-        (80.0, 2.0, 0.5, 0.5, 1.0),
+    for rtt, time, share, start in [
+        (10.0, 4.0, 0.3, 2.0),
+        (20.0, 0.25, 0.3, 2.0),
+        (40.0, 4.0, 0.5, 0.95),
+        (80.0, 2.0, 0.5, 1.0),
     ]:
         rows += [
-            ("PIE", 10.0, rtt, 0.5, 1.0, usual_share, start),
+            ("PIE", 10.0, rtt, 0.5, 1.0, 0.5, start),
+            ("PIE", 10.0, rtt, 0.75, 9.0, 0.5, 3.0),
             ("PIE", 10.0, rtt, 0.9, time, share, 3.0),
         ]
     columns = [*events.PATH, "beta_ecn", "convergence_s", "older_share", "start_over_fair"]
     table = pl.DataFrame(rows, schema=columns, orient="row")
-    assert events.explained(table, 3, 0.6, 0.1) == pytest.approx(2 / 3)
+    # One of six outliers is unlucky, and one of two others.
+    assert events.more_unlucky(table, 3, 0.6) == pytest.approx(100 * (1 / 6 - 1 / 2))
+    # One of the two paths where both are outliers started right, and one of the two others.
+    assert events.more_right_starts(table, 3, 0.1) == pytest.approx(0)
     never = table.with_columns(
-        convergence_s=pl.when(rtt_ms=20.0, beta_ecn=0.5).then(None).otherwise("convergence_s")
+        convergence_s=pl.when(rtt_ms=80.0).then(None).otherwise("convergence_s")
     )
-    assert events.explained(never, 3, 0.6, 0.1) == pytest.approx(2 / 3)
-    assert events.explained(table.filter(rtt_ms=80.0), 3, 0.6, 0.1) is None
+    # Where neither converges there is no outlier: one of five, and one of three.
+    assert events.more_unlucky(never, 3, 0.6) == pytest.approx(100 * (1 / 5 - 1 / 3))
+    assert events.more_unlucky(table.filter(rtt_ms=20.0, beta_ecn=0.5), 3, 0.6) is None

@@ -120,7 +120,9 @@ def test_short_flow_metrics() -> None:
         orient="row",
     )
     assert short_flow.of(table, "cuts", "CoDel", "starts", 0.5) == [2, 5]
-    assert short_flow.of_lower_half(table, "fct_s", "cuts", "CoDel", "starts", 0.9) == [2]
+    both: dict[str, Any] = {"over": "CoDel", "over_varied": "starts", "beta": 0.9}
+    assert short_flow.over_queue(table, "cuts", "CoDel", "starts", **both) == [9 / 8, 9 / 10]
+    assert short_flow.over_queue(table, "cuts", "PIE", "draws", **both) == []
     assert short_flow.less(table, "fct_s", "CoDel", "starts", 0.9, 0.5) == [1, 0.5]
     assert short_flow.over(table, "cuts", "CoDel", "starts", 0.9, 0.5) == [4, 2]
     assert short_flow.spread(table, "cuts", "CoDel", "starts", 0.5) == 3
@@ -132,6 +134,13 @@ def test_short_flow_metrics() -> None:
     to_10: dict[str, Any] = {"by": "cuts", "to": 10, "varied": "starts", "beta": 0.9, "than": 0.5}
     assert short_flow.nearest_less(table, "fct_s", queue="CoDel", **to_10) == 0.5
     assert short_flow.nearest_less(table, "fct_s", queue="PIE", **to_10) is None
+
+
+def test_the_round_trips_of_a_flow_are_as_long_as_they_are() -> None:
+    acks = pl.DataFrame({"time_ns": [0, 100, 300, 700], "srtt_us": [0.1, 0.1, 0.2, 0.4]})
+    acks = acks.with_columns(pl.col("time_ns") * 1000, pl.col("srtt_us") * 1000)
+    assert short_flow.round_trips(acks, 0, 700_000) == pytest.approx(1 + 2 + 2)
+    assert short_flow.round_trips(acks, 100_000, 300_000) == pytest.approx(2)
 
 
 def test_delays_metrics() -> None:
