@@ -209,9 +209,7 @@ def more_unlucky(table: pl.DataFrame, factor: float, unlucky: float) -> float | 
     """Of the runs that take more than so many times as long as with the default, in how many the
     later flow has more than a share of the back-offs, less that of all others; percentage
     points."""
-    found = _both(table).select(
-        out=_time() > factor, why=(pl.col("older_share") < 1 - unlucky).fill_null(False)
-    )
+    found = _both(table).select(out=_time() > factor, why=_unlucky(unlucky))
     return _more_often(found)
 
 
@@ -219,12 +217,20 @@ def more_right_starts(table: pl.DataFrame, factor: float, within: float) -> floa
     """Of the paths on which every other beta_ecn takes more than so many times as long as the
     default, in how many the default's slow start ends within a share of the fair window, less that
     of all other paths; percentage points."""
-    start = (pl.col("start_over_fair_usual") - 1).abs()
     found = (
         _both(table)
         .group_by(PATH)
-        .agg(out=(_time() > factor).all(), why=(start <= within).fill_null(False).first())
+        .agg(out=(_time() > factor).all(), why=_right_start(within).first())
     )
+    return _more_often(found)
+
+
+def more_explained(
+    table: pl.DataFrame, factor: float, unlucky: float, within: float
+) -> float | None:
+    """Of the runs that take more than so many times as long as with the default, how many have one
+    of the two causes, less that of all others; percentage points."""
+    found = _both(table).select(out=_time() > factor, why=_unlucky(unlucky) | _right_start(within))
     return _more_often(found)
 
 
@@ -233,6 +239,7 @@ METRICS = (
     least_changed,
     apart,
     share_decides_more,
+    more_explained,
     more_unlucky,
     more_right_starts,
 )
@@ -255,6 +262,14 @@ def _time() -> pl.Expr:
         pl.col(name).fill_null(float("inf")) for name in ("convergence_s", "convergence_s_usual")
     )
     return (own / usual).fill_nan(1.0)
+
+
+def _unlucky(share: float) -> pl.Expr:
+    return (pl.col("older_share") < 1 - share).fill_null(False)
+
+
+def _right_start(within: float) -> pl.Expr:
+    return ((pl.col("start_over_fair_usual") - 1).abs() <= within).fill_null(False)
 
 
 def _more_often(found: pl.DataFrame) -> float | None:

@@ -146,6 +146,8 @@ def test_what_is_more_frequent_among_outliers() -> None:
     assert events.more_unlucky(table, 3, 0.6) == pytest.approx(100 * (1 / 6 - 1 / 2))
     # One of the two paths where both are outliers started right, and one of the two others.
     assert events.more_right_starts(table, 3, 0.1) == pytest.approx(0)
+    # Of the outliers the unlucky one and those of 40 and 80 ms, of the two others both.
+    assert events.more_explained(table, 3, 0.6, 0.1) == pytest.approx(100 * (4 / 6 - 1))
     never = table.with_columns(
         convergence_s=pl.when(rtt_ms=80.0).then(None).otherwise("convergence_s")
     )
