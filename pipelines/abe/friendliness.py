@@ -97,7 +97,7 @@ def drawn(table: pl.DataFrame, queue: str) -> ggplot:
         + scale_linetype_manual(style.LINES)
         + labs(
             x="beta_ecn",
-            y="Throughput per flow, CUBIC with ECN / NewReno without",
+            y="Throughput per flow, CUBIC / NewReno",
             color="Base RTT",
             shape="Base RTT",
             linetype="Base RTT",

@@ -41,7 +41,7 @@ def plot(table: pl.DataFrame) -> ggplot:
         + scale_color_manual(style.PALETTE)
         + scale_shape_manual(style.SHAPES)
         + scale_linetype_manual(style.LINES)
-        + labs(x="Base RTT (ms)", y="Throughput per flow, CUBIC with ECN / NewReno", **named)
+        + labs(x="Base RTT (ms)", y="Throughput per flow, CUBIC / NewReno", **named)
     )
     return drawn
 
