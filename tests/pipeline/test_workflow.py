@@ -57,7 +57,7 @@ def planned_runs(finished: subprocess.CompletedProcess[str], profile: str) -> in
     return sum(wanted[name] for name in jobs(finished) if name in wanted)
 
 
-@pytest.mark.parametrize("profile", ["smoke", "quick"])  # tests/docs has paper
+@pytest.mark.parametrize("profile", grid.PROFILES)
 def test_dry_run(tmp_path: Path, profile: str) -> None:
     planned = snakemake(tmp_path, "--dry-run", "abe", "--config", f"profile={profile}")
     assert planned.returncode == 0, planned.stderr
