@@ -104,6 +104,12 @@ def plot(table: pl.DataFrame) -> ggplot:
     return drawn
 
 
+def mean_over_each(one: pl.Series, other: pl.Series) -> list[float]:
+    """The mean of one over each of another, of seeds that are no pairs; nothing without one."""
+    mean = scalar(one.mean())
+    return [] if mean is None else (mean / other).to_list()
+
+
 def bdp(table: pl.DataFrame) -> float | None:
     """The bandwidth-delay product in full packets."""
     return scalar(table["bdp_packets"].mean())
@@ -156,8 +162,7 @@ METRICS = (
 def _over(table: pl.DataFrame, queue: str, over: str, beta: float, column: str) -> list[float]:
     """The mean of a column through one AQM over each seed's through another."""
     one, other = (_flows(table, name, beta)[column] for name in (queue, over))
-    mean = scalar(one.mean())
-    return [] if mean is None else (mean / other).to_list()
+    return mean_over_each(one, other)
 
 
 def _of(table: pl.DataFrame, queue: str, beta: float) -> pl.DataFrame:

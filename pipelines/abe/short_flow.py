@@ -128,9 +128,10 @@ def over_queue(
     beta: float,
 ) -> list[float]:
     """The mean of a column through one AQM over that of each seed through another."""
-    mean = scalar(_of(table, queue, varied, beta)[column].cast(pl.Float64).mean())
-    other = _of(table, over, over_varied, beta)[column].cast(pl.Float64)
-    return [] if mean is None else (mean / other).to_list()
+    one, other = (
+        _of(table, *each, beta)[column] for each in ((queue, varied), (over, over_varied))
+    )
+    return fig17.mean_over_each(one, other)
 
 
 def nearest(
