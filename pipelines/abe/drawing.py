@@ -33,9 +33,8 @@ def panels(
     """
     column, name = x
     kind, kind_name = line
-    case = [column, kind, *apart]
-    long = ensemble.measures(table, measures, case).with_columns(pl.col(kind).cast(pl.String))
-    shown = ensemble.means(long, ["measure", *case], "value")
+    named = table.with_columns(pl.col(kind).cast(pl.String))
+    shown = ensemble.measure_means(named, measures, [column, kind, *apart])
     bars = shown.drop_nulls(["low", "high"])
     drawn: ggplot = (
         ggplot(shown, aes(column, "value", color=kind, shape=kind))

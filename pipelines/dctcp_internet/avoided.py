@@ -85,8 +85,7 @@ def growth(path: sender.Path) -> float:
 
 def plot(table: pl.DataFrame) -> ggplot:
     """A panel per measure, a bar per sender with its interval."""
-    long = ensemble.measures(table, NAMES, ["sender"])
-    shown = ensemble.means(long, ["sender", "measure"], "value")
+    shown = ensemble.measure_means(table, NAMES, ["sender"])
     drawn: ggplot = (
         ggplot(shown, aes("sender", "value"))
         + facet_wrap("measure", scales="free_x")

@@ -48,11 +48,7 @@ def plot(table: pl.DataFrame) -> ggplot:
             pl.Enum([f"{share} %" for share in table["share"].unique().sort()])
         )
     )
-    shown = ensemble.means(
-        ensemble.measures(named, MEASURES, ["dctcp", "minimum"]),
-        ["dctcp", "minimum", "measure"],
-        "value",
-    )
+    shown = ensemble.measure_means(named, MEASURES, ["dctcp", "minimum"])
     drawn: ggplot = (
         ggplot(shown, aes("minimum", "value", color="dctcp", shape="dctcp"))
         + facet_wrap("measure", scales="free_y")

@@ -87,9 +87,7 @@ def reductions(acks: pl.DataFrame) -> pl.DataFrame:
 
 def plot(table: pl.DataFrame) -> ggplot:
     """Both measures of both flows; of replicas the mean."""
-    shown = ensemble.means(
-        ensemble.measures(table, MEASURES, ["flow"]), ["flow", "measure"], "value"
-    )
+    shown = ensemble.measure_means(table, MEASURES, ["flow"])
     drawn: ggplot = (
         ggplot(shown, aes("flow", "value", fill="flow"))
         + facet_wrap("measure", scales="free_y")

@@ -52,11 +52,7 @@ def plot(table: pl.DataFrame) -> ggplot:
         ),
         weight=pl.col("weight").cast(pl.String),
     )
-    shown = ensemble.means(
-        ensemble.measures(named, MEASURES, ["rtts", "weight"]),
-        ["rtts", "weight", "measure"],
-        "value",
-    )
+    shown = ensemble.measure_means(named, MEASURES, ["rtts", "weight"])
     beside = position_dodge(width=0.4)
     drawn: ggplot = (
         ggplot(shown, aes("rtts", "value", color="weight", shape="weight"))

@@ -259,8 +259,7 @@ def stale(path: Path, alpha: Sequence[float]) -> float | None:
 
 def plot(table: pl.DataFrame) -> ggplot:
     """What is not an equation, per sender and marks; of seeds the mean with its interval."""
-    long = ensemble.measures(table, NAMES, ["sender", "marks"])
-    shown = ensemble.means(long, ["sender", "marks", "measure"], "value")
+    shown = ensemble.measure_means(table, NAMES, ["sender", "marks"])
     beside = position_dodge(width=0.9)
     drawn: ggplot = (
         ggplot(shown, aes("sender", "value", fill="marks"))

@@ -147,9 +147,7 @@ def draw(table: pl.DataFrame, over: str, lines: str, measures: dict[str, str]) -
     """A panel per measure against the column `over`, a line per value of `lines`, of replicas
     their mean with its interval; dotted: equal shares. The labels of axis and legend are the
     figure's."""
-    shown = ensemble.means(
-        ensemble.measures(table, measures, [lines, over]), [lines, over, "measure"], "value"
-    )
+    shown = ensemble.measure_means(table, measures, [lines, over])
     drawn: ggplot = (
         ggplot(shown, aes(over, "value", color=lines, shape=lines))
         + facet_wrap("measure", scales="free_y")

@@ -91,8 +91,7 @@ def plot(table: pl.DataFrame) -> ggplot:
     """The window at the end of slow start and the completion time against the RTT, a line for each
     step; of replicas the mean."""
     own = table.filter((pl.col("sender") == DCTCP) & (pl.col("queue") != OPTIMUM))
-    shown = ensemble.measures(own, MEASURES, ["queue", "rtt_ms"])
-    means = ensemble.means(shown, ["queue", "measure", "rtt_ms"], "value")
+    means = ensemble.measure_means(own, MEASURES, ["queue", "rtt_ms"])
     drawn: ggplot = (
         ggplot(means, aes("rtt_ms", "value", color="queue", shape="queue", linetype="queue"))
         + facet_wrap("measure", scales="free_y")

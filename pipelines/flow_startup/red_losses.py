@@ -100,10 +100,8 @@ def plot(table: pl.DataFrame) -> ggplot:
         panel=pl.format("{} packets", "buffer"),
         flows=pl.col("flows").cast(pl.String),
     )
-    case = ["queue", "panel", "flows"]
-    shown = ensemble.measures(named, MEASURES, case)
-    means = ensemble.means(shown, [*case, "measure"], "value").with_columns(
-        flows=pl.col("flows").cast(pl.Enum(sorted(shown["flows"].unique(), key=int)))
+    means = ensemble.measure_means(named, MEASURES, ["queue", "panel", "flows"]).with_columns(
+        flows=pl.col("flows").cast(pl.Enum(sorted(named["flows"].unique(), key=int)))
     )
     beside = position_dodge(width=0.6)
     drawn: ggplot = (

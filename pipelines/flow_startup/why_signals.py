@@ -37,9 +37,9 @@ def plot(table: pl.DataFrame) -> ggplot:
             pl.col("rtt_ms").cast(pl.Int64),
         )
     )
-    shown = ensemble.measures(named, MEASURES, ["case"])
+    means = ensemble.measure_means(named, MEASURES, ["case"])
     drawn: ggplot = (
-        ggplot(ensemble.means(shown, ["measure", "case"], "value"), aes("value", "case"))
+        ggplot(means, aes("value", "case"))
         + facet_wrap("measure", scales="free_x", nrow=1)
         + geom_point(size=1.8, color=style.PALETTE[0])
         + scale_x_continuous(breaks=_two)

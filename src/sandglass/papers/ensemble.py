@@ -92,6 +92,13 @@ def means(table: pl.DataFrame, point: Sequence[str], value: str) -> pl.DataFrame
     )
 
 
+def measure_means(
+    table: pl.DataFrame, names: Mapping[str, str], case: Sequence[str]
+) -> pl.DataFrame:
+    """The `means` of `measures`: a row per case and measure."""
+    return means(measures(table, names, case), [*case, "measure"], "value")
+
+
 def band(means: pl.DataFrame, fill: str) -> geom_ribbon | None:
     """The 95 % intervals of `means` around a figure's lines; nothing where there are none."""
     whole = means.drop_nulls(["low", "high"])
