@@ -26,14 +26,35 @@ def file(shared: Path) -> Path:
     return shared / "file.lab"
 
 
-@pytest.fixture
-def machine(tmp_path: Path, file: Path) -> dict[str, str]:
-    """Environment variables of one that knows no compiler, no package manager and no Mininet."""
-    programs = tmp_path / "programs"
+@pytest.fixture(scope="module")
+def gone_on(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A checkout whose own lab is another."""
+    checkout = copy_checkout(tmp_path_factory.mktemp("gone-on") / "checkout")
+    for name in ("kernel/lab.config", "kmods/sch_predict/predict.h", "setup/packages-lab.txt"):
+        with (checkout / name).open("a") as changed:
+            changed.write("\n")
+    return checkout
+
+
+@pytest.fixture(scope="module")
+def machine(tmp_path_factory: pytest.TempPathFactory, file: Path, gone_on: Path) -> dict[str, str]:
+    """Environment variables of one that knows no compiler, no package manager and no Mininet.
+
+    It has the lab of the file, and keeps no runs.
+    """
+    home = tmp_path_factory.mktemp("machine")
+    programs = home / "programs"
     programs.mkdir()
     for name in ("bash", "python3"):
         (programs / name).symlink_to(shutil.which(name) or "")
-    return {"PATH": str(programs), "HOME": "/", "SANDGLASS_CACHE": str(tmp_path / "cache")}
+    machine = {
+        "PATH": str(programs),
+        "HOME": "/",
+        "SANDGLASS_CACHE": str(home / "cache"),
+        "SANDGLASS_RUNS_LIMIT": "0",
+    }
+    called(machine, gone_on, "lab", "import", file)  # whose it is does not matter
+    return machine
 
 
 def called(machine: dict[str, str], root: Path, *words: object) -> str:
@@ -47,27 +68,21 @@ def called(machine: dict[str, str], root: Path, *words: object) -> str:
 
 @pytest.mark.parametrize("experiment", [SHORT, SWITCHES, DOWNLOAD], ids=["own", "ovs", "http"])
 def test_runs_on_another_machine_are_equal(
-    lab: Lab, machine: dict[str, str], file: Path, tmp_path: Path, experiment: Mapped
+    lab: Lab, machine: dict[str, str], tmp_path: Path, experiment: Mapped
 ) -> None:
     here = lab(experiment)
-    called(machine, builds.ROOT, "lab", "import", file)
     source = written(experiment, tmp_path / "e.yaml")
     said = called(machine, builds.ROOT, "run", source, "--out", tmp_path / "there")
     assert f"digest {here.content['digest']}" in said
 
 
 def test_a_checkout_that_has_gone_on_runs_in_a_lab_that_was_kept(
-    lab: Lab, machine: dict[str, str], file: Path, tmp_path: Path
+    lab: Lab, machine: dict[str, str], gone_on: Path, tmp_path: Path
 ) -> None:
     here = lab(SHORT)
-    checkout = copy_checkout(tmp_path / "checkout")
-    for name in ("kernel/lab.config", "kmods/sch_predict/predict.h", "setup/packages-lab.txt"):
-        with (checkout / name).open("a") as changed:
-            changed.write("\n")
     name = builds.lab().id
-    called(machine, checkout, "lab", "import", file)
-    assert name in called(machine, checkout, "lab", "list")
+    assert name in called(machine, gone_on, "lab", "list")
     source = written(SHORT, tmp_path / "e.yaml")
-    said = called(machine, checkout, "run", source, "--lab", name[:6], "--out", tmp_path / "there")
+    said = called(machine, gone_on, "run", source, "--lab", name[:6], "--out", tmp_path / "there")
     assert f"digest {here.content['digest']}" in said
     assert f'"lab": "{name}"' in (tmp_path / "there" / "run.json").read_text()
