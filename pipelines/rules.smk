@@ -1,7 +1,8 @@
 # What every paper has in common: run the grid points, make tables, draw, judge, report.
 
 PROFILE = config["profile"]
-PAPERS = shelf.folders()
+NAMED = shelf.papers() if config["papers"] == "all" else config["papers"].split(",")
+PAPERS = {name: home for name, home in shelf.folders().items() if name in NAMED}
 ABOUT = {paper: shelf.figures(paper) for paper in PAPERS}
 FIGURES = {paper: list(about.figures) for paper, about in ABOUT.items()}
 POINTS = {

@@ -91,11 +91,26 @@ def test_one_figure_needs_its_own_runs_only(tmp_path: Path) -> None:
 def test_paper_does_not_run_again_what_quick_has_run(tmp_path: Path) -> None:
     """All of Fig. 5; Fig. 3 has one run of a point in quick, and replicas of it in paper."""
     write_profile(tmp_path, "quick")
-    planned = snakemake(tmp_path, "--dry-run", *PAGES, "--config", "profile=paper")
+    planned = snakemake(tmp_path, "--dry-run", *PAGES, "--config", "profile=paper", "papers=abe")
     assert planned.returncode == 0, planned.stderr
     new = directories("paper", FIGURES) - directories("quick", FIGURES)
     assert planned_runs(planned, "paper") == len(new)
     assert directories("quick", ["fig05"]) == directories("paper", ["fig05"])
+
+
+def test_another_paper_is_not_planned(tmp_path: Path) -> None:
+    """And what is planned is the same as with all of them."""
+    one, all_of_them = (
+        snakemake(
+            tmp_path, "--dry-run", "results/ls_aimd/delays.svg", "--config", f"papers={named}"
+        )
+        for named in ("ls_aimd,dualq", "all")
+    )
+    assert one.returncode == 0, one.stderr
+    assert jobs(one) == jobs(all_of_them)
+    left_out = snakemake(tmp_path, "--dry-run", "abe", "--config", "papers=ls_aimd,dualq")
+    assert left_out.returncode == 1
+    assert "MissingRuleException" in left_out.stdout + left_out.stderr
 
 
 def test_an_unknown_profile(tmp_path: Path) -> None:
@@ -107,7 +122,7 @@ def test_an_unknown_profile(tmp_path: Path) -> None:
 def test_from_runs_to_report(tmp_path: Path) -> None:
     """Made-up runs of the quick profile become tables, figures, verdicts and the page."""
     write_profile(tmp_path, "quick")
-    done = snakemake(tmp_path, *PAGES)
+    done = snakemake(tmp_path, *PAGES, "--config", "papers=abe")
     assert done.returncode == 0, done.stderr
     results = tmp_path / "results" / "abe"
     for figure in FIGURES:
@@ -134,7 +149,7 @@ def test_a_failed_run_is_named_and_the_others_go_on(tmp_path: Path) -> None:
         (run / "packets.parquet").unlink()
         (run / "run.json").unlink()
     done = snakemake(tmp_path, "results/abe/fig03.svg", "results/abe/fig05.svg",
-                     "--config", "profile=smoke")  # fmt: skip
+                     "--config", "profile=smoke", "papers=abe")  # fmt: skip
     assert done.returncode == 1
     assert "results/logs/abe/fig03.table.log" in done.stderr
     assert "run.json: No such file or directory" in done.stderr
@@ -147,7 +162,7 @@ def test_fig05_twice_in_the_lab(tmp_path: Path) -> None:
     """From experiment to page, and the same bytes again elsewhere."""
     for name in ("one", "two"):
         (tmp_path / name).mkdir()
-        words = ["results/abe/fig05.html", "--config", "profile=smoke"]
+        words = ["results/abe/fig05.html", "--config", "profile=smoke", "papers=abe"]
         done = snakemake(tmp_path / name, *words, lab=True)
         assert done.returncode == 0, done.stderr
     for suffix in ("csv", "svg", "png", "verdicts.csv"):
@@ -158,7 +173,8 @@ def test_fig05_twice_in_the_lab(tmp_path: Path) -> None:
 @pytest.mark.lab
 def test_runs_are_repeated_when_a_module_changes_that_they_name(tmp_path: Path) -> None:
     repository = copy_checkout(tmp_path / "repository")
-    figure = ["results/abe/fig18.csv", "--config", "profile=smoke"]  # of flows with abe_reno
+    # Of flows with abe_reno.
+    figure = ["results/abe/fig18.csv", "--config", "profile=smoke", "papers=abe"]
 
     def plan() -> subprocess.CompletedProcess[str]:
         return snakemake(tmp_path, "--dry-run", *figure, lab=True, repository=repository)

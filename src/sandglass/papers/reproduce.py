@@ -121,14 +121,16 @@ def snakemake(targets: list[str], profile: str, cores: int | None, memory_mb: in
     Raises SandglassError when another one is at work there, or it must not write there.
     """
     shown = ", ".join(word.removeprefix("results/").removesuffix(".html") for word in targets)
+    papers = _papers(targets)
+    config = [f"profile={profile}", f"papers={','.join(papers)}"]
     work = Work(
         title=f"{shown} ({profile})",
-        words=["--keep-incomplete", "--config", f"profile={profile}", "--", *targets],
+        words=["--keep-incomplete", "--config", *config, "--", *targets],
         folder=builds.ROOT,
         log=LOG,
         cores=cores,
         memory_mb=memory_mb,
-        parts=batches.counts(_papers(targets), profile),
+        parts=batches.counts(papers, profile),
     )
     return run(work)
 
