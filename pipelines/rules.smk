@@ -1,8 +1,12 @@
 # What every paper has in common: run the grid points, make tables, draw, judge, report.
 
 PROFILE = config["profile"]
-NAMED = shelf.papers() if config["papers"] == "all" else config["papers"].split(",")
-PAPERS = {name: home for name, home in shelf.folders().items() if name in NAMED}
+NAMED = config["papers"].split(",")
+PAPERS = {
+    name: home
+    for name, home in shelf.folders().items()
+    if "all" in NAMED or name in NAMED
+}
 ABOUT = {paper: shelf.figures(paper) for paper in PAPERS}
 FIGURES = {paper: list(about.figures) for paper, about in ABOUT.items()}
 POINTS = {
