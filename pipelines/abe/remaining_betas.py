@@ -34,10 +34,15 @@ def medians(table: pl.DataFrame) -> pl.DataFrame:
     return ratios.group_by(case, maintain_order=True).agg(median=pl.col("ratio").median())
 
 
-def off_neighbours(table: pl.DataFrame, control: str, betas: Sequence[float]) -> Extreme | None:
+def off_neighbours(
+    table: pl.DataFrame,
+    control: str,
+    betas: Sequence[float],
+    rtts_ms: tuple[float, float] = (0, math.inf),
+) -> Extreme | None:
     """How far the median ratio of a beta_ecn is from the geometric mean of its neighbours', the
-    farthest over AQMs and some beta_ecn; the last has one neighbour."""
-    found = medians(table).filter(control=control)
+    farthest over AQMs and some beta_ecn, on paths of some RTTs; the last has one neighbour."""
+    found = medians(table.filter(pl.col("rtt_ms").is_between(*rtts_ms))).filter(control=control)
     rows = []
     for (queue,), own in found.group_by("queue", maintain_order=True):
         by_percent = {

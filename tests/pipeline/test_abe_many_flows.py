@@ -93,8 +93,10 @@ def test_medians_are_compared_with_their_neighbours() -> None:
         ],
         schema=["control", "queue", "beta_ecn", "ratio"],
         orient="row",
-    ).with_columns(convergence_s=pl.lit(1.0))
-    found = remaining_betas.off_neighbours(table, "NewReno", [0.55, 0.65, 0.95])
+    ).with_columns(convergence_s=pl.lit(1.0), rtt_ms=pl.lit(40.0))
+    longer = table.with_columns(rtt_ms=pl.lit(160.0), ratio=pl.lit(7.0))
+    both = pl.concat([table, longer])
+    found = remaining_betas.off_neighbours(both, "NewReno", [0.55, 0.65, 0.95], (0, 40))
     assert found is not None
     assert {key[1]: off for key, off in found.values.items() if key[-1] == 1} == pytest.approx(
         {55: 0, 65: 1.3 / 1.2 - 1, 95: 0.5}
