@@ -61,7 +61,7 @@ def _condition(run: series.Run) -> tuple[str, float, float]:
 
 
 def _steady(runs: Sequence[series.Run]) -> dict[str, Any]:
-    teeth = [_sawteeth(run) for run in runs]
+    teeth = [sawteeth(run) for run in runs]
     fives = pl.concat(
         [
             series.utilisation(own, settings.rate(run), CYCLES)
@@ -85,7 +85,7 @@ def _steady(runs: Sequence[series.Run]) -> dict[str, Any]:
     }
 
 
-def _sawteeth(run: series.Run) -> pl.DataFrame:
+def sawteeth(run: series.Run) -> pl.DataFrame:
     samples = series.queue_samples(run)
     drops = series.increments(samples, ["drops"])
     events = series.congestion_events(drops, EVENT_GAP_RTTS * settings.rtt_ns(run))

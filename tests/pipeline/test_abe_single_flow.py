@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 from plotnine import ggplot
 
-from pipelines.abe import departures, fig02, fig04, fig06, fig11, settings, sojourn
+from pipelines.abe import departures, fig02, fig04, fig06, fig11, settings, sojourn, variations
 from sandglass.papers import ensemble
 from sandglass.results import series
 from tests.pipeline.synthetic import document, packets, value, write
@@ -113,6 +113,22 @@ def test_fig04_metrics() -> None:
     assert fig04.gain_of_beta(FIG04, "CoDel", 0.9, 0.5) == pytest.approx(0.18)
     assert fig04.most_back_offs(FIG04) == 5
     assert fig04.least_window(FIG04) == pytest.approx(0.6)
+
+
+def test_variations_are_those_between_runs() -> None:
+    rows = [
+        ("CoDel", 0.5, 20.0, 1, 0.90),
+        ("CoDel", 0.5, 20.0, 2, 0.90),
+        ("CoDel", 0.9, 20.0, 1, 0.90),
+        ("CoDel", 0.9, 20.0, 2, 0.92),
+        ("CoDel", 0.9, 40.0, 1, 0.50),
+        ("CoDel", 0.9, 40.0, 2, 0.90),
+        ("PIE", 0.9, 40.0, 1, 0.90),
+    ]
+    schema = ["queue", "beta", "rtt_ms", "seed", "utilisation"]
+    table = pl.DataFrame(rows, schema=schema, orient="row")
+    assert variations.median_deviation(table, "CoDel") == pytest.approx(0.02 / 2**0.5)
+    assert variations.median_deviation(table, "PIE") is None  # of one run
 
 
 def test_fig04_without_data_has_no_value() -> None:

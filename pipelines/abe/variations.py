@@ -1,0 +1,59 @@
+"""Section II-B: how much the utilisation of Fig. 4 varies over runs."""
+
+from collections.abc import Sequence
+
+import polars as pl
+from plotnine import ggplot
+
+from pipelines.abe import drawing, fig04, settings
+from sandglass.papers.verdicts import scalar
+from sandglass.results import series
+
+SKIPPED = 5
+"""Saw-teeth before the five that are looked at; slow start has ended."""
+
+
+def table(runs: Sequence[series.Run]) -> pl.DataFrame:
+    """One row per run: the `utilisation` over its saw-teeth 6 to 10, null where it has fewer.
+
+    The runs of a `queue`, `beta` and `rtt_ms` differ in their `seed`, by which the flow starts within
+    a second and PIE draws.
+    """
+    return pl.DataFrame([_row(run) for run in runs]).sort("queue", "beta", "rtt_ms", "seed")
+
+
+def _row(run: series.Run) -> dict[str, str | float | None]:
+    teeth = fig04.sawteeth(run)[SKIPPED : SKIPPED + fig04.CYCLES]
+    return {
+        "queue": settings.queue(run),
+        "beta": settings.beta(run, settings.RENO_LOSS),
+        "rtt_ms": settings.rtt_ns(run) / 1e6,
+        "seed": run.field("seed"),
+        "utilisation": scalar(series.utilisation(teeth, settings.rate(run), fig04.CYCLES).mean()),
+    }
+
+
+def deviations(table: pl.DataFrame) -> pl.DataFrame:
+    """The standard `deviation` of the utilisation over the runs of a queue, beta and RTT."""
+    return table.group_by("queue", "beta", "rtt_ms", maintain_order=True).agg(
+        deviation=pl.col("utilisation").std()
+    )
+
+
+def plot(table: pl.DataFrame) -> ggplot:
+    """The standard deviation against the RTT, a line per beta and a panel per AQM."""
+    return drawing.panels(
+        deviations(table),
+        {"deviation": "Standard deviation of utilisation"},
+        ("rtt_ms", "Base RTT (ms)"),
+        ("beta", "beta"),
+        ["queue"],
+    )
+
+
+def median_deviation(table: pl.DataFrame, queue: str) -> float | None:
+    """The median over RTTs and betas of the standard deviation, as a share of the capacity."""
+    return scalar(deviations(table.filter(queue=queue))["deviation"].median())
+
+
+METRICS = (median_deviation,)
