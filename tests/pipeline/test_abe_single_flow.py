@@ -128,7 +128,13 @@ def test_variations_are_those_between_runs() -> None:
     schema = ["queue", "beta", "rtt_ms", "seed", "utilisation"]
     table = pl.DataFrame(rows, schema=schema, orient="row")
     assert variations.median_deviation(table, "CoDel") == pytest.approx(0.02 / 2**0.5)
+    assert variations.median_deviation(table, "CoDel", below=0.8) == pytest.approx(0.4 / 2**0.5)
     assert variations.median_deviation(table, "PIE") is None  # of one run
+    wider = table.with_columns(
+        queue=pl.lit("PIE"), utilisation=0.9 + 3 * (pl.col("utilisation") - 0.9)
+    )
+    both = pl.concat([table.filter(queue="CoDel"), wider.filter(pl.col("rtt_ms") == 20)])
+    assert variations.varies_more(both.filter(beta=0.9), "PIE", "CoDel") == pytest.approx(3)
 
 
 def test_fig04_without_data_has_no_value() -> None:

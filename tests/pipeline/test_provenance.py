@@ -1,5 +1,6 @@
 """Where a figure's numbers come from: one lab, and a caption that names it."""
 
+import dataclasses
 import json
 from pathlib import Path
 from typing import Any
@@ -38,6 +39,11 @@ def test_caption() -> None:
         "Profile quick, 38 runs of 90s, seed 1, Linux 6.12.117, lab build fedcba987654, "
         "digest abababababababab.",
     ]
+
+
+def test_of_many_durations_a_caption_has_the_ends() -> None:
+    source = dataclasses.replace(SOURCE, durations=["4s", "12s", "30s", "60s", "90s"])
+    assert "38 runs of 4s to 90s, seed 1," in provenance.caption("One flow.", [], source)
 
 
 def test_provenance(tmp_path: Path) -> None:

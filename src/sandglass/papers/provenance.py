@@ -13,6 +13,8 @@ from sandglass.results.series import Run, load
 from sandglass.studies.origin import Origin, origin
 
 CAPTION_COLUMNS = 108
+MOST_DURATIONS = 4
+"""That a caption names one by one; of more it names the shortest and the longest."""
 
 
 @dataclass(frozen=True)
@@ -84,9 +86,12 @@ def caption(text: str, redesign: list[str], source: Provenance) -> str:
     """Set-up and origin below a figure: what it shows, what is ours, seed, lab and digest."""
     seeds = source.seeds
     shown = str(seeds[0]) if len(seeds) == 1 else f"{seeds[0]}..{seeds[-1]} ({len(seeds)} seeds)"
+    lengths = source.durations
+    few = len(lengths) <= MOST_DURATIONS
+    lasting = " and ".join(lengths) if few else f"{lengths[0]} to {lengths[-1]}"
     ours = f" Re-design: {'; '.join(redesign)}." if redesign else ""
     origin = (
-        f"Profile {source.profile}, {source.runs} runs of {' and '.join(source.durations)}, "
+        f"Profile {source.profile}, {source.runs} runs of {lasting}, "
         f"seed {shown}, "
         f"Linux {source.kernel_release}, lab build {source.lab_build}, "
         f"digest {source.digest[:16]}."
