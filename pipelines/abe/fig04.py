@@ -44,14 +44,12 @@ def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     `window_share` that they leave, of the bandwidth-delay product.
     """
     starts = [_start(run) for run in runs if run.axes["experiment"] == "fig04-start"]
-    steady = sorted(
-        (run for run in runs if run.axes["experiment"] != "fig04-start"), key=_condition
-    )
-    rows = [_steady(list(same)) for _, same in itertools.groupby(steady, key=_condition)]
+    steady = sorted((run for run in runs if run.axes["experiment"] != "fig04-start"), key=condition)
+    rows = [_steady(list(same)) for _, same in itertools.groupby(steady, key=condition)]
     return pl.DataFrame([*rows, *starts], infer_schema_length=None)
 
 
-def _condition(run: series.Run) -> tuple[str, float, float]:
+def condition(run: series.Run) -> tuple[str, float, float]:
     """What the runs of a row have in common; they differ in their seed."""
     return (
         settings.queue(run),
@@ -68,7 +66,7 @@ def _steady(runs: Sequence[series.Run]) -> dict[str, Any]:
             for run, own in zip(runs, teeth, strict=True)
         ]
     )
-    queue, beta, rtt_ms = _condition(runs[0])
+    queue, beta, rtt_ms = condition(runs[0])
     path = settings.path_packets(runs[0])
     buffer = scalar(pl.concat(teeth)["largest_packets"].median())
     return {
@@ -93,7 +91,7 @@ def sawteeth(run: series.Run) -> pl.DataFrame:
 
 
 def _start(run: series.Run) -> dict[str, Any]:
-    queue, beta, rtt_ms = _condition(run)
+    queue, beta, rtt_ms = condition(run)
     path = settings.path_packets(run)
     first = series.first_in_a_row(
         series.back_offs(run.records("acks")), ROW_GAP_RTTS * settings.rtt_ns(run)

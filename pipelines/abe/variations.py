@@ -24,11 +24,12 @@ def table(runs: Sequence[series.Run]) -> pl.DataFrame:
 
 
 def _row(run: series.Run) -> dict[str, str | float | None]:
+    queue, beta, rtt_ms = fig04.condition(run)
     teeth = fig04.sawteeth(run)[SKIPPED : SKIPPED + fig04.CYCLES]
     return {
-        "queue": settings.queue(run),
-        "beta": settings.beta(run, settings.RENO_LOSS),
-        "rtt_ms": settings.rtt_ns(run) / 1e6,
+        "queue": queue,
+        "beta": beta,
+        "rtt_ms": rtt_ms,
         "seed": run.field("seed"),
         "utilisation": scalar(series.utilisation(teeth, settings.rate(run), fig04.CYCLES).mean()),
     }
