@@ -1,14 +1,19 @@
 """What the thesis's chapters 3 and 4 have in words alone: metrics worked out by hand."""
 
+import json
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from pipelines.flow_startup import (
+    ared,
     codel_states,
     dctcp_startup,
+    fig32_ared,
     first_window,
     halving,
     interactive,
@@ -407,6 +412,95 @@ def test_distances_between_drops_that_are_uniform() -> None:
     same = pl.concat([numbers.tail(1)] * 50)
     assert laws.distance_over_quantile(same) == pytest.approx(0.98 * 50**0.5 / 1.628, rel=1e-3)
     assert laws.distance_over_quantile(numbers.clear()) is None
+
+
+def adaptive(
+    directory: Path, asked: list[tuple[int, float]], packets: list[tuple[int, int, bool]]
+) -> Run:
+    """A run through RED of 50 and 150 packets of 100 bytes and weight 1: `asked` are times in ms
+    and max_p; `packets` times in ms, what they met and whether they were dropped."""
+    directory.mkdir(parents=True)
+    pl.DataFrame(
+        [
+            ("bottleneck", "forward", at * MS, met * 100, at * MS if dropped else None)
+            for at, met, dropped in packets
+        ],
+        schema={
+            "bottleneck": pl.String, "direction": pl.String, "enqueue_ns": pl.Int64,
+            "queue_bytes": pl.UInt32, "drop_ns": pl.Int64,
+        },
+        orient="row",
+    ).write_parquet(directory / "packets.parquet")  # fmt: skip
+    options = {"min": 5000, "max": 15000, "ewma": 0}
+    told = [
+        json.dumps([{"kind": "htb", "options": {}},
+                    {"kind": "red", "options": {**options, "probability": max_p}}])
+        for _, max_p in asked
+    ]  # fmt: skip
+    times = [str(17 * 10**17 + at * MS) for at, _ in asked]
+    lines = [line for pair in zip(times, told, strict=True) for line in pair]
+    (directory / "command-1.txt").write_text("\n".join([*lines, times[-1]]))  # stopped before tc
+    queue = {"kind": "red", "avpkt": 100}
+    return Run(directory, {}, document(experiment={"bottleneck": {"queue": queue}}))
+
+
+def test_ared_is_asked_for_max_p_beside_the_average(tmp_path: Path) -> None:
+    asked = [(0, 0.1), (100, 0.1), (200, 0.11)]
+    packets = [(10, 60, False), (90, 70, False), (110, 120, True), (120, 100, False)]
+    table = ared.table([adaptive(tmp_path / "run", asked, packets)])
+    assert table.rows() == [
+        (0.1, 60.0, 70.0, 0.1, 90.0, 110.0),
+        (0.11, 100.0, 120.0, 0.2, 90.0, 110.0),
+    ]
+
+
+def test_ared_adjusts_outside_of_its_region() -> None:
+    rows = [
+        (0.1, 0.10, 80.0, 85.0),
+        (0.2, 0.10, 80.0, 85.0),
+        (0.3, 0.09, 80.0, 85.0),  # falls below
+        (0.4, 0.09, 95.0, 100.0),
+        (0.5, 0.10, 105.0, 112.0),  # rises above
+        (0.6, 0.10, 112.0, 115.0),
+        (0.7, 0.10, 112.0, 115.0),
+        (0.8, 0.10, 112.0, 115.0),
+        (0.9, 0.11, 100.0, 105.0),  # rises within
+        (1.0, 0.51, 100.0, 105.0),
+        (1.1, 0.51, 120.0, 125.0),  # as much as it may
+        (1.2, 0.51, 120.0, 125.0),
+        (1.3, 0.51, 120.0, 125.0),
+        (1.4, 0.51, 120.0, 125.0),
+    ]
+    table = pl.DataFrame(
+        [(*row, 90.0, 110.0) for row in rows],
+        schema=["time_s", "max_p", "lowest", "highest", "low", "high"],
+        orient="row",
+    )
+    assert ared.falls_below(table) == 1
+    assert ared.rises_above(table) == pytest.approx(1 / 3)
+    assert ared.longest_wait(table) == pytest.approx(0.3)
+    assert ared.rises_above(table.head(4)) is None
+
+
+@given(st.floats(0.001, 1))
+def test_the_mean_gap_tells_the_probability(initial: float) -> None:
+    gap = sum(max(1 - after * initial, 0) for after in range(1001))
+    assert fig32_ared.probability(gap) == pytest.approx(initial)
+
+
+def test_ared_drops_by_equation_2(tmp_path: Path) -> None:
+    """The average is 66 hundredths of the way and max_p 0.6, so 0.396 by equation (2). The drops are
+    one packet and two apart in turn, 1.5 in the mean, as by equation (3) those of 0.5 are."""
+    drops = [True, True, False] * 400
+    packets = [(at, 50 + 200 // 3, dropped) for at, dropped in enumerate(drops)]
+    table = fig32_ared.table([adaptive(tmp_path / "run", [(0, 0.6), (5000, 0.6)], packets)])
+    assert table["state"].to_list() == ["max_p most"]
+    assert table["exact"][0] == pytest.approx(0.396)
+    assert table["found"][0] == pytest.approx(0.5, abs=0.001)
+    assert table["drops"].to_list() == [799]
+    assert fig32_ared.mean_error(table, "max_p most") == pytest.approx(0.104, abs=0.001)
+    assert fig32_ared.largest_error(table, "max_p most") == pytest.approx(0.104, abs=0.001)
+    assert fig32_ared.mean_error(table, "max_p least") is None
 
 
 def start(directory: Path, axes: dict[str, Any], arrivals: list[int], fct_s: float) -> Run:
