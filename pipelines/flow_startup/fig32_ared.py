@@ -93,8 +93,9 @@ def plot(table: pl.DataFrame) -> ggplot:
 def mean_error(table: pl.DataFrame, state: str) -> float | None:
     """How far the mean probability over all drops of a state is from equation (2)'s."""
     own = table.filter(state=state)
-    weighted = ((own["found"] - own["exact"]) * own["drops"]).sum()
-    return abs(weighted) / own["drops"].sum() if own.height else None
+    off = scalar(((own["found"] - own["exact"]) * own["drops"]).sum())
+    drops = scalar(own["drops"].sum())
+    return abs(off) / drops if off is not None and drops else None
 
 
 def largest_error(table: pl.DataFrame, state: str) -> float | None:

@@ -489,8 +489,8 @@ def test_the_mean_gap_tells_the_probability(initial: float) -> None:
 
 
 def test_ared_drops_by_equation_2(tmp_path: Path) -> None:
-    """The average is 66 hundredths of the way and max_p 0.6, so 0.396 by equation (2). The drops are
-    one packet and two apart in turn, 1.5 in the mean, as by equation (3) those of 0.5 are."""
+    """The average is 66 hundredths of the way and max_p 0.6, so 0.396 by equation (2). The drops
+    are one packet and two apart in turn, 1.5 in the mean, as by equation (3) those of 0.5 are."""
     drops = [True, True, False] * 400
     packets = [(at, 50 + 200 // 3, dropped) for at, dropped in enumerate(drops)]
     table = fig32_ared.table([adaptive(tmp_path / "run", [(0, 0.6), (5000, 0.6)], packets)])
