@@ -31,8 +31,12 @@ def table(runs: Sequence[series.Run]) -> pl.DataFrame:
 
 def _binned(run: series.Run) -> pl.DataFrame:
     drops = _drops(run)
-    state = pl.when(pl.col("max_p") < ared.LEAST).then(pl.lit(STATES["least"]))
-    state = state.when(pl.col("max_p") > ared.MOST).then(pl.lit(STATES["most"]))
+    state = (
+        pl.when(pl.col("max_p") < ared.LEAST)
+        .then(pl.lit(STATES["least"]))
+        .when(pl.col("max_p") > ared.MOST)
+        .then(pl.lit(STATES["most"]))
+    )
     return (
         drops.with_columns(state=state)
         .drop_nulls("state")
