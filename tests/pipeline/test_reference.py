@@ -87,7 +87,9 @@ def test_a_papers_reference_holds_together(paper: str) -> None:
     directory = REFERENCE / paper
     origins = [json.loads(path.read_text()) for path in sorted(directory.glob("*.json"))]
     assert {origin["profile"] for origin in origins} == {PROFILES[paper]}
-    assert len({(origin["kernel_release"], origin["kernel_build"]) for origin in origins}) == 1
+    kernels = {(origin["kernel_release"], origin["kernel_build"]) for origin in origins}
+    # one of each series of Linux: 6.12 of 6.12.117-sandglass
+    assert len({release.rpartition(".")[0] for release, _ in kernels}) == len(kernels)
     names = {origin["figure"] for origin in origins}
     assert names == set(shelf.figures(paper).figures)
     assert {path.stem for path in directory.glob("*.svg")} == names
