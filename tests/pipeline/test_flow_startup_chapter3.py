@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipelines.flow_startup import (
+    ack_losses,
     ared,
     codel_states,
     dctcp_startup,
@@ -594,6 +595,47 @@ def test_shares_of_flows_and_classes(tmp_path: Path) -> None:
     assert queue_shares.ratio(table, *every) == pytest.approx((1 / 3) / (2 / 3))
     assert queue_shares.ratio(table, queue_shares.BELOW, "First class", "Second class") == 0
     assert queue_shares.ratio(table, queue_shares.JAIN, "FQ-CoDel", "SFQ-CoDel") is None
+
+
+def lossy(directory: Path, feedback: str, loss: str, counted: list[int]) -> Run:
+    """Packets of 100 bytes, of which a handshake's, the third, the fourth and the ninth are marked;
+    ACKs of each from 3 s on, and an RTT of three of them. `counted` is before each ACK."""
+    directory.mkdir()
+    first = 2**32 - 250  # sequence numbers wrap
+    pl.DataFrame(
+        [
+            ("bottleneck", "forward", 100 * min(n, 1), n * MS, (first + 100 * n) % 2**32, field)
+            for n, field in enumerate([CE, 2, 2, CE, CE, 2, 2, 2, 2, CE, 2])
+        ],
+        schema=["bottleneck", "direction", "payload_bytes", "dequeue_ns", "seq", "ecn_out"],
+        orient="row",
+    ).write_parquet(directory / "packets.parquet")
+    before = [(2990, 0, 0)] + [(3000 + 10 * n, 100 * n, told) for n, told in enumerate(counted)]
+    pl.DataFrame(
+        [(at * MS, acked + 1, 30_000, told) for at, acked, told in before],
+        schema=["time_ns", "bytes_acked", "srtt_us", "delivered_ce_packets"],
+        orient="row",
+    ).write_parquet(directory / "acks.parquet")
+    return Run(directory, {"feedback": feedback, "marks": "step", "loss": loss}, document())
+
+
+def test_marks_counted_of_marks_made(tmp_path: Path) -> None:
+    runs = [
+        lossy(tmp_path / "exact", "Accurate ECN", "20%", [0, 0, 0, 1, 2, 2, 2, 2, 2, 3]),
+        lossy(tmp_path / "late", "DCTCP", "20%", [0, 0, 0, 0, 2, 2, 2, 2, 2, 3]),
+        lossy(tmp_path / "many", "DCTCP", "5%", [0, 0, 0, 0, 0, 0, 0, 2, 2, 6]),
+        lossy(tmp_path / "few", "DCTCP", "1%", [0, 0, 0, 0, 0, 0, 0, 0, 0, 0]),
+    ]
+    table = ack_losses.table(runs)
+    assert ack_losses.of(table, "misplaced", "Accurate ECN", "step", 20) == 0
+    assert ack_losses.of(table, "counted", "DCTCP", "step", 20) == 1
+    # of three in the round trips one is counted in the one after
+    assert ack_losses.of(table, "misplaced", "DCTCP", "step", 20) == pytest.approx(2 / 3)
+    assert ack_losses.of(table, "counted", "DCTCP", "step", 5) == 2
+    assert ack_losses.of(table, "distance", "DCTCP", "step", 1) == 1
+    assert value(ack_losses.most(table, "distance", "DCTCP", "step")) == 1
+    assert ack_losses.of(table, "distance", "DCTCP", "slope", 20) is None
+    assert ack_losses.most(table, "distance", "DCTCP", "slope") is None
 
 
 def test_what_reds_settings_do() -> None:
