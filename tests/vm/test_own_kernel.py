@@ -34,7 +34,10 @@ QUEUES = {
 }
 SHAPES = {"trace": "bottleneck.rate={trace: slow.trace}", "noise": "noise={phase: 2ms}"}
 """What stands on links beside queues, by the settings that put it there."""
-CONTROLS = ["abe_cubic", "abe_reno", "dctcp_inet", "lsaimd_dctcp", "lsaimd_reno", "reno_acks"]
+CONTROLS = [
+    "abe_cubic", "abe_reno", "dctcp_inet", "limited_reno", "lsaimd_dctcp", "lsaimd_reno",
+    "reno_acks",
+]  # fmt: skip
 SMALL_WINDOWS = [name for name in CONTROLS if name.startswith("lsaimd_")]
 PAIRS = 10
 CHURN_TIMES = 2000
