@@ -14,6 +14,7 @@ from pipelines.flow_startup import (
     drop_feedback,
     horizon,
     hystart,
+    limited_slow_start,
     long_flows,
     loss_recovery,
     one_or_six,
@@ -90,6 +91,50 @@ def test_a_round_trip_without_a_queue_is_one(tmp_path: Path) -> None:
     assert table["sent"].to_list() == [0, 2, 3]
     assert table["peak"].to_list()[1:] == [0, 0]
     assert table["bdp"][0] == pytest.approx(BDP)
+
+
+def test_a_smooth_exit_is_compared_at_the_same_rtt() -> None:
+    half = "limited from 0.5 BDP"
+    table = pl.DataFrame(
+        [
+            ("Reno", 50.0, 40, 0.5, 4),
+            ("Reno", 100.0, 60, 0.5, 5),
+            ("Reno", 200.0, 9, 0.5, 0),  # nothing to compare it with
+            (half, 50.0, 30, 0.3, 6),
+            (half, 100.0, 36, 0.4, 6),
+        ],
+        schema=["sender", "rtt_ms", "peak", "peak_share", "round_trips"],
+        orient="row",
+    )
+    assert value(limited_slow_start.peak_ratio(table, half)) == 0.75
+    assert value(limited_slow_start.least_share(table, half)) == 0.3
+    assert value(limited_slow_start.extra_round_trips(table, half)) == 1
+    assert limited_slow_start.peak_ratio(table, "limited from 0.25 BDP") is None
+
+
+def test_queues_of_slow_start_count_until_a_round_trip_brings_a_product(tmp_path: Path) -> None:
+    """Of 41.3 packets: 12 and 24 came in the round trips before, and more wait afterwards."""
+    packet_ms = 1514 * 8 / 10e3
+    rows = [
+        ("bottleneck", "forward", at, at + round((place + 1) * packet_ms * MS), None, 1448, 1514)
+        for at, count in ((0, 12), (50 * MS, 24), (100 * MS, 48))
+        for place in range(count)
+    ]
+    pl.DataFrame(
+        rows,
+        schema={
+            "bottleneck": pl.String, "direction": pl.String, "enqueue_ns": pl.Int64,
+            "dequeue_ns": pl.Int64, "drop_ns": pl.Int64, "payload_bytes": pl.UInt32,
+            "size_bytes": pl.UInt32,
+        },
+        orient="row",
+    ).write_parquet(tmp_path / "packets.parquet")  # fmt: skip
+    made = document()
+    made["experiment"]["rtt"] = "50ms"
+    row = limited_slow_start.table([Run(tmp_path, {"sender": "Reno"}, made)]).row(0, named=True)
+    assert (row["round_trips"], row["peak"], row["window"]) == (2, 24, 24)
+    assert (row["sender"], row["rtt_ms"], row["peak_share"]) == ("Reno", 50, 1)
+    assert row["peak_bdp"] == pytest.approx(24 / BDP)
 
 
 def test_overshoot_compares_windows() -> None:
