@@ -106,10 +106,12 @@ def test_a_smooth_exit_is_compared_at_the_same_rtt() -> None:
         schema=["sender", "rtt_ms", "peak", "peak_share", "round_trips"],
         orient="row",
     )
-    assert value(limited_slow_start.peak_ratio(table, half)) == 0.75
+    assert value(limited_slow_start.most_peak_ratio(table, half)) == 0.75
+    assert limited_slow_start.mean_peak_ratio(table, half) == pytest.approx((0.75 * 0.6) ** 0.5)
     assert value(limited_slow_start.least_share(table, half)) == 0.3
     assert value(limited_slow_start.extra_round_trips(table, half)) == 1
-    assert limited_slow_start.peak_ratio(table, "limited from 0.25 BDP") is None
+    assert limited_slow_start.mean_peak_ratio(table, "limited from 0.25 BDP") is None
+    assert limited_slow_start.least_share(table, "limited from 0.25 BDP") is None
 
 
 def test_queues_of_slow_start_count_until_a_round_trip_brings_a_product(tmp_path: Path) -> None:
