@@ -125,6 +125,7 @@ struct predict_link {
  * @bin_ns:	length of a bin
  * @target:	load that is to be reached and not exceeded, in percent of the link's rate
  * @rate:	the link's rate in bytes/s, or 0 to measure it
+ * @bound_ns:	wait beyond which flows are signalled without a prediction, or 0 for none
  * @mtu:	a full packet, in bytes
  * @bin:	number of the current bin
  * @bin_end:	when it ends, in ns
@@ -141,6 +142,7 @@ struct predict {
 	u64				bin_ns;
 	u32				target;
 	u64				rate;
+	u64				bound_ns;
 	u32				mtu;
 	u32				bin;
 	u64				bin_end;
@@ -498,6 +500,26 @@ static inline u32 predict_load(const struct predict *p)
 	return min_t(u64, div64_u64(arrived * p->target, transient->enough), U32_MAX);
 }
 
+/* How long a packet waits behind a queue of so many bytes, in ns; 0 while the rate is not known. */
+static inline u64 predict_wait(const struct predict *p, u32 backlog)
+{
+	const u64 rate = predict_rate(p);
+
+	return rate ? div64_u64(backlog * PREDICT_SECOND, rate) : 0;
+}
+
+/**
+ * predict_exceeds() - whether the queue is longer than what is allowed to transients
+ * @p:		state
+ * @backlog:	the queue, in bytes
+ *
+ * Return: true when each flow is to be signalled, whatever the load that is to come.
+ */
+static inline bool predict_exceeds(const struct predict *p, u32 backlog)
+{
+	return p->bound_ns && predict_wait(p, backlog) > p->bound_ns;
+}
+
 /**
  * predict_feedback() - until when the answer to a signal will be seen, at the latest
  * @p:		state
@@ -510,11 +532,9 @@ static inline u32 predict_load(const struct predict *p)
  */
 static inline u32 predict_feedback(const struct predict *p, u32 backlog)
 {
-	const u64 rate = predict_rate(p);
 	const u32 full = min_t(u32, p->bin - p->resumed, PREDICT_LONGEST_PAUSE);
-	u64 queue = rate ? div64_u64(backlog * PREDICT_SECOND, rate) : 0;
+	const u64 queue = min_t(u64, div64_u64(predict_wait(p, backlog), p->bin_ns), PREDICT_BINS);
 
-	queue = min_t(u64, div64_u64(queue, p->bin_ns), PREDICT_BINS);
 	return max_t(u32, p->transient.lag, full) + queue + 1;
 }
 #endif

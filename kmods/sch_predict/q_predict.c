@@ -14,6 +14,7 @@ static const struct tc_option options[] = {
 	  PREDICT_MOST_BIN },
 	{ "ecn",	TC_FLAG,	TCA_PREDICT_ECN },
 	{ "standing",	TC_FLAG,	TCA_PREDICT_STANDING },
+	{ "bound",	TC_TIME,	TCA_PREDICT_BOUND },
 	{ }
 };
 

@@ -37,8 +37,8 @@
  * @params:	of CoDel
  * @vars:	of CoDel
  * @codel:	statistics of CoDel
- * @marks:	packets marked for a transient
- * @drops:	packets dropped for a transient
+ * @marks:	packets marked for a transient, or beyond the bound
+ * @drops:	packets dropped for a transient, or beyond the bound
  * @standing_drops: packets that CoDel dropped
  * @overlimit:	packets dropped for want of room
  */
@@ -61,13 +61,17 @@ struct predict_sched {
 static bool predict_is_signalled(const struct predict *p, struct predict_flow *flow,
 				 const struct Qdisc *sch, u32 size)
 {
-	if (!predict_signals(p) || size < p->mtu / 4)
+	const u32 backlog = sch->qstats.backlog;
+
+	if (!predict_signals(p) && !predict_exceeds(p, backlog))
+		return false;
+	if (size < p->mtu / 4)
 		return false;
 	/*
 	 * The answer takes one feedback time; until the last flow has answered and three intervals
 	 * tell of it, the transient seems to go on.
 	 */
-	return predict_claim(flow, p->bin, 4 * predict_feedback(p, sch->qstats.backlog));
+	return predict_claim(flow, p->bin, 4 * predict_feedback(p, backlog));
 }
 
 /*
@@ -181,6 +185,7 @@ static const struct nla_policy predict_policy[TCA_PREDICT_MAX + 1] = {
 	[TCA_PREDICT_BIN]	= NLA_POLICY_FULL_RANGE(NLA_U32, &predict_bin_lengths),
 	[TCA_PREDICT_ECN]	= NLA_POLICY_MAX(NLA_U32, 1),
 	[TCA_PREDICT_STANDING]	= NLA_POLICY_MAX(NLA_U32, 1),
+	[TCA_PREDICT_BOUND]	= { .type = NLA_U32 },
 };
 
 static int predict_change(struct Qdisc *sch, struct nlattr *opt, struct netlink_ext_ack *extack)
@@ -208,6 +213,8 @@ static int predict_change(struct Qdisc *sch, struct nlattr *opt, struct netlink_
 		q->ecn = nla_get_u32(tb[TCA_PREDICT_ECN]);
 	if (tb[TCA_PREDICT_STANDING])
 		q->standing = nla_get_u32(tb[TCA_PREDICT_STANDING]);
+	if (tb[TCA_PREDICT_BOUND])
+		p->bound_ns = us_to_ns(nla_get_u32(tb[TCA_PREDICT_BOUND]));
 	q->params.ecn = q->ecn;
 	if (p->bin_ns != bin_ns)	/* the history counts in bins */
 		predict_forget(sch);
@@ -258,7 +265,8 @@ static int predict_dump(struct Qdisc *sch, struct sk_buff *skb)
 	    nla_put_u64_64bit(skb, TCA_PREDICT_RATE, p->rate, TCA_PREDICT_UNSPEC) ||
 	    nla_put_u32(skb, TCA_PREDICT_BIN, ns_to_us(p->bin_ns)) ||
 	    nla_put_u32(skb, TCA_PREDICT_ECN, q->ecn) ||
-	    nla_put_u32(skb, TCA_PREDICT_STANDING, q->standing)) {
+	    nla_put_u32(skb, TCA_PREDICT_STANDING, q->standing) ||
+	    nla_put_u32(skb, TCA_PREDICT_BOUND, ns_to_us(p->bound_ns))) {
 		nla_nest_cancel(skb, opts);
 		return -EMSGSIZE;
 	}

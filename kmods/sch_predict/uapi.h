@@ -13,6 +13,7 @@ enum {
 	TCA_PREDICT_BIN,	/* us */
 	TCA_PREDICT_ECN,	/* flag */
 	TCA_PREDICT_STANDING,	/* flag */
+	TCA_PREDICT_BOUND,	/* us; 0: none */
 	__TCA_PREDICT_MAX
 };
 
@@ -32,8 +33,8 @@ enum {
  * @doubling:	time in which the load doubles, in us; 0 when there is no transient
  * @load:	predicted for the next doubling time, in percent of the link's rate
  * @rate:	the link's, in bytes/s
- * @ecn_mark:	packets marked so far, for a transient
- * @early:	packets dropped so far, for a transient
+ * @ecn_mark:	packets marked so far, for a transient or beyond the bound
+ * @early:	packets dropped so far, for a transient or beyond the bound
  * @standing:	packets marked or dropped so far, for a standing queue
  * @overlimit:	packets dropped so far for want of room
  */

@@ -63,6 +63,7 @@ class Predict(ctypes.Structure):
         ("bin_ns", ctypes.c_uint64),
         ("target", ctypes.c_uint32),
         ("rate", ctypes.c_uint64),
+        ("bound_ns", ctypes.c_uint64),
         ("mtu", ctypes.c_uint32),
         ("bin", ctypes.c_uint32),
         ("bin_end", ctypes.c_uint64),
@@ -83,7 +84,7 @@ class Flow(ctypes.Structure):
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
     loaded = compiled("predict", "sch_predict", tmp_path_factory.mktemp("predict"))
-    for name in ("predict_signals", "predict_claim", "predict_answers"):
+    for name in ("predict_signals", "predict_exceeds", "predict_claim", "predict_answers"):
         getattr(loaded, name).restype = ctypes.c_bool
     loaded.predict_flow.restype = ctypes.POINTER(Flow)
     loaded.predict_enough.restype = ctypes.c_uint64
@@ -331,6 +332,27 @@ def test_the_links_rate_is_measured_anew(library: ctypes.CDLL) -> None:
         assert queue.state.link.rate == pytest.approx(rate, rel=0.05)
 
 
+@given(
+    st.integers(0, 2**32 - 1),
+    st.integers(1, 125 * 10**9),
+    st.integers(1, 2**32 - 1).map(lambda us: 1000 * us),
+)
+def test_what_the_link_carries_in_time_is_within_the_bound(
+    library: ctypes.CDLL, backlog: int, rate: int, bound_ns: int
+) -> None:
+    state = Predict(bin_ns=MS, rate=rate, bound_ns=bound_ns, mtu=MTU)
+    exceeds = library.predict_exceeds(ctypes.byref(state), ctypes.c_uint32(backlog))
+    assert exceeds == (backlog * SECOND // rate > bound_ns)
+
+
+@pytest.mark.parametrize("unknown", [{"bound_ns": 0, "rate": RATE}, {"bound_ns": MS, "rate": 0}])
+def test_without_a_bound_or_a_rate_no_queue_is_too_long(
+    library: ctypes.CDLL, unknown: dict[str, int]
+) -> None:
+    state = Predict(bin_ns=MS, mtu=MTU, **unknown)
+    assert not library.predict_exceeds(ctypes.byref(state), ctypes.c_uint32(2**32 - 1))
+
+
 @dataclass
 class Table:
     """Flows, by numbers that all belong to one set. Times in bins from `start` on."""
@@ -549,6 +571,19 @@ def test_short_flows_at_random_raise_no_alarm(lab: Lab, size: str, parts: int) -
     )
     assert windows.height == 101
     assert (windows["detections"].diff() > 0).sum() <= 1
+
+
+@pytest.mark.lab
+def test_beyond_its_bound_a_queue_is_signalled_without_a_transient(lab: Lab) -> None:
+    """A load that is a tenth above what the link carries."""
+    load = flow("udp", rate="11mbit")
+    run = lab(dumbbell(load, queue=QUEUE | {"bound": "50ms"}, duration="6s"))
+    assert run.table("queues")["detections"].max() == 0
+    times = signals(run)["enqueue_ns"]
+    before = run.packets().filter(pl.col("enqueue_ns") < times[0])["sojourn_ns"]
+    assert before.max() == pytest.approx(50 * MS, rel=0.05)
+    # once in four feedback times, of 1024 bins at most on a full link; the queue comes on top
+    assert times[1] - times[0] == pytest.approx(4 * (1024 + 50) * MS, rel=0.01)
 
 
 @pytest.mark.lab
