@@ -19,6 +19,7 @@ from pipelines.flow_startup import (
     halving,
     interactive,
     laws,
+    predict_bounds,
     predict_targets,
     pub4,
     queue_shares,
@@ -227,6 +228,26 @@ def test_targets_cost_where_they_shorten_the_wait() -> None:
     assert predict_targets.cost(table, [50, 70], one) == pytest.approx(1.25)
     assert predict_targets.cost(table, [50], both) == pytest.approx(1.2)
     assert predict_targets.cost(table, [60], both) is None
+
+
+def test_a_bounds_change_is_against_the_same_case_without() -> None:
+    table = pl.DataFrame(
+        [
+            ("none", 1, 20.0, 40.0, 1.0),
+            ("none", 4, 20.0, 80.0, 2.0),
+            ("none", 4, 400.0, 90.0, 3.0),
+            ("50 ms", 1, 20.0, 40.0, 1.1),
+            ("50 ms", 4, 20.0, 76.0, 2.0),
+            ("50 ms", 4, 400.0, 45.0, 6.0),
+            ("100 ms", 4, 20.0, 82.0, 1.9),
+        ],
+        schema=["bound", "flows", "rtt_ms", "peak_ms", "fct_s"],
+        orient="row",
+    )
+    assert value(predict_bounds.change(table, "peak_ms", 50)) == pytest.approx(0.05)  # shorter
+    assert value(predict_bounds.change(table, "fct_s", 50)) == pytest.approx(0.1)
+    assert value(predict_bounds.change(table, "peak_ms", 400)) == pytest.approx(0.5)
+    assert predict_bounds.change(table, "peak_ms", 10) is None
 
 
 def test_better_pacing_is_that_of_spread_senders() -> None:
