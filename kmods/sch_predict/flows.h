@@ -24,12 +24,14 @@
  * @hash:	of its addresses and ports
  * @seen:	bin of its last packet
  * @sent:	bytes since it began or paused, counted up to its initial window
+ * @due:	whether its next packet that leaves carries a signal
  * @until:	first bin in which it may be signalled again
  */
 struct predict_flow {
 	u32	hash;
 	u32	seen;
-	u32	sent;
+	u32	sent:31;
+	u32	due:1;
 	u32	until;
 };
 
@@ -41,6 +43,22 @@ struct predict_flows {
 static inline u32 predict_silent(const struct predict_flow *flow, u32 bin)
 {
 	return flow->hash ? bin - flow->seen : U32_MAX;
+}
+
+/* The place of a flow in the table: its own, or that of the one that it is to push out. */
+static inline struct predict_flow *predict_place(struct predict_flows *flows, u32 hash, u32 bin)
+{
+	struct predict_flow *set = flows->sets[hash % PREDICT_SETS];
+	struct predict_flow *place = set;
+	int i;
+
+	for (i = 0; i < PREDICT_WAYS; i++) {
+		if (set[i].hash == hash)
+			return &set[i];
+		if (predict_silent(&set[i], bin) > predict_silent(place, bin))
+			place = &set[i];
+	}
+	return place;
 }
 
 /**
@@ -55,18 +73,8 @@ static inline u32 predict_silent(const struct predict_flow *flow, u32 bin)
  */
 static inline struct predict_flow *predict_flow(struct predict_flows *flows, u32 hash, u32 bin)
 {
-	struct predict_flow *set = flows->sets[hash % PREDICT_SETS];
-	struct predict_flow *flow = set;
-	int i;
+	struct predict_flow *flow = predict_place(flows, hash, bin);
 
-	for (i = 0; i < PREDICT_WAYS; i++) {
-		if (set[i].hash == hash) {
-			flow = &set[i];
-			break;
-		}
-		if (predict_silent(&set[i], bin) > predict_silent(flow, bin))
-			flow = &set[i];
-	}
 	if (flow->hash != hash)
 		*flow = (struct predict_flow){ .hash = hash, .until = bin };
 	else if (bin - flow->seen > PREDICT_LONGEST_PAUSE)

@@ -15,6 +15,7 @@ static const struct tc_option options[] = {
 	{ "ecn",	TC_FLAG,	TCA_PREDICT_ECN },
 	{ "standing",	TC_FLAG,	TCA_PREDICT_STANDING },
 	{ "bound",	TC_TIME,	TCA_PREDICT_BOUND },
+	{ "head",	TC_FLAG,	TCA_PREDICT_HEAD },
 	{ }
 };
 

@@ -2,9 +2,9 @@
 /*
  * predict - a FIFO that signals exponential load transients before they overload it
  *
- * Signals at enqueue, to each flow once in a transient; a packet that cannot be
- * marked is dropped. What stands in the queue without a transient is left to
- * CoDel if wanted.
+ * Decides at enqueue, and signals there or at dequeue, each flow once in a
+ * transient; a packet that cannot be marked is dropped. What stands in the queue
+ * without a transient is left to CoDel if wanted.
  */
 #include <linux/ktime.h>
 #include <linux/lockdep.h>
@@ -34,6 +34,8 @@
  * @perturbation: key of their hash, drawn when the qdisc is made
  * @ecn:	whether signals are marks where they can be
  * @standing:	whether CoDel acts on standing queues
+ * @head:	whether a signal leaves with the next packet of its flow, or waits with the one
+ *		that came
  * @params:	of CoDel
  * @vars:	of CoDel
  * @codel:	statistics of CoDel
@@ -48,6 +50,7 @@ struct predict_sched {
 	siphash_key_t		perturbation;
 	bool			ecn;
 	bool			standing;
+	bool			head;
 	struct codel_params	params;
 	struct codel_vars	vars;
 	struct codel_stats	codel;
@@ -57,7 +60,13 @@ struct predict_sched {
 	u32			overlimit;
 };
 
-/* Whether this packet is to carry a signal. Small ones make no load, and are hard to spare. */
+/* Small packets carry no signals: they make no load, and are hard to spare. */
+static bool predict_is_small(const struct predict *p, u32 size)
+{
+	return size < p->mtu / 4;
+}
+
+/* Whether the flow of this packet is to be signalled. */
 static bool predict_is_signalled(const struct predict *p, struct predict_flow *flow,
 				 const struct Qdisc *sch, u32 size)
 {
@@ -65,7 +74,7 @@ static bool predict_is_signalled(const struct predict *p, struct predict_flow *f
 
 	if (!predict_signals(p) && !predict_exceeds(p, backlog))
 		return false;
-	if (size < p->mtu / 4)
+	if (predict_is_small(p, size))
 		return false;
 	/*
 	 * The answer takes one feedback time; until the last flow has answered and three intervals
@@ -81,6 +90,14 @@ static bool predict_is_signalled(const struct predict *p, struct predict_flow *f
 static u32 predict_hash(const struct predict_sched *q, const struct sk_buff *skb)
 {
 	return skb_get_hash_perturb(skb, &q->perturbation);
+}
+
+static bool predict_mark(struct predict_sched *q, struct sk_buff *skb)
+{
+	if (!q->ecn || !INET_ECN_set_ce(skb))
+		return false;
+	q->marks++;
+	return true;
 }
 
 static int predict_enqueue(struct sk_buff *skb, struct Qdisc *sch, struct sk_buff **to_free)
@@ -99,11 +116,12 @@ static int predict_enqueue(struct sk_buff *skb, struct Qdisc *sch, struct sk_buf
 		return qdisc_drop(skb, sch, to_free);
 	}
 	if (predict_is_signalled(p, flow, sch, size)) {
-		if (!q->ecn || !INET_ECN_set_ce(skb)) {
+		if (q->head) {
+			flow->due = true;
+		} else if (!predict_mark(q, skb)) {
 			q->drops++;
 			return qdisc_drop(skb, sch, to_free);
 		}
-		q->marks++;
 	}
 	codel_set_enqueue_time(skb);
 	return qdisc_enqueue_tail(skb, sch);
@@ -145,10 +163,51 @@ static struct sk_buff *predict_next(struct Qdisc *sch)
 	return skb;
 }
 
-static struct sk_buff *predict_dequeue(struct Qdisc *sch)
+/*
+ * Whether the packet at the head, which has been taken, goes on; a signal that it cannot carry
+ * takes it. The last one leaves the signal to the next: the qdiscs above never hear of drops from
+ * a queue that looks empty.
+ */
+static bool predict_goes_on(struct Qdisc *sch, struct sk_buff *skb)
+{
+	struct predict_sched *q = qdisc_priv(sch);
+	struct predict *p = &q->predict;
+	const u32 hash = predict_hash(q, skb);
+	struct predict_flow *flow = predict_place(&q->flows, hash, p->bin);
+	bool marked;
+
+	if (flow->hash != hash || !flow->due || predict_is_small(p, qdisc_pkt_len(skb)))
+		return true;
+	marked = predict_mark(q, skb);
+	if (!marked && !qdisc_qlen(sch))
+		return true;
+	flow->due = false;
+	return marked;
+}
+
+/* The next packet, with its flow's signal. */
+static struct sk_buff *predict_signalled(struct Qdisc *sch)
 {
 	struct predict_sched *q = qdisc_priv(sch);
 	struct sk_buff *skb = predict_next(sch);
+	unsigned int packets = 0, bytes = 0;
+
+	while (skb && !predict_goes_on(sch, skb)) {
+		q->drops++;
+		packets++;
+		bytes += qdisc_pkt_len(skb);
+		kfree_skb(skb);
+		qdisc_qstats_drop(sch);
+		skb = predict_next(sch);
+	}
+	qdisc_report_drops(sch, skb, packets, bytes);
+	return skb;
+}
+
+static struct sk_buff *predict_dequeue(struct Qdisc *sch)
+{
+	struct predict_sched *q = qdisc_priv(sch);
+	struct sk_buff *skb = q->head ? predict_signalled(sch) : predict_next(sch);
 
 	if (skb) {
 		qdisc_bstats_update(sch, skb);
@@ -186,6 +245,7 @@ static const struct nla_policy predict_policy[TCA_PREDICT_MAX + 1] = {
 	[TCA_PREDICT_ECN]	= NLA_POLICY_MAX(NLA_U32, 1),
 	[TCA_PREDICT_STANDING]	= NLA_POLICY_MAX(NLA_U32, 1),
 	[TCA_PREDICT_BOUND]	= { .type = NLA_U32 },
+	[TCA_PREDICT_HEAD]	= NLA_POLICY_MAX(NLA_U32, 1),
 };
 
 static int predict_change(struct Qdisc *sch, struct nlattr *opt, struct netlink_ext_ack *extack)
@@ -215,6 +275,8 @@ static int predict_change(struct Qdisc *sch, struct nlattr *opt, struct netlink_
 		q->standing = nla_get_u32(tb[TCA_PREDICT_STANDING]);
 	if (tb[TCA_PREDICT_BOUND])
 		p->bound_ns = us_to_ns(nla_get_u32(tb[TCA_PREDICT_BOUND]));
+	if (tb[TCA_PREDICT_HEAD])
+		q->head = nla_get_u32(tb[TCA_PREDICT_HEAD]);
 	q->params.ecn = q->ecn;
 	if (p->bin_ns != bin_ns)	/* the history counts in bins */
 		predict_forget(sch);
@@ -266,7 +328,8 @@ static int predict_dump(struct Qdisc *sch, struct sk_buff *skb)
 	    nla_put_u32(skb, TCA_PREDICT_BIN, ns_to_us(p->bin_ns)) ||
 	    nla_put_u32(skb, TCA_PREDICT_ECN, q->ecn) ||
 	    nla_put_u32(skb, TCA_PREDICT_STANDING, q->standing) ||
-	    nla_put_u32(skb, TCA_PREDICT_BOUND, ns_to_us(p->bound_ns))) {
+	    nla_put_u32(skb, TCA_PREDICT_BOUND, ns_to_us(p->bound_ns)) ||
+	    nla_put_u32(skb, TCA_PREDICT_HEAD, q->head)) {
 		nla_nest_cancel(skb, opts);
 		return -EMSGSIZE;
 	}

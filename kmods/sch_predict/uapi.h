@@ -14,6 +14,7 @@ enum {
 	TCA_PREDICT_ECN,	/* flag */
 	TCA_PREDICT_STANDING,	/* flag */
 	TCA_PREDICT_BOUND,	/* us; 0: none */
+	TCA_PREDICT_HEAD,	/* flag */
 	__TCA_PREDICT_MAX
 };
 

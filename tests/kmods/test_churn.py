@@ -19,7 +19,7 @@ CHURN = {
     "hred": ("rate 20mbit rtt 10ms limit 100 ecn", "limit 200 gentle"),
     "pi2": ("limit 100 ecn", "limit 50 target 5ms"),
     "pie_draft": ("limit 100 ecn", "limit 50 target 5ms"),
-    "predict": ("limit 100 ecn", "limit 50 bin 2ms standing bound 50ms"),
+    "predict": ("limit 100 ecn", "limit 50 bin 2ms standing bound 50ms head"),
     "sfq_codel": ("limit 100 flows 16 ecn", "limit 50 target 1ms"),
 }
 LEAK_KB = 1000  # the least that a time can leak, a small object of 100 bytes

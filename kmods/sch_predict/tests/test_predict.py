@@ -78,7 +78,13 @@ class Predict(ctypes.Structure):
 
 
 class Flow(ctypes.Structure):
-    _fields_ = [(name, ctypes.c_uint32) for name in ("hash", "seen", "sent", "until")]
+    _fields_ = [
+        ("hash", ctypes.c_uint32),
+        ("seen", ctypes.c_uint32),
+        ("sent", ctypes.c_uint32, 31),
+        ("due", ctypes.c_uint32, 1),
+        ("until", ctypes.c_uint32),
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -438,12 +444,18 @@ HOSTS: dict[str, dict[str, Any]] = {
 
 
 def slow_start(
-    lab: Lab, standing: bool = False, count: int = 1, ecn: bool = True, **keys: Any
+    lab: Lab,
+    standing: bool = False,
+    head: bool = False,
+    count: int = 1,
+    ecn: bool = True,
+    **keys: Any,
 ) -> Run:
     """Flows that keep their rate when they are signalled, 10 Mb/s and 100 ms."""
     flow = bulk(cc="abe_reno", ecn=ecn, count=count)
     usual = {"hosts": HOSTS, "rtt": "100ms", "duration": "2s"}
-    return lab(dumbbell(flow, queue=QUEUE | {"standing": standing}, **(usual | keys)))
+    queue = QUEUE | {"standing": standing, "head": head}
+    return lab(dumbbell(flow, queue=queue, **(usual | keys)))
 
 
 def signals(run: Run) -> pl.DataFrame:
@@ -471,15 +483,25 @@ def test_slow_start_ends_where_the_link_is_full(lab: Lab) -> None:
 
 @pytest.mark.lab
 @pytest.mark.parametrize("ecn", [True, False])
-def test_each_flow_is_signalled_once_in_the_transient(lab: Lab, ecn: bool) -> None:
+@pytest.mark.parametrize("head", [True, False])
+def test_each_flow_is_signalled_once_in_the_transient(lab: Lab, head: bool, ecn: bool) -> None:
     """By a mark, or else by the loss of one packet; nothing is lost for want of room."""
-    run = slow_start(lab, count=4, rate="50mbit", ecn=ecn)
+    run = slow_start(lab, head=head, count=4, rate="50mbit", ecn=ecn)
     early = signals(run).filter(pl.col("enqueue_ns") < 700 * MS)
     assert sorted(early["sport"].to_list()) == sorted(set(run.packets()["sport"].to_list()))
     counted = run.qdisc()
     assert counted["overlimit"] == 0
     assert (counted["ecn_mark"] == 0) == (not ecn)
     assert (counted["early"] == 0) == ecn
+
+
+@pytest.mark.lab
+def test_a_signal_from_the_head_does_not_wait(lab: Lab) -> None:
+    tail, head = (slow_start(lab, head=each) for each in (False, True))
+    came = signals(tail).row(0, named=True)
+    left = signals(head).row(0, named=True)
+    assert came["sojourn_ns"] > 2 * MTU * SECOND / RATE
+    assert 0 <= left["dequeue_ns"] - came["enqueue_ns"] <= MTU * SECOND / RATE
 
 
 @pytest.mark.lab
