@@ -13,6 +13,7 @@ static const struct tc_option options[] = {
 	{ "interval",	TC_TIME,	TCA_SFQ_CODEL_INTERVAL, NULL, SFQ_CODEL_LEAST_INTERVAL,
 	  SFQ_CODEL_MOST_INTERVAL },
 	{ "ecn",	TC_FLAG,	TCA_SFQ_CODEL_ECN },
+	{ "tail",	TC_FLAG,	TCA_SFQ_CODEL_TAIL },
 	{ }
 };
 

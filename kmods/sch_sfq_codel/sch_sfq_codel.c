@@ -4,7 +4,8 @@
  *
  * A hash puts each flow into one of many queues, which take turns by plain
  * deficit round robin: fq_codel without its list of new flows, so that a queue
- * that has just got its first packet waits for all others. CoDel is mainline's.
+ * that has just got its first packet waits for all others. CoDel is mainline's;
+ * if wanted, the packet that comes next carries its signal.
  */
 #include <linux/ktime.h>
 #include <linux/list.h>
@@ -22,6 +23,7 @@
 
 #include "../compat.h"
 #include "../qdisc.h"
+#include "codel_law.h"
 #include "drr.h"
 #include "uapi.h"
 
@@ -31,12 +33,14 @@
  * @packets:	in order of arrival
  * @backlog:	their size in bytes
  * @codel:	state of its CoDel
+ * @due:	whether the packet that comes next carries a signal
  */
 struct flow_queue {
 	struct drr_queue	drr;
 	struct qdisc_skb_head	packets;
 	u32			backlog;
 	struct codel_vars	codel;
+	bool			due;
 };
 
 /**
@@ -46,6 +50,7 @@ struct flow_queue {
  * @perturbation: key of the hash, drawn when the qdisc is made
  * @drr:	the round of those with packets
  * @codel:	settings of every CoDel
+ * @tail:	whether signals are given at the tail
  * @codel_stats: sums over every CoDel
  * @drop_overlimit: packets dropped for want of room
  */
@@ -55,6 +60,7 @@ struct sfq_codel_sched {
 	siphash_key_t		perturbation;
 	struct drr		drr;
 	struct codel_params	codel;
+	bool			tail;
 	struct codel_stats	codel_stats;
 	u32			drop_overlimit;
 };
@@ -93,12 +99,27 @@ static struct sk_buff *sfq_codel_cut(struct Qdisc *sch)
 	return sfq_codel_take_head(sch, longest);
 }
 
+/* Whether a packet that comes goes on; a signal that it cannot carry takes it. */
+static bool sfq_codel_goes_on(struct sfq_codel_sched *q, struct flow_queue *queue,
+			      struct sk_buff *skb)
+{
+	if (!queue->due)
+		return true;
+	queue->due = false;
+	if (!q->codel.ecn || !INET_ECN_set_ce(skb))
+		return false;
+	q->codel_stats.ecn_mark++;
+	return true;
+}
+
 static int sfq_codel_enqueue(struct sk_buff *skb, struct Qdisc *sch, struct sk_buff **to_free)
 {
 	struct sfq_codel_sched *q = qdisc_priv(sch);
 	struct flow_queue *queue = sfq_codel_queue_of(q, skb);
 	struct sk_buff *excess = NULL;
 
+	if (!sfq_codel_goes_on(q, queue, skb))
+		return qdisc_drop(skb, sch, to_free);
 	if (sch->q.qlen >= sch->limit) {
 		excess = sfq_codel_cut(sch);
 		if (!excess)
@@ -130,6 +151,22 @@ static void sfq_codel_drop(struct sk_buff *skb, void *sch)
 	qdisc_qstats_drop(sch);
 }
 
+/* The backlog that CoDel leaves alone is the whole qdisc's, as in fq_codel. */
+static struct sk_buff *sfq_codel_next_of(struct Qdisc *sch, struct flow_queue *queue)
+{
+	struct sfq_codel_sched *q = qdisc_priv(sch);
+	struct sk_buff *skb;
+
+	if (!q->tail)
+		return codel_dequeue(sch, &sch->qstats.backlog, &q->codel, &queue->codel,
+				     &q->codel_stats, qdisc_pkt_len, codel_get_enqueue_time,
+				     sfq_codel_drop, sfq_codel_take);
+	skb = sfq_codel_take_head(sch, queue);
+	queue->due |= codel_is_due(skb, &sch->qstats.backlog, &q->codel, &queue->codel,
+				   &q->codel_stats, qdisc_pkt_len, codel_get_enqueue_time);
+	return skb;
+}
+
 static struct sk_buff *sfq_codel_next_packet(struct Qdisc *sch)
 {
 	struct sfq_codel_sched *q = qdisc_priv(sch);
@@ -137,11 +174,7 @@ static struct sk_buff *sfq_codel_next_packet(struct Qdisc *sch)
 
 	while ((turn = drr_turn(&q->drr))) {
 		struct flow_queue *queue = container_of(turn, struct flow_queue, drr);
-		/* The backlog that CoDel leaves alone is the whole qdisc's, as in fq_codel. */
-		struct sk_buff *skb = codel_dequeue(sch, &sch->qstats.backlog, &q->codel,
-						    &queue->codel, &q->codel_stats,
-						    qdisc_pkt_len, codel_get_enqueue_time,
-						    sfq_codel_drop, sfq_codel_take);
+		struct sk_buff *skb = sfq_codel_next_of(sch, queue);
 
 		if (skb) {
 			drr_sent(turn, qdisc_pkt_len(skb));
@@ -210,6 +243,7 @@ static const struct nla_policy sfq_codel_policy[TCA_SFQ_CODEL_MAX + 1] = {
 	[TCA_SFQ_CODEL_TARGET]		= NLA_POLICY_FULL_RANGE(NLA_U32, &sfq_codel_targets),
 	[TCA_SFQ_CODEL_INTERVAL]	= NLA_POLICY_FULL_RANGE(NLA_U32, &sfq_codel_intervals),
 	[TCA_SFQ_CODEL_ECN]		= NLA_POLICY_MAX(NLA_U32, 1),
+	[TCA_SFQ_CODEL_TAIL]		= NLA_POLICY_MAX(NLA_U32, 1),
 };
 
 static codel_time_t sfq_codel_time(u32 us)
@@ -262,6 +296,8 @@ static int sfq_codel_change(struct Qdisc *sch, struct nlattr *opt, struct netlin
 		q->codel.interval = sfq_codel_time(nla_get_u32(tb[TCA_SFQ_CODEL_INTERVAL]));
 	if (tb[TCA_SFQ_CODEL_ECN])
 		q->codel.ecn = nla_get_u32(tb[TCA_SFQ_CODEL_ECN]);
+	if (tb[TCA_SFQ_CODEL_TAIL])
+		q->tail = nla_get_u32(tb[TCA_SFQ_CODEL_TAIL]);
 	sfq_codel_drop_excess(sch);
 	sch_tree_unlock(sch);
 	return 0;
@@ -279,6 +315,7 @@ static void sfq_codel_forget(struct sfq_codel_sched *q)
 		__qdisc_reset_queue(&queue->packets);
 		queue->backlog = 0;
 		codel_vars_init(&queue->codel);
+		queue->due = false;
 	}
 }
 
@@ -330,7 +367,8 @@ static int sfq_codel_dump(struct Qdisc *sch, struct sk_buff *skb)
 	    nla_put_u32(skb, TCA_SFQ_CODEL_QUANTUM, q->drr.quantum) ||
 	    nla_put_u32(skb, TCA_SFQ_CODEL_TARGET, codel_time_to_us(q->codel.target)) ||
 	    nla_put_u32(skb, TCA_SFQ_CODEL_INTERVAL, codel_time_to_us(q->codel.interval)) ||
-	    nla_put_u32(skb, TCA_SFQ_CODEL_ECN, q->codel.ecn)) {
+	    nla_put_u32(skb, TCA_SFQ_CODEL_ECN, q->codel.ecn) ||
+	    nla_put_u32(skb, TCA_SFQ_CODEL_TAIL, q->tail)) {
 		nla_nest_cancel(skb, opts);
 		return -EMSGSIZE;
 	}

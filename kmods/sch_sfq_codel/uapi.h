@@ -13,6 +13,7 @@ enum {
 	TCA_SFQ_CODEL_TARGET,	/* u32, us */
 	TCA_SFQ_CODEL_INTERVAL,	/* u32, us */
 	TCA_SFQ_CODEL_ECN,	/* u32, 0 or 1 */
+	TCA_SFQ_CODEL_TAIL,	/* u32, 0 or 1 */
 	__TCA_SFQ_CODEL_MAX
 };
 

@@ -20,7 +20,7 @@ CHURN = {
     "pi2": ("limit 100 ecn", "limit 50 target 5ms"),
     "pie_draft": ("limit 100 ecn", "limit 50 target 5ms"),
     "predict": ("limit 100 ecn", "limit 50 bin 2ms standing bound 50ms head"),
-    "sfq_codel": ("limit 100 flows 16 ecn", "limit 50 target 1ms"),
+    "sfq_codel": ("limit 100 flows 16 ecn", "limit 50 target 1ms tail"),
 }
 LEAK_KB = 1000  # the least that a time can leak, a small object of 100 bytes
 

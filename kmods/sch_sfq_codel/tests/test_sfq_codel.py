@@ -145,6 +145,28 @@ def test_one_queue_is_mainlines_codel(lab: Lab) -> None:
 
 @pytest.mark.lab
 @pytest.mark.parametrize("ecn", [True, False])
+def test_at_the_tail_mainlines_decisions_meet_the_next_to_come(lab: Lab, ecn: bool) -> None:
+    """Marks change nothing in a load that does not respond, so that both decide alike; drops do."""
+    load = flow("udp", rate="11mbit", ecn=True)
+
+    def met(**queue: object) -> pl.DataFrame:
+        experiment = dumbbell(load, queue={"limit": 1000} | queue, duration="5s")
+        return forward(lab(experiment)).sort("enqueue_ns")
+
+    marked = pl.col("ecn_out") != pl.col("ecn_in")
+    head = met(kind="codel", ecn=True)
+    tail = met(kind="sfq_codel", flows=1, tail=True, ecn=ecn)
+    # what comes later does not leave before the end
+    decided = head.filter(marked, pl.col("dequeue_ns") < 3 * SECOND)["dequeue_ns"]
+    came = head["enqueue_ns"]
+    alike = [came.filter(came > at)[0] for at in decided][: None if ecn else 1]
+    assert len(alike) > 10 * ecn
+    signals = tail.filter(marked if ecn else pl.col("drop") == "aqm_enqueue")["enqueue_ns"]
+    assert signals.to_list()[: len(alike)] == alike
+
+
+@pytest.mark.lab
+@pytest.mark.parametrize("ecn", [True, False])
 def test_flows_share_evenly_and_each_stands_near_codels_target(lab: Lab, ecn: bool) -> None:
     experiment = dumbbell(
         *(bulk(cc=cc, ecn=ecn) for cc in ("cubic", "reno", "cubic", "reno")),
