@@ -33,16 +33,14 @@ SAMPLE_NS = 15_000_000
 def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     """One row per queue, pacing, number of flows and RTT, of one run each.
 
-    Medians over the flows, in a flow's share of the bandwidth-delay product: `end_share`, the
-    largest window in slow start, and `after_share`, the threshold with which a flow left it. At the
-    first mark: `load`, what came in the base RTT before it over what the link carries in one;
-    `response`, the time until its sender heard of it over the packet's own round trip, which is
-    base RTT, wait and transmission; `growth`, what came in that time over what came in as much
-    before. Of the flow whose longest wait in slow start is the shortest: this wait, `best_ms`, and
-    Spearman's `best_rho` between the longest wait of a round trip and its number. Of one flow, else
-    null: the share of samples SAMPLE_NS apart that saw no packet waiting in the last round trip
-    that did not fill the link, `unseen`, and what came in it over what the link carries,
-    `window_bdp`.
+    `end_share` and `after_share` are those of `windows`. At the first mark: `load`, what came in
+    the base RTT before it over what the link carries in one; `response`, the time until its sender
+    heard of it over the packet's own round trip, which is base RTT, wait and transmission;
+    `growth`, what came in that time over what came in as much before. Of the flow whose longest
+    wait in slow start is the shortest: this wait, `best_ms`, and Spearman's `best_rho` between the
+    longest wait of a round trip and its number. Of one flow, else null: the share of samples
+    SAMPLE_NS apart that saw no packet waiting in the last round trip that did not fill the link,
+    `unseen`, and what came in it over what the link carries, `window_bdp`.
     """
     return pl.DataFrame([_row(run) for run in runs], infer_schema_length=None).sort(
         "queue", "senders", "flows", "rtt_ms"
@@ -57,14 +55,16 @@ def _row(run: series.Run) -> dict[str, object]:
         "senders": str(run.axes["senders"]),
         "flows": run.field("experiment.flows.0.count"),
         "rtt_ms": run.time_ns("experiment.rtt") / 1e6,
-        **_windows(run),
+        **windows(run),
         **_first_mark(run, packets, at_the_head=queue in AT_THE_HEAD),
         **_best_flow(run, packets),
         **_samples(run),
     }
 
 
-def _windows(run: series.Run) -> dict[str, float | None]:
+def windows(run: series.Run) -> dict[str, float | None]:
+    """Medians over the flows, in a flow's share of the bandwidth-delay product: `end_share`, the
+    largest window in slow start, and `after_share`, the threshold with which a flow left it."""
     share = transients.bdp_packets(run) / run.field("experiment.flows.0.count")
     acks = run.records("acks").sort("time_ns").collect()
     ends = acks.join(transients.slow_start_ends(run), on=FLOW, how="left")

@@ -17,6 +17,7 @@ from pipelines.flow_startup import (
     fig32_ared,
     first_window,
     halving,
+    head_marks,
     interactive,
     laws,
     predict_bounds,
@@ -248,6 +249,25 @@ def test_a_bounds_change_is_against_the_same_case_without() -> None:
     assert value(predict_bounds.change(table, "fct_s", 50)) == pytest.approx(0.1)
     assert value(predict_bounds.change(table, "peak_ms", 400)) == pytest.approx(0.5)
     assert predict_bounds.change(table, "peak_ms", 10) is None
+
+
+def test_head_marks_are_compared_where_tail_marks_leave_the_share() -> None:
+    table = pl.DataFrame(
+        [
+            ("Predict", "tail", 1, 1.0, 40.0),
+            ("Predict", "head", 1, 0.9, 36.0),
+            ("Predict", "tail", 4, 0.9, 50.0),  # in time neither way
+            ("Predict", "head", 4, 0.1, 50.0),
+            ("Predict", "tail", 16, 2.0, 100.0),
+            ("Predict", "head", 16, 1.7, 110.0),
+            ("CoDel", "head", 1, 0.5, 80.0),
+        ],
+        schema=["queue", "marks", "flows", "end_share", "peak_ms"],
+        orient="row",
+    ).with_columns(rtt_ms=pl.lit(100.0))
+    assert head_marks.early_share(table, "Predict") == pytest.approx(1.3)
+    assert head_marks.head_over_tail(table, "Predict") == pytest.approx(1.0)
+    assert head_marks.head_over_tail(table, "CoDel") is None
 
 
 def test_better_pacing_is_that_of_spread_senders() -> None:

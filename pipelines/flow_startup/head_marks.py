@@ -1,0 +1,71 @@
+"""Section 3.4: marks that leave from the head of a queue, and marks that wait from its tail on."""
+
+from collections.abc import Sequence
+
+import polars as pl
+from plotnine import facet_grid, ggplot
+
+from pipelines.flow_startup import signals, transients
+from sandglass.papers import ensemble
+from sandglass.papers.verdicts import scalar
+from sandglass.results import series
+
+CASE = ["flows", "rtt_ms"]
+SHARE = "Window at the end (share of BDP)"
+MEASURES = {"end_share": SHARE, "peak_ms": "Longest wait (ms)"}
+
+
+def table(runs: Sequence[series.Run]) -> pl.DataFrame:
+    """One row per `queue`, place of its `marks`, number of flows and RTT.
+
+    `end_share` is the largest window in slow start over a flow's share of the bandwidth-delay
+    product, the median over the flows; `peak_ms` the longest wait of a packet whose flow was in
+    slow start when it came.
+    """
+    return pl.DataFrame([_row(run) for run in runs]).sort("queue", "marks", *CASE)
+
+
+def _row(run: series.Run) -> dict[str, object]:
+    queue, marks = str(run.axes["marks"]).split(", ")
+    return {
+        "queue": queue,
+        "marks": marks,
+        "flows": run.field("experiment.flows.0.count"),
+        "rtt_ms": run.time_ns("experiment.rtt") / 1e6,
+        "end_share": signals.windows(run)["end_share"],
+        "peak_ms": transients.longest_wait_ms(run),
+    }
+
+
+def plot(table: pl.DataFrame) -> ggplot:
+    """Both measures against the RTT, a panel per number of flows and a line per place of marks."""
+    named = table.with_columns(queue=pl.concat_str("queue", "marks", separator=", "))
+    shown = ensemble.measures(named, MEASURES, ["queue", *CASE]).with_columns(
+        panel=transients.flow_label(table, "flows")
+    )
+    drawn: ggplot = transients.against_rtt(shown) + facet_grid("measure", "panel", scales="free_y")
+    return drawn
+
+
+def early_share(table: pl.DataFrame, queue: str) -> float | None:
+    """The window at the end of slow start with marks at the head, over a flow's share of the
+    bandwidth-delay product: the median over the numbers of flows and RTTs at which marks at the
+    tail leave the share or more."""
+    both = _both(table, queue)
+    return scalar(both.filter(pl.col("end_share_tail") >= 1)["end_share"].median())
+
+
+def head_over_tail(table: pl.DataFrame, queue: str) -> float | None:
+    """The longest wait with marks at the head over that with marks at the tail, the median over
+    numbers of flows and RTTs."""
+    both = _both(table, queue)
+    return scalar((both["peak_ms"] / both["peak_ms_tail"]).median())
+
+
+METRICS = (early_share, head_over_tail)
+
+
+def _both(table: pl.DataFrame, queue: str) -> pl.DataFrame:
+    """The measures at the head and, with `_tail` in their names, those at the tail."""
+    head, tail = (table.filter(queue=queue, marks=marks) for marks in ("head", "tail"))
+    return head.join(tail, on=CASE, suffix="_tail")
