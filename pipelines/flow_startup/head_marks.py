@@ -11,8 +11,7 @@ from sandglass.papers.verdicts import scalar
 from sandglass.results import series
 
 CASE = ["flows", "rtt_ms"]
-SHARE = "Window at the end (share of BDP)"
-MEASURES = {"end_share": SHARE, "peak_ms": "Longest wait (ms)"}
+MEASURES = {"end_share": "Window (share: 1)", "peak_ms": "Longest wait (ms)"}
 
 
 def table(runs: Sequence[series.Run]) -> pl.DataFrame:
