@@ -14,6 +14,7 @@ from pipelines.flow_startup import (
     drop_feedback,
     horizon,
     hystart,
+    initial_rto,
     limited_slow_start,
     long_flows,
     loss_recovery,
@@ -409,6 +410,63 @@ def test_losses_of_a_call(tmp_path: Path) -> None:
     assert call_losses.grows_with_flows(table, "lost") == pytest.approx(1)
     assert call_losses.larger_window_adds(table, "lost") == -1
     assert call_losses.larger_window_adds(table.filter(initial_window=3), "lost") is None
+
+
+def test_lost_syns_are_counted_and_timed(tmp_path: Path) -> None:
+    """A SYN is what has a flow's first number; of the call and of what comes back none is one."""
+    packets = [
+        (1, "forward", 0, 9), (1, "forward", 20, 9), (2, "reverse", 5050, 70),
+        (2, "forward", 5000, 70), (2, "forward", 6010, 70), (2, "forward", 8070, 70),
+        (2, "forward", 8170, 71), (3, "forward", 5090, 80), (3, "forward", 5190, 81),
+    ]  # fmt: skip
+    pl.DataFrame(
+        [("bottleneck", way, flow, at * MS, seq) for flow, way, at, seq in packets],
+        schema=["bottleneck", "direction", "flow", "enqueue_ns", "seq"],
+        orient="row",
+    ).write_parquet(tmp_path / "packets.parquet")
+    kinds = ["media", "bulk", "bulk", "command"]
+    pl.DataFrame({"flow": [1, 2, 3, 4], "workload": kinds}).write_parquet(
+        tmp_path / "flows.parquet"
+    )
+    pl.DataFrame(
+        {
+            "sent_ns": [4500 * MS, 5010 * MS, 6000 * MS],
+            "delay_ns": [60 * MS, 90 * MS, 140 * MS],
+            "ipdv_ns": [0, 30 * MS, 50 * MS],
+        }
+    ).write_parquet(tmp_path / "media.parquet")
+    made = document()
+    web = {"start": "5s", "start_within": "100ms", "count": 2, "size": "40kB"}
+    sysctls = {"net.ipv4.tcp_initial_rto.ms": "1000"}
+    made["experiment"] |= {
+        "flows": [{}, web, {}],
+        "hosts": {"s2": {"initcwnd": 3, "sysctls": sysctls}},
+    }
+    (row,) = initial_rto.table([Run(tmp_path, {"lost": "One SYN"}, made)]).to_dicts()
+    assert (row["longest_ms"], row["rto_s"], row["lost_syns"]) == (140, 1, 2)
+    assert row["late_s"] == pytest.approx(0.01)
+
+
+def test_a_shorter_timeout_is_compared_with_the_longer_one() -> None:
+    table = pl.DataFrame(
+        [
+            ("all", 40.0, 3, 1, 1, 90.0, 1, 0.01), ("all", 40.0, 3, 1, 3, 100.0, 1, 0.03),
+            ("all", 40.0, 3, 6, 1, 208.0, 0, None), ("all", 40.0, 3, 6, 3, 200.0, 2, 0.02),
+            ("one", 40.0, 3, 1, 1, 50.0, 1, 0.06), ("one", 40.0, 3, 1, 3, 100.0, 1, -0.1),
+        ],
+        schema=[
+            "lost", "size_kb", "initial_window", "flows",
+            "rto_s", "longest_ms", "lost_syns", "late_s",
+        ],
+        orient="row",
+    )  # fmt: skip
+    assert value(initial_rto.change(table, "all")) == pytest.approx(0.1)
+    assert value(initial_rto.losses_but_one(table, "all")) == 1
+    assert value(initial_rto.losses_but_one(table, "one")) == 0
+    assert initial_rto.untimely(table, "one") == 1
+    assert initial_rto.untimely(table, "all") == 1
+    assert initial_rto.change(table, "some") is None
+    assert initial_rto.untimely(table, "some") is None
 
 
 def test_spreading_compares_with_windows_sent_at_once() -> None:
