@@ -5,7 +5,8 @@
  * snd_cwnd counts whole segments, so a window of fewer than delta is kept by
  * sk_pacing_rate, with delta segments as snd_cwnd's part, which is what a
  * receiver may want before it acknowledges. Linux does not pace a connection's
- * first 10 segments of data.
+ * first 10 segments of data. Where segments leave in bursts, no pace keeps those
+ * of a burst apart; the ACK sets the time of the next one.
  *
  * A module with ->cong_control() must do for itself what the kernel does for
  * others: shrink the window over a round trip (PRR), and restart after idle
@@ -34,17 +35,25 @@ static void lsaimd_set_window(struct sock *sk, u64 window, u64 threshold)
 	ca->law.c = 0;	/* not a valid one: compute the increase anew */
 }
 
+/* Whether segments wait, for a window of fewer than delta. */
+static bool lsaimd_is_waiting(const struct sock *sk)
+{
+	const struct lsaimd *ca = inet_csk_ca(sk);
+
+	return lsaimd_waits(ca->window, tcp_sk(sk)->mss_cache, lsaimd_delta(ca->burst));
+}
+
 /*
- * One segment at a time while segments wait: a packet for segmentation would
- * leave at once what the pace is to spread.
+ * One burst at a time while segments wait: a larger packet for segmentation
+ * would leave at once what the pace is to spread.
  */
 static void lsaimd_set_segmentation(struct sock *sk, bool waits)
 {
 	struct lsaimd *ca = inet_csk_ca(sk);
 
-	if (waits && sk->sk_gso_max_segs > 1) {
-		ca->gso_segs = sk->sk_gso_max_segs;
-		sk->sk_gso_max_segs = 1;
+	if (waits && sk->sk_gso_max_segs > ca->burst) {
+		ca->gso_segs = max(ca->gso_segs, sk->sk_gso_max_segs);
+		sk->sk_gso_max_segs = ca->burst;
 	} else if (!waits && ca->gso_segs) {
 		sk->sk_gso_max_segs = ca->gso_segs;
 		ca->gso_segs = 0;
@@ -56,7 +65,7 @@ static void lsaimd_set_pace(struct sock *sk)
 	const struct net *net = sock_net(sk);
 	const struct tcp_sock *tp = tcp_sk(sk);
 	const struct lsaimd *ca = inet_csk_ca(sk);
-	bool waits = lsaimd_waits(ca->window, tp->mss_cache);
+	bool waits = lsaimd_is_waiting(sk);
 	u32 percent = 100;
 	u64 rate;
 
@@ -68,8 +77,19 @@ static void lsaimd_set_pace(struct sock *sk)
 			? READ_ONCE(net->ipv4.sysctl_tcp_pacing_ss_ratio)
 			: READ_ONCE(net->ipv4.sysctl_tcp_pacing_ca_ratio);
 	rate = lsaimd_rate(ca->window, ca->srtt, percent, tp->mss_cache);
+	if (waits && ca->burst > 1)
+		rate = U64_MAX;
 	WRITE_ONCE(sk->sk_pacing_rate,
 		   min_t(u64, rate, READ_ONCE(sk->sk_max_pacing_rate)));
+}
+
+/* The user may allow another burst at any time, and the receiver offer a larger window. */
+static void lsaimd_set_burst(struct sock *sk, const struct lsaimd_clock *clock)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+	struct lsaimd *ca = inet_csk_ca(sk);
+
+	ca->burst = lsaimd_burst(clock->burst, tp->max_window, tp->mss_cache);
 }
 
 /* The handshake's own ACKs and timeouts come before ->init(), those of a new child without SMSS. */
@@ -98,6 +118,7 @@ void lsaimd_init(struct sock *sk)
 	const struct tcp_sock *tp = tcp_sk(sk);
 	struct lsaimd *ca = inet_csk_ca(sk);
 	u64 threshold = LSAIMD_CEILING;
+	struct lsaimd_clock clock;
 
 	BUILD_BUG_ON(sizeof(*ca) > ICSK_CA_PRIV_SIZE);
 	BUILD_BUG_ON(sizeof(struct lsaimd_info) > sizeof(union tcp_cc_info));
@@ -109,6 +130,8 @@ void lsaimd_init(struct sock *sk)
 	ca->alpha = LSAIMD_ALPHA_ONE;
 	ca->srtt = tp->srtt_us;
 	ca->limited = true;
+	lsaimd_clock(sk, &clock);
+	lsaimd_set_burst(sk, &clock);
 	dctcp_receiver_init(sk, &ca->receiver);
 	cmpxchg(&sk->sk_pacing_status, SK_PACING_NONE, SK_PACING_NEEDED);
 	lsaimd_set_pace(sk);
@@ -159,7 +182,7 @@ u32 lsaimd_undo_cwnd(struct sock *sk)
 	lsaimd_set_window(sk, max(ca->window, ca->prior_window),
 			  max(ca->threshold, ca->prior_threshold));
 	lsaimd_set_pace(sk);
-	return max_t(u32, lsaimd_segments(ca->window, tcp_sk(sk)->mss_cache), LSAIMD_DELTA);
+	return max(lsaimd_segments(ca->window, tcp_sk(sk)->mss_cache), lsaimd_delta(ca->burst));
 }
 
 /* A loss halves, also where marks ask for less, in all once per round trip. */
@@ -292,7 +315,7 @@ static bool lsaimd_is_limited(const struct sock *sk, const struct rate_sample *s
 	const struct lsaimd *ca = inet_csk_ca(sk);
 	const struct tcp_sock *tp = tcp_sk(sk);
 
-	if (lsaimd_waits(ca->window, tp->mss_cache))
+	if (lsaimd_is_waiting(sk))
 		return !sample->is_app_limited && tp->snd_wnd >= ca->window >> LSAIMD_SHIFT;
 	return tcp_is_cwnd_limited(sk);
 }
@@ -324,7 +347,8 @@ static void lsaimd_grow(struct sock *sk, u32 acked)
 		if (ca->window < ca->threshold)
 			return;
 	}
-	ca->window = min(lsaimd_avoid(ca->window, ca->increase, tp->mss_cache, acked),
+	ca->window = min(lsaimd_avoid(ca->window, ca->increase, tp->mss_cache,
+				      lsaimd_delta(ca->burst), acked),
 			 lsaimd_window(tp->snd_cwnd_clamp, tp->mss_cache));
 }
 
@@ -337,8 +361,8 @@ static u32 lsaimd_next_cwnd(struct sock *sk, u32 acked, bool losses)
 	u32 flight = tcp_packets_in_flight(tp);
 	u32 prior = max(tp->prior_cwnd, 1U);
 
-	if (lsaimd_waits(ca->window, tp->mss_cache))
-		return LSAIMD_DELTA;
+	if (lsaimd_is_waiting(sk))
+		return lsaimd_delta(ca->burst);
 	if (!tcp_in_cwnd_reduction(sk))
 		return segments;
 	if (!acked)
@@ -359,21 +383,33 @@ static void lsaimd_prolong_wait(struct sock *sk)
 	u64 before = ca->prior_pace;
 
 	ca->prior_pace = 0;
-	if (before > sk->sk_pacing_rate && before != ~0UL && ca->srtt &&
-	    lsaimd_waits(ca->window, tp->mss_cache))
+	if (before > sk->sk_pacing_rate && before != ~0UL && ca->srtt && lsaimd_is_waiting(sk))
 		tp->tcp_wstamp_ns += lsaimd_longer(tp->mss_cache, before,
 						   sk->sk_pacing_rate);
 }
 
-/* The pace counts from the segment before, and by SRTT; this, from the round trip as it was. */
-static void lsaimd_wait_after_ack(struct sock *sk)
+/*
+ * The pace counts from the segment before, and by SRTT; after_ack, from the
+ * round trip as it was. Nothing paces a burst: the time of the next one is set
+ * here, to count from the burst before, or from the ACK.
+ */
+static void lsaimd_wait_after_ack(struct sock *sk, const struct rate_sample *sample,
+				  bool after_ack)
 {
 	const struct lsaimd *ca = inet_csk_ca(sk);
 	struct tcp_sock *tp = tcp_sk(sk);
+	u64 pace;
+	u32 rtt;
 
-	if (ca->srtt && ca->window < lsaimd_window(1, tp->mss_cache))
-		tp->tcp_wstamp_ns = max(tp->tcp_wstamp_ns, tcp_clock_ns() +
-					lsaimd_wait(tp->mss_cache, sk->sk_pacing_rate, ca->srtt));
+	if (!ca->srtt || ca->window >= lsaimd_window(ca->burst, tp->mss_cache))
+		return;
+	rtt = ca->srtt;
+	if (!after_ack && sample->rtt_us >= 0)
+		rtt = min_t(u64, sample->rtt_us * 8ULL, U32_MAX);
+	pace = min_t(u64, lsaimd_rate(ca->window, ca->srtt, 100, tp->mss_cache),
+		     READ_ONCE(sk->sk_max_pacing_rate));
+	tp->tcp_wstamp_ns = max(tp->tcp_wstamp_ns, tcp_clock_ns() +
+				lsaimd_wait(ca->burst * tp->mss_cache, pace, rtt));
 }
 
 /**
@@ -393,6 +429,7 @@ void lsaimd_take_in(struct sock *sk, const struct rate_sample *sample)
 	if (!lsaimd_has_begun(ca))
 		return;
 	lsaimd_clock(sk, &clock);
+	lsaimd_set_burst(sk, &clock);
 	lsaimd_measure_rtt(sk, sample, clock.srtt_shift);
 	lsaimd_update_increase(sk);
 	ca->limited = lsaimd_is_limited(sk, sample);
@@ -402,6 +439,6 @@ void lsaimd_take_in(struct sock *sk, const struct rate_sample *sample)
 				   tp->snd_cwnd_clamp));
 	lsaimd_set_pace(sk);
 	lsaimd_prolong_wait(sk);
-	if (clock.after_ack)
-		lsaimd_wait_after_ack(sk);
+	if (clock.after_ack || (ca->burst > 1 && acked))
+		lsaimd_wait_after_ack(sk, sample, clock.after_ack);
 }

@@ -26,13 +26,15 @@ struct lsaimd_law {
 };
 
 /**
- * struct lsaimd_clock - what the slides leave open of a waiting segment
- * @after_ack:	whether it waits for d after the ACK, too
+ * struct lsaimd_clock - how segments wait, where there is a choice
+ * @after_ack:	whether they wait for d after the ACK, too
  * @srtt_shift:	an RTT's weight in SRTT_pace is 1/2^@srtt_shift
+ * @burst:	how many leave at once, at most
  */
 struct lsaimd_clock {
 	bool	after_ack;
 	u32	srtt_shift;
+	u32	burst;
 };
 
 /**
@@ -53,6 +55,7 @@ struct lsaimd_clock {
  * @receiver:	this end as a receiver
  * @gso_segs:	largest packet for segmentation that the socket may send again when
  *		segments do not wait; 0: it may
+ * @burst:	segments that leave at once after a wait
  * @limited:	whether the window is what limits the sender
  */
 struct lsaimd {
@@ -71,6 +74,7 @@ struct lsaimd {
 	u32			marked;
 	struct dctcp_receiver	receiver;
 	u16			gso_segs;
+	u8			burst;
 	bool			limited;
 };
 

@@ -10,6 +10,7 @@
  *   k1	k1 in bytes, for small and for large segments
  *   wait_after_ack	1: a segment waits for d after the ACK, too
  *   srtt_shift	an RTT's weight in SRTT_pace, 1/2^srtt_shift
+ *   burst	segments that leave at once after a wait, from 1 to 10
  *
  * The thesis gives k0 and k1 for an SMSS of 1448 and of 8948 bytes. Where
  * between them the second begins to hold is ours: at the geometric mean.
@@ -33,6 +34,7 @@
  * @k1:	k1 in bytes, by size of segments
  * @wait_after_ack: 1: a segment waits for d after the ACK, too
  * @srtt_shift:	an RTT's weight in SRTT_pace, 1/2^@srtt_shift
+ * @burst:	segments that leave at once after a wait
  */
 struct lsaimd_settings {
 	int	c;
@@ -40,6 +42,7 @@ struct lsaimd_settings {
 	int	k1[LSAIMD_SIZES];
 	int	wait_after_ack;
 	int	srtt_shift;
+	int	burst;
 };
 
 static struct lsaimd_settings lsaimd_defaults = {
@@ -47,11 +50,13 @@ static struct lsaimd_settings lsaimd_defaults = {
 	.k0	= { 256, 1024 },
 	.k1	= { 512, 2048 },
 	.srtt_shift = 3,	/* RFC 6298's alpha */
+	.burst	= 1,
 };
 
 static int lsaimd_most_c = LSAIMD_C_ONE;
 static int lsaimd_most_k = U16_MAX;
 static int lsaimd_most_shift = 7;
+static int lsaimd_most_burst = TCP_INIT_CWND;	/* a wait is no idle time then */
 
 static const struct ctl_table lsaimd_files[] = {
 	SETTING("c", lsaimd_defaults.c, SYSCTL_ONE, &lsaimd_most_c),
@@ -59,6 +64,7 @@ static const struct ctl_table lsaimd_files[] = {
 	SETTING("k1", lsaimd_defaults.k1, SYSCTL_ONE, &lsaimd_most_k),
 	SETTING("wait_after_ack", lsaimd_defaults.wait_after_ack, SYSCTL_ZERO, SYSCTL_ONE),
 	SETTING("srtt_shift", lsaimd_defaults.srtt_shift, SYSCTL_ZERO, &lsaimd_most_shift),
+	SETTING("burst", lsaimd_defaults.burst, SYSCTL_ONE, &lsaimd_most_burst),
 };
 
 static const struct settings lsaimd_settings = {
@@ -95,6 +101,7 @@ void lsaimd_clock(const struct sock *sk, struct lsaimd_clock *clock)
 
 	clock->after_ack = READ_ONCE(own->wait_after_ack);
 	clock->srtt_shift = READ_ONCE(own->srtt_shift);
+	clock->burst = READ_ONCE(own->burst);
 }
 
 static int __init lsaimd_register(void)

@@ -33,7 +33,7 @@
 #define LSAIMD_ALPHA_SHIFT	20
 #define LSAIMD_ALPHA_ONE	BIT(LSAIMD_ALPHA_SHIFT)
 #define LSAIMD_G_SHIFT		4	/* g = 1/16 */
-#define LSAIMD_LONGEST_WAIT	1	/* s, between two segments */
+#define LSAIMD_LONGEST_WAIT	1	/* s, for each segment that leaves */
 #define LSAIMD_DELAYED_ACK	40000U	/* us; Linux's TCP_DELACK_MIN */
 
 /**
@@ -61,15 +61,40 @@ static inline u64 lsaimd_window(u32 segments, u32 mss)
 }
 
 /**
+ * lsaimd_burst() - s_B, what leaves at once after a wait
+ * @most:	segments of a burst that the user allows, at least 1
+ * @largest:	window in bytes, the largest that the receiver has offered
+ * @mss:	SMSS in bytes
+ *
+ * Return: min(@most SMSS, rwnd), in whole segments, at least one.
+ */
+static inline u32 lsaimd_burst(u32 most, u32 largest, u32 mss)
+{
+	return clamp_t(u32, largest / mss, 1, most);
+}
+
+/**
+ * lsaimd_delta() - delta, the segments that a receiver is to acknowledge at once
+ * @burst:	segments that leave at once
+ *
+ * Return: a burst, or what a receiver waits for where segments leave one by one.
+ */
+static inline u32 lsaimd_delta(u32 burst)
+{
+	return max_t(u32, burst, LSAIMD_DELTA);
+}
+
+/**
  * lsaimd_waits() - whether a window is one that segments wait for
  * @window:	in 1/2^24 byte
  * @mss:	SMSS in bytes
+ * @delta:	from lsaimd_delta()
  *
  * Return: whether it holds fewer than delta segments.
  */
-static inline bool lsaimd_waits(u64 window, u32 mss)
+static inline bool lsaimd_waits(u64 window, u32 mss, u32 delta)
 {
-	return lsaimd_segments(window, mss) < LSAIMD_DELTA;
+	return lsaimd_segments(window, mss) < delta;
 }
 
 /**
@@ -96,6 +121,7 @@ static inline u64 lsaimd_increase(u32 c, u32 k0, u32 k1, u64 threshold)
  * @window:	W_B, in 1/2^24 byte, from the floor to the ceiling
  * @increase:	add_B, in 1/2^24 byte
  * @mss:	SMSS in bytes
+ * @delta:	from lsaimd_delta()
  * @acked:	segments that were acknowledged
  *
  * add_B/W_s for each segment, or add_B SMSS/W_B while segments wait; but never
@@ -103,12 +129,12 @@ static inline u64 lsaimd_increase(u32 c, u32 k0, u32 k1, u64 threshold)
  *
  * Return: the window in 1/2^24 byte.
  */
-static inline u64 lsaimd_avoid(u64 window, u64 increase, u32 mss, u32 acked)
+static inline u64 lsaimd_avoid(u64 window, u64 increase, u32 mss, u32 delta, u32 acked)
 {
 	const u64 segment = (u64)mss << LSAIMD_SHIFT;
 	u64 each;
 
-	if (lsaimd_waits(window, mss))
+	if (lsaimd_waits(window, mss, delta))
 		each = mul_u64_u64_div_u64(increase, segment, window);
 	else
 		each = div_u64(increase, lsaimd_segments(window, mss));
@@ -198,20 +224,20 @@ static inline u64 lsaimd_longer(u32 mss, u64 before, u64 after)
 }
 
 /**
- * lsaimd_wait() - d, what a segment waits after a round trip
- * @mss:	SMSS in bytes
+ * lsaimd_wait() - d, what is left of a wait after a round trip
+ * @size:	of what leaves then, s_B in bytes
  * @pace:	the window in each SRTT, in byte/s, at least a segment per LSAIMD_LONGEST_WAIT
- * @srtt:	in 1/8 us
+ * @rtt:	of the round trip, in 1/8 us
  *
- * (SMSS/W - 1) SRTT, where that is not negative.
+ * s_B/W SRTT - RTT, where that is not negative; of an RTT of SRTT, (s_B/W - 1) SRTT.
  *
  * Return: ns.
  */
-static inline u64 lsaimd_wait(u32 mss, u64 pace, u32 srtt)
+static inline u64 lsaimd_wait(u32 size, u64 pace, u32 rtt)
 {
-	const u64 period = div64_u64(mss * 1000000000ULL, pace);
+	const u64 period = div64_u64(size * 1000000000ULL, pace);
 
-	return period - min_t(u64, period, srtt * 125ULL);
+	return period - min_t(u64, period, rtt * 125ULL);
 }
 
 /**

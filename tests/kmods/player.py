@@ -13,7 +13,8 @@ segments of 1000 bytes. The operations:
     wait MS                 let virtual time pass
     write N                 the application writes N segments
     next                    wait, to the millisecond, until the kernel sends something; 10 s at most
-    ack N OPTIONS           a segment that acknowledges N segments, null: all sent; OPTIONS may hold
+    ack N OPTIONS           a segment that acknowledges N segments, null: all sent, -N: all but N;
+                            OPTIONS may hold
                             "ece": true, "sack": [[from, to], ...] (first a DSACK, if there is one),
                             "ce": N, the marked packets that the peer has counted by now, which are
                             in each later ACK too; "bytes": [ECT(1), CE, ECT(0)], those that it has
@@ -207,7 +208,8 @@ class Connection:
 
     def acknowledge(self, segments: int | None, given: dict[str, Any]) -> None:
         """An ACK with the options of a step."""
-        segments = self.highest + 1 if segments is None else segments
+        if segments is None or segments < 0:
+            segments = self.highest + 1 + (segments or 0)
         assert self.zero is not None
         blocks = [
             tuple(self.zero + edge * SEGMENT & 0xFFFFFFFF for edge in block)

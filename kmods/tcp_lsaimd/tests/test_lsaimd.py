@@ -20,9 +20,11 @@ SIGNATURES = {
     "fixed_log2": ([U64], U32),
     "lsaimd_segments": ([U64, U32], U32),
     "lsaimd_window": ([U32, U32], U64),
-    "lsaimd_waits": ([U64, U32], BOOL),
+    "lsaimd_burst": ([U32, U32, U32], U32),
+    "lsaimd_delta": ([U32], U32),
+    "lsaimd_waits": ([U64, U32, U32], BOOL),
     "lsaimd_increase": ([U32, U32, U32, U64], U64),
-    "lsaimd_avoid": ([U64, U64, U32, U32], U64),
+    "lsaimd_avoid": ([U64, U64, U32, U32, U32], U64),
     "lsaimd_reduced": ([U64, U32], U64),
     "lsaimd_alpha": ([U32, U32, U32], U32),
     "lsaimd_idle": ([U64, U64, U32], U64),
@@ -43,6 +45,7 @@ shares = st.integers(0, ALPHA_ONE)
 factors = st.integers(1, 128)
 constants = st.integers(1, 65535)
 counts = st.integers(0, 2**32 - 1)
+bursts = st.integers(1, 10)
 
 Function = Callable[..., int]
 Library = dict[str, Function]
@@ -110,17 +113,34 @@ def test_no_setting_overflows_the_increase(
     assert got == pytest.approx(add(c, k0, k1, threshold), rel=2e-3, abs=error)
 
 
-@given(windows, factors, st.sampled_from(LAWS))
+@given(bursts, counts, sizes)
+def test_a_burst_fits_into_the_largest_window_of_the_receiver(
+    library: Library, most: int, offered: int, mss: int
+) -> None:
+    """min(delta SMSS, rwnd), but whole segments, and one at least."""
+    assert library["burst"](most, offered, mss) == max(min(most, offered // mss), 1)
+
+
+@given(windows, sizes, bursts)
+def test_a_window_of_less_than_a_burst_waits(
+    library: Library, window: int, mss: int, burst: int
+) -> None:
+    """Where segments leave one by one, one of fewer than the two that an ACK may be for."""
+    waits = library["waits"](window, mss, library["delta"](burst))
+    assert waits == (window < max(burst, DELTA) * mss * BYTE)
+
+
+@given(windows, factors, st.sampled_from(LAWS), st.integers(DELTA, 10))
 def test_a_round_trip_adds_the_increase(
-    library: Library, window: int, c: int, law: tuple[int, int, int]
+    library: Library, window: int, c: int, law: tuple[int, int, int], delta: int
 ) -> None:
     """Whole segments share the increase; below delta, a segment has that of its waiting too."""
     mss, k0, k1 = law
     increase = library["increase"](c, k0, k1, window)
     segment = mss * BYTE
-    grown = library["avoid"](window, increase, mss, 1) - window
+    grown = library["avoid"](window, increase, mss, delta, 1) - window
     whole = window // segment
-    share = Fraction(increase, whole) if whole >= DELTA else Fraction(increase * segment, window)
+    share = Fraction(increase, whole) if whole >= delta else Fraction(increase * segment, window)
     if window < CEILING - segment:
         assert share - 1 < grown <= share
 
@@ -132,7 +152,7 @@ def test_a_round_trip_adds_the_increase(
 def test_growth_stays_within_slow_starts_and_the_ceiling(
     library: Library, window: int, increase: int, mss: int, acked: int
 ) -> None:
-    grown = library["avoid"](window, increase, mss, acked)
+    grown = library["avoid"](window, increase, mss, DELTA, acked)
     assert window <= grown <= CEILING
     assert grown - window <= acked * mss * BYTE
 
@@ -237,14 +257,27 @@ def test_an_eighth_of_an_rtt_counts_as_in_rfc_6298(library: Library, srtt: int, 
     assert library["srtt"](8 * srtt, rtt, 3) == 7 * srtt + rtt
 
 
-@given(small_windows, st.integers(8 * 50, 8 * 10**6))
-def test_what_a_segment_waits_after_a_round_trip(library: Library, window: int, srtt: int) -> None:
-    """d of (s/W - 1) SRTT, and no time where a segment or more fits into the window."""
+@given(small_windows, st.integers(8 * 50, 8 * 10**6), bursts)
+def test_what_a_burst_waits_after_a_round_trip(
+    library: Library, window: int, srtt: int, burst: int
+) -> None:
+    """d of (s/W - 1) SRTT, and no time where a burst or more fits into the window."""
     mss = 8948
-    delay = max(mss * BYTE / window - 1, 0) * srtt / 8e6
-    longest = 1 - srtt / 8e6  # of an interval of a second, what the round trip leaves
-    got = library["wait"](mss, library["rate"](window, srtt, 100, mss), srtt) / 1e9
+    delay = max(burst * mss * BYTE / window - 1, 0) * srtt / 8e6
+    longest = burst - srtt / 8e6  # of a second for each segment, what the round trip leaves
+    got = library["wait"](burst * mss, library["rate"](window, srtt, 100, mss), srtt) / 1e9
     assert got == pytest.approx(max(min(delay, longest), 0), rel=2e-3, abs=2e-3 * srtt / 8e6)
+
+
+@given(small_windows, st.integers(8 * 50, 8 * 10**6), st.integers(8 * 50, 2**32 - 1), bursts)
+def test_a_longer_round_trip_leaves_less_of_the_wait(
+    library: Library, window: int, srtt: int, rtt: int, burst: int
+) -> None:
+    """From one burst to the next it is s/W SRTT, unless the round trip takes longer."""
+    mss = 8948
+    pace = library["rate"](window, srtt, 100, mss)
+    interval = rtt * 125 + library["wait"](burst * mss, pace, rtt)
+    assert interval == max(burst * mss * 10**9 // pace, rtt * 125)
 
 
 @given(

@@ -89,15 +89,10 @@ def test_reordering(lab: Lab, cc: str) -> None:
     assert longest_silence_s(ours) < 0.3
 
 
-@pytest.mark.parametrize(("cc", "c"), [("lsaimd_reno", 1), ("lsaimd_dctcp", 1), ("reno", None)])
-def test_sixteen_flows_share_four_segments(lab: Lab, cc: str, c: int | None) -> None:
-    """The thesis's experiment 4E, shortened: LS-AIMD keeps less than a segment on its way.
-
-    And the ACK clock: no timeout, no retransmission. Reno keeps two.
-    """
-    sysctls = {} if c is None else {"net.ipv4.tcp_lsaimd.c": c}
+def sixteen(lab: Lab, cc: str, sysctls: Mapped, delayed_ack: bool = False) -> Run:
+    """The thesis's experiment 4E, shortened: four segments fill the path."""
     hosts: Mapped = {f"s{n}": {"mtu": 9000, "sysctls": sysctls} for n in range(1, 17)}
-    hosts |= {f"d{n}": {"mtu": 9000, "delayed_ack": False} for n in range(1, 17)}
+    hosts |= {f"d{n}": {"mtu": 9000, "delayed_ack": delayed_ack} for n in range(1, 17)}
     flows = [bulk(f"s{n}", f"d{n}", cc=cc, ecn=True, start=f"{n * 100}ms") for n in range(1, 17)]
     queue: Mapped = {
         **{"kind": "red", "limit": "200ms", "min": "250us", "max": "750us", "probability": 0.1},
@@ -107,12 +102,21 @@ def test_sixteen_flows_share_four_segments(lab: Lab, cc: str, c: int | None) -> 
     if cc == "lsaimd_dctcp":
         queue = {"kind": "dualred", "rate": "600mbit", "bytes": True, "mark_min": 18750}
         queue |= {"drop_min": 15_000_000, "limit": 1664}
-    run = lab(
+    return lab(
         dumbbell(
             *flows, queue=queue, reverse={"queue": {"kind": "pfifo", "limit": 1000}},
             rate="600mbit", rtt="250us", pairs=16, hosts=hosts, duration="6s",
         )
     )  # fmt: skip
+
+
+@pytest.mark.parametrize(("cc", "c"), [("lsaimd_reno", 1), ("lsaimd_dctcp", 1), ("reno", None)])
+def test_sixteen_flows_share_four_segments(lab: Lab, cc: str, c: int | None) -> None:
+    """LS-AIMD keeps less than a segment on its way.
+
+    And the ACK clock: no timeout, no retransmission. Reno keeps two.
+    """
+    run = sixteen(lab, cc, {} if c is None else {"net.ipv4.tcp_lsaimd.c": c})
     assert [flow["rtos"] + flow["retransmits"] for flow in run.content["flows"]] == [0] * 16
     late = run.packets().filter(pl.col("enqueue_ns") > 3e9)
     queued_us = late["sojourn_ns"].drop_nulls().to_numpy().mean() / 1e3
@@ -125,4 +129,25 @@ def test_sixteen_flows_share_four_segments(lab: Lab, cc: str, c: int | None) -> 
     on_its_way = late.height / 3 * srtt_s / 16
     assert 0.1 < on_its_way < 1
     assert queued_us < 500
+    assert acks["window_bytes"].to_numpy().mean() < 8948
+
+
+def test_bursts_of_sixteen_flows(lab: Lab) -> None:
+    """With receivers that delay ACKs: four segments leave at once, from a window below a segment.
+
+    Fewer do after a mark, which a receiver of RFC 3168 answers segment by segment, so that the last
+    one of the burst is alone and waits for the next burst to be answered.
+    """
+    run = sixteen(
+        lab,
+        "lsaimd_reno",
+        {"net.ipv4.tcp_lsaimd.c": 1, "net.ipv4.tcp_lsaimd.burst": 4},
+        delayed_ack=True,
+    )
+    assert [flow["rtos"] + flow["retransmits"] for flow in run.content["flows"]] == [0] * 16
+    late = run.packets().filter((pl.col("enqueue_ns") > 3e9) & (pl.col("payload_bytes") > 0))
+    bursts = late.group_by("flow", "enqueue_ns").len()["len"].to_numpy()
+    assert bursts.max() == 4
+    assert (bursts == 4).mean() > 0.75
+    acks = run.table("acks").filter(pl.col("time_ns") > 3e9)
     assert acks["window_bytes"].to_numpy().mean() < 8948

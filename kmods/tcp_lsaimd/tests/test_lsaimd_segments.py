@@ -40,6 +40,8 @@ SIXTEENTH = {"net.ipv4.tcp_lsaimd.c": 8}
 # A round trip of 150 ms after those of 50: more than 40 ms of it may be a delayed ACK's.
 LATE = [*FULLY_MARKED, wait(100), ack(None), NEXT]
 LATE_RTT = 150 - 40
+BURST = 4
+BURSTS = SIXTEENTH | {"net.ipv4.tcp_lsaimd.burst": BURST}
 
 
 def scripts() -> dict[str, dict[str, Any]]:
@@ -84,6 +86,23 @@ def scripts() -> dict[str, dict[str, Any]]:
             RENO,
             [*LATE, wait(50), ack(None), NEXT],
             SIXTEENTH | {"net.ipv4.tcp_lsaimd.srtt_shift": 1},
+        ),
+        "bursts": (RENO, [*FULLY_MARKED, *[ack(None), NEXT, wait(50)] * 6], BURSTS),
+        "bursts, a late ACK": (RENO, LATE, BURSTS),
+        "bursts, a late ACK, waits after it": (
+            RENO,
+            LATE,
+            BURSTS | {"net.ipv4.tcp_lsaimd.wait_after_ack": 1},
+        ),
+        "bursts, marks again": (
+            RENO,
+            [*FULLY_MARKED, *[ack(None), NEXT, wait(50)] * 10, *marks(4)],
+            BURSTS,
+        ),
+        "bursts, acknowledged by halves": (
+            RENO,
+            [*FULLY_MARKED, *[ack(-BURST // 2), ack(None), NEXT, wait(50)] * 6],
+            BURSTS,
         ),
         "a share of marks": (DCTCP, [*START, *[ack(None), wait(60)] * 3, *marks(1)], {}),
         "a loss": (RENO, [*START, ack(11, sack=[[12, 16]])], {}),
@@ -165,6 +184,7 @@ def scripts() -> dict[str, dict[str, Any]]:
             "k1": ("0", "512 0", "-512 2048"),
             "wait_after_ack": ("-1", "2"),
             "srtt_shift": ("-1", "8"),
+            "burst": ("0", "11"),
         }.items()
         for value in values
     ]
@@ -317,6 +337,51 @@ def test_the_weight_of_an_rtt_may_be_another(traces: dict[str, Trace]) -> None:
     window = Told(trace[len(LATE) - 1]).window
     srtt = (50 + LATE_RTT) / 2
     assert srtt * MSS / window - 2 <= following - last <= (srtt + 1) * MSS / window + 2
+
+
+@pytest.mark.parametrize("name", ["bursts", "bursts, acknowledged by halves"])
+def test_a_burst_leaves_at_once(traces: dict[str, Trace], name: str) -> None:
+    """And the next one s/W round trips later, whether one ACK tells of it or two."""
+    check_bursts(traces, name, len(FULLY_MARKED), 6)
+
+
+def test_marks_prolong_the_wait_for_a_burst(traces: dict[str, Trace]) -> None:
+    trace = traces["bursts, marks again"]
+    assert Told(trace[-1]).window < 0.5 * Told(trace[-13]).window
+    check_bursts(traces, "bursts, marks again", len(trace) - 12, 4)
+
+
+def check_bursts(traces: dict[str, Trace], name: str, begin: int, count: int) -> None:
+    """Check that all that leaves does so in bursts, each by the smallest window after an ACK."""
+    last = sent(traces[name][:begin])[-1]
+    windows: list[float] = []
+    found = 0
+    for before, entry in itertools.pairwise(traces[name][begin - 1 :]):
+        times = [at for _, _, at in entry["sent"]]
+        if Told(entry).exact != Told(before).exact:
+            windows.append(Told(entry).window)
+        if times:
+            assert times == [times[0]] * BURST
+            check_wait(times[0] - last, min(windows) / BURST)
+            last, windows = times[0], []
+            found += 1
+    assert found == count
+
+
+def test_a_late_ack_does_not_prolong_the_wait_for_a_burst(traces: dict[str, Trace]) -> None:
+    trace = traces["bursts, a late ACK"]
+    srtt = 50 + (150 - 50) / 8  # nothing is a delayed ACK's where a burst is answered
+    wait, window = times_of_bursts(trace)
+    assert wait == pytest.approx(srtt * BURST * MSS / window, rel=0.03)
+    after_ack, window = times_of_bursts(traces["bursts, a late ACK, waits after it"])
+    assert after_ack == pytest.approx(150 + srtt * (BURST * MSS / window - 1), rel=0.03)
+    assert after_ack > wait + 60
+
+
+def times_of_bursts(trace: Trace) -> tuple[int, float]:
+    """How long after the burst before the last one left, and the window by which it did."""
+    *_, before, last = sorted(set(sent(trace)))
+    return last - before, Told(trace[-1]).window
 
 
 def test_no_segment_waits_longer_than_a_second(traces: dict[str, Trace]) -> None:
