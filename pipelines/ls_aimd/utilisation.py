@@ -12,19 +12,20 @@ from sandglass.results import series
 
 def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     """One row per run: `utilisation`, what left the queue over what the link could carry."""
-    rows: list[dict[str, object]] = []
-    for run in runs:
-        begin, end = steady.interval_ns(run)
-        sent = (
-            series.forward(run)
-            .filter((pl.col("dequeue_ns") >= begin) & (pl.col("dequeue_ns") < end))
-            .select(pl.col("size_bytes").sum().cast(pl.Int64))
-            .collect()
-            .item()
-        )
-        capacity = steady.rate_bps(run) / 8 * steady.seconds(run)
-        rows.append({**steady.case(run), "utilisation": sent / capacity})
-    return steady.ordered(rows)
+    return steady.ordered({**steady.case(run), "utilisation": utilisation(run)} for run in runs)
+
+
+def utilisation(run: series.Run) -> float:
+    """What left the queue in the second half over what the link could carry."""
+    begin, end = steady.interval_ns(run)
+    sent = (
+        series.forward(run)
+        .filter((pl.col("dequeue_ns") >= begin) & (pl.col("dequeue_ns") < end))
+        .select(pl.col("size_bytes").sum().cast(pl.Int64))
+        .collect()
+        .item()
+    )
+    return float(sent / (steady.rate_bps(run) / 8 * steady.seconds(run)))
 
 
 def plot(table: pl.DataFrame) -> ggplot:

@@ -9,6 +9,7 @@ import pytest
 
 from pipelines.ls_aimd import (
     as_reno,
+    bursts,
     eviction,
     fair_windows,
     max_p,
@@ -202,6 +203,28 @@ def test_stretch_compares_by_experiment() -> None:
     assert value(stretch.latest(table)) == 3
     assert value(stretch.delay_over_each(table, SLOW)) == pytest.approx(1.3)
     assert stretch.delay_over_each(table, "AIMD") is None
+
+
+def test_bursts_are_compared_with_the_paced_sender(tmp_path: Path) -> None:
+    (row,) = bursts.table([made(tmp_path / "paced", delta="1")]).to_dicts()
+    assert (row["delta"], row["p95_us"]) == (1, 100)
+    assert row["utilisation"] == pytest.approx(0.04)
+    table = pl.DataFrame(
+        [
+            ("3B", FULL, 1, 100.0),
+            ("3B", FULL, 2, 150.0),
+            ("3B", FULL, 4, 200.0),
+            ("4E", SLOW, 1, 200.0),
+            ("4E", SLOW, 2, 250.0),
+            ("4E", SLOW, 4, 240.0),
+        ],
+        schema=["case", "sender", "delta", "p95_us"],
+        orient="row",
+    )
+    assert value(bursts.least_over_paced(table)) == pytest.approx(1.2)
+    assert value(bursts.least_growth(table)) == pytest.approx(0.5)
+    assert value(bursts.least_growth(table.filter(case="3B"))) == pytest.approx(1)
+    assert bursts.least_over_paced(table.filter(delta=1)) is None
 
 
 def test_slices_are_the_largest_that_reach_the_target(tmp_path: Path) -> None:
