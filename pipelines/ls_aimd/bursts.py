@@ -22,15 +22,15 @@ from sandglass.results import series, style
 
 PACED = 1
 """Segments that leave at once where they are paced."""
-PANELS = {"p95_us": "Delay, 95th percentile (us)", "utilisation": "Utilisation"}
+PANELS = {"p95_us": "Delay, p95 (us)", "utilisation": "Utilisation"}
 KEYS = ["case", "sender"]
 
 
 def table(runs: Sequence[series.Run]) -> pl.DataFrame:
-    """One row per `case`, `sender` and `delta`, the segments that leave at once after a wait, of
-    the second half: `p95_us`, the 95th percentile of the queueing delay; `utilisation` as in
-    utilisation.py."""
-    return steady.ordered(_row(run) for run in runs).sort(*KEYS, "delta")
+    """One row per `case`, `sender`, `delta`, the segments that leave at once after a wait, and
+    `step`, the queue from which it marks, in targets. Of the second half: `p95_us`, the 95th
+    percentile of the queueing delay; `utilisation` as in utilisation.py."""
+    return steady.ordered(_row(run) for run in runs).sort(*KEYS, "delta", "step")
 
 
 def _row(run: series.Run) -> dict[str, object]:
@@ -38,6 +38,7 @@ def _row(run: series.Run) -> dict[str, object]:
     return {
         **steady.case(run),
         "delta": int(run.axes["delta"]),
+        "step": int(run.axes["step"]),
         "p95_us": delay_ns / 1e3,
         "utilisation": utilisation.utilisation(run),
     }
@@ -45,7 +46,12 @@ def _row(run: series.Run) -> dict[str, object]:
 
 def plot(table: pl.DataFrame) -> ggplot:
     """Delay and utilisation against delta, a column per experiment."""
-    shown = ensemble.measures(table, PANELS, [*KEYS, "delta"])
+    deeper = pl.when(pl.col("step") > 1).then(pl.lit(", step at delta targets"))
+    shown = ensemble.measures(
+        table.with_columns(sender=pl.col("sender") + deeper.otherwise(pl.lit(""))),
+        PANELS,
+        [*KEYS, "delta"],
+    )
     drawn: ggplot = (
         ggplot(shown, aes("delta", "value", color="sender", shape="sender"))
         + facet_grid("measure", "case", scales="free_y")
@@ -59,22 +65,41 @@ def plot(table: pl.DataFrame) -> ggplot:
     return drawn
 
 
-def least_over_paced(table: pl.DataFrame) -> Extreme | None:
+def _at_target(table: pl.DataFrame, sender: str | None) -> pl.DataFrame:
+    """The rows of a step at the target, of a sender or of all."""
+    own = table.filter(step=1)
+    return own if sender is None else own.filter(sender=sender)
+
+
+def least_over_paced(table: pl.DataFrame, sender: str | None = None) -> Extreme | None:
     """The 95th percentile of the delay with bursts over that of the paced sender, the least over
     experiments, senders and deltas."""
-    paced, bursts = table.filter(delta=PACED), table.filter(pl.col("delta") > PACED)
+    own = _at_target(table, sender)
+    paced, bursts = own.filter(delta=PACED), own.filter(pl.col("delta") > PACED)
     both = bursts.join(paced, on=KEYS, suffix="_paced", maintain_order="left")
     over = pl.col("p95_us") / pl.col("p95_us_paced")
     return least(both.select(*KEYS, "delta", over=over), "over")
 
 
-def least_growth(table: pl.DataFrame) -> Extreme | None:
+def least_growth(table: pl.DataFrame, sender: str | None = None) -> Extreme | None:
     """Spearman's correlation of the 95th percentile of the delay with delta, the least over
     experiments and senders; that of the paced sender is delta's 1."""
-    growth = table.group_by(KEYS, maintain_order=True).agg(
-        rho=pl.corr("delta", "p95_us", method="spearman").fill_nan(None)
+    growth = (
+        _at_target(table, sender)
+        .group_by(KEYS, maintain_order=True)
+        .agg(rho=pl.corr("delta", "p95_us", method="spearman").fill_nan(None))
     )
     return least(growth, "rho")
 
 
-METRICS = (least_over_paced, least_growth)
+def least_gain(table: pl.DataFrame) -> Extreme | None:
+    """The utilisation with a step at delta targets over that with one at the target, the least over
+    experiments, senders and deltas."""
+    keys = [*KEYS, "delta"]
+    deeper = table.filter(pl.col("step") > 1)
+    both = deeper.join(table.filter(step=1), on=keys, suffix="_target", maintain_order="left")
+    gain = pl.col("utilisation") / pl.col("utilisation_target")
+    return least(both.select(*keys, gain=gain), "gain")
+
+
+METRICS = (least_over_paced, least_growth, least_gain)

@@ -206,24 +206,28 @@ def test_stretch_compares_by_experiment() -> None:
 
 
 def test_bursts_are_compared_with_the_paced_sender(tmp_path: Path) -> None:
-    (row,) = bursts.table([made(tmp_path / "paced", delta="1")]).to_dicts()
-    assert (row["delta"], row["p95_us"]) == (1, 100)
+    (row,) = bursts.table([made(tmp_path / "paced", delta="1", step="1")]).to_dicts()
+    assert (row["delta"], row["step"], row["p95_us"]) == (1, 1, 100)
     assert row["utilisation"] == pytest.approx(0.04)
     table = pl.DataFrame(
         [
-            ("3B", FULL, 1, 100.0),
-            ("3B", FULL, 2, 150.0),
-            ("3B", FULL, 4, 200.0),
-            ("4E", SLOW, 1, 200.0),
-            ("4E", SLOW, 2, 250.0),
-            ("4E", SLOW, 4, 240.0),
+            ("3B", FULL, 1, 1, 100.0, 1.0),
+            ("3B", FULL, 2, 1, 150.0, 1.0),
+            ("3B", FULL, 4, 1, 200.0, 1.0),
+            ("4E", SLOW, 1, 1, 200.0, 0.9),
+            ("4E", SLOW, 2, 1, 250.0, 0.6),
+            ("4E", SLOW, 2, 2, 100.0, 0.9),
+            ("4E", SLOW, 4, 1, 240.0, 0.4),
+            ("4E", SLOW, 4, 4, 900.0, 0.8),
         ],
-        schema=["case", "sender", "delta", "p95_us"],
+        schema=["case", "sender", "delta", "step", "p95_us", "utilisation"],
         orient="row",
     )
     assert value(bursts.least_over_paced(table)) == pytest.approx(1.2)
+    assert value(bursts.least_over_paced(table, FULL)) == pytest.approx(1.5)
     assert value(bursts.least_growth(table)) == pytest.approx(0.5)
-    assert value(bursts.least_growth(table.filter(case="3B"))) == pytest.approx(1)
+    assert value(bursts.least_growth(table, FULL)) == pytest.approx(1)
+    assert value(bursts.least_gain(table)) == pytest.approx(1.5)
     assert bursts.least_over_paced(table.filter(delta=1)) is None
 
 
