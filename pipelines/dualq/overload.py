@@ -46,6 +46,7 @@ SHOWN = {
 RUNS = {
     "2022-02": "DualPI2, CUBIC",
     "2022-01": "DualPI2, Reno",
+    "2021-09": "DualPI2, half gain",
     "2021-10": "PIE",
     "CoDel": "CoDel",
 }

@@ -19,6 +19,7 @@ from pipelines.dualq import (
     why_initial_window,
 )
 from pipelines.dualq.workloads import requests
+from sandglass.papers import grid
 from sandglass.results.series import Run
 from tests.pipeline.synthetic import document, value
 
@@ -56,6 +57,31 @@ def test_there_are_72_published_cases_and_one_row_of_a_quantity_each() -> None:
     assert table.select(mixed.KEY).is_unique().all()
     # class L alone stands twice among the 72, with CUBIC's set and with Reno's
     assert len(table) == 72 - 6
+
+
+def test_all_published_cases_of_overload_are_run() -> None:
+    """CoDel's are not published."""
+    axes = [point.axes for point in grid.points("dualq", "overload", "paper")]
+    run = [(str(each["published"]), each["label"], each["load"]) for each in axes]
+    cases = overload.published().select(overload.KEY).unique()
+    assert len(cases) == 40
+    assert sorted(case for case in run if case[0] != "CoDel") == sorted(
+        (name, label, f"{load}mbit") for name, label, load in cases.rows()
+    )
+
+
+def test_what_datagrams_get_is_compared_with_its_own_set() -> None:
+    rows = [
+        ("2021-09", "ect", 50, 52.0, 51.4),
+        ("2021-09", "ect", 70, 70.0, 72.0),
+        ("2021-09", "not_ect", 70, 60.0, 69.4),
+        ("2022-01", "ect", 70, 50.0, 72.0),
+    ]
+    table = frame([*overload.KEY, "ours", "published"], *rows).with_columns(
+        quantity=pl.lit("tput_udp_mbit")
+    )
+    found = overload.most_difference(table, "2021-09", "tput_udp_mbit", "ect", [50, 70])
+    assert found == pytest.approx(2)
 
 
 def points(ours: list[float], published: list[float]) -> pl.DataFrame:
