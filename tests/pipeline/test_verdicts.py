@@ -53,6 +53,12 @@ def judge(*sentences: claims.Claim, table: pl.DataFrame = TABLE) -> list[verdict
 def test_holds() -> None:
     (verdict,) = judge(claim())
     assert (verdict.verdict, verdict.measured) == ("holds", 0.98)
+
+
+def test_nothing_has_no_sign() -> None:
+    (verdict,) = judge(claim())
+    nothing = {"measured": -0.0, "low": -0.0, "high": 0.0, "n": 4}
+    assert verdicts.result(verdict.model_copy(update=nothing)) == "0 (0 to 0, n = 4)"
     assert verdict.expected == "least share: at least 0.95"
     assert verdict.explanation == ""
 

@@ -209,11 +209,11 @@ def summary(verdicts: Sequence[Verdict]) -> str:
 
 def result(verdict: Verdict) -> str:
     """What was measured, with its interval, in words."""
-    value = f"{verdict.measured:.4g}"
+    value = f"{verdict.measured:z.4g}"
     if verdict.low is None:
         return value
     of = "" if verdict.quantile is None else "are 95 % of ours, "
-    return f"{value} ({verdict.low:.4g} to {verdict.high:.4g}, {of}n = {verdict.n})"
+    return f"{value} ({verdict.low:z.4g} to {verdict.high:z.4g}, {of}n = {verdict.n})"
 
 
 def _metric(claim: Claim, known: dict[str, Metric]) -> Metric:
