@@ -11,7 +11,7 @@ from sandglass.papers.verdicts import scalar
 from sandglass.results import series
 
 CASE = ["flows", "rtt_ms"]
-MEASURES = {"end_share": "Window (share: 1)", "peak_ms": "Longest wait (ms)"}
+MEASURES = {"end_share": "Window\n(share: 1)", "peak_ms": "Longest\nwait (ms)"}
 
 
 def table(runs: Sequence[series.Run]) -> pl.DataFrame:
