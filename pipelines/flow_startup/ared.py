@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Sequence
-from typing import Any
 
 import polars as pl
 from plotnine import aes, facet_wrap, geom_hline, geom_line, ggplot, labs
@@ -20,42 +19,49 @@ def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     average queue since it was asked before; `low` and `high` are the ends of the target region by
     equation (5), the middle fifth between the thresholds. Queues are in packets."""
     (run,) = runs
-    asked = maximum_probabilities(run)
+    told = asked(run)
     seen = (
-        averages(run)
-        .join_asof(asked.select("at_ns", asked_ns="at_ns"), on="at_ns", strategy="forward")
+        averages(run, told["weight"][0])
+        .join_asof(told.select("at_ns", asked_ns="at_ns"), on="at_ns", strategy="forward")
         .group_by("asked_ns")
         .agg(lowest=pl.col("average").min(), highest=pl.col("average").max())
     )
-    low, high = thresholds(run)
+    span = pl.col("high") - pl.col("low")
     return (
-        asked.join(seen, left_on="at_ns", right_on="asked_ns")
+        told.join(seen, left_on="at_ns", right_on="asked_ns")
         .sort("at_ns")
         .select(
             "max_p",
             "lowest",
             "highest",
             time_s=pl.col("at_ns") / SECOND_NS,
-            low=low + 0.4 * (high - low),
-            high=low + 0.6 * (high - low),
+            low=pl.col("low") + 0.4 * span,
+            high=pl.col("low") + 0.6 * span,
         )
     )
 
 
-def thresholds(run: series.Run) -> tuple[float, float]:
-    """RED's minimum and maximum threshold, in packets."""
-    _, queue = _asked(run)[0]
-    return queue["min"] / _packet(run), queue["max"] / _packet(run)
+def asked(run: series.Run) -> pl.DataFrame:
+    """What tc(8) told of RED at each time, `at_ns`, that it was asked: `max_p`, the thresholds
+    `low` and `high` in packets, and the `weight` of a new queue length."""
+    lines = (run.directory / "command-1.txt").read_text().splitlines()
+    size = _packet(run)
+    rows = []
+    for clock_ns, told in zip(lines[::2], lines[1::2], strict=False):  # it is stopped at any time
+        [queue] = [each["options"] for each in json.loads(told) if each["kind"] == "red"]
+        at_ns = int(clock_ns) - int(lines[0])
+        thresholds = (queue["min"] / size, queue["max"] / size)
+        rows.append((at_ns, queue["probability"], *thresholds, 2.0 ** -queue["ewma"]))
+    return pl.DataFrame(rows, schema=["at_ns", "max_p", "low", "high", "weight"], orient="row")
 
 
-def averages(run: series.Run) -> pl.DataFrame:
+def averages(run: series.Run, weight: float) -> pl.DataFrame:
     """Of each packet, by its arrival `at_ns`, the `average` queue in packets, by equation (1), and
     whether it was `dropped`.
 
     While the queue is empty mainline lets its average decay over time, equation (4), so this is
     mainline's from when the queue has grown to where it is empty again.
     """
-    _, queue = _asked(run)[0]
     return (
         series.forward(run)
         .select(
@@ -67,33 +73,16 @@ def averages(run: series.Run) -> pl.DataFrame:
         .select(
             "at_ns",
             "dropped",
-            average=pl.col("met").ewm_mean(alpha=2.0 ** -queue["ewma"], adjust=False),
+            average=pl.col("met").ewm_mean(alpha=weight, adjust=False),
         )
         .collect()
     )
-
-
-def maximum_probabilities(run: series.Run) -> pl.DataFrame:
-    """`max_p` at each time, `at_ns`, that tc(8) was asked."""
-    asked = _asked(run)
-    start_ns, _ = asked[0]
-    rows = [(at_ns - start_ns, queue["probability"]) for at_ns, queue in asked]
-    return pl.DataFrame(rows, schema=["at_ns", "max_p"], orient="row")
 
 
 def _packet(run: series.Run) -> int:
     """Bytes of a packet, by which experiment files give RED's thresholds."""
     found: int = run.field("experiment.bottleneck.queue.avpkt")
     return found
-
-
-def _asked(run: series.Run) -> list[tuple[int, dict[str, Any]]]:
-    """Of each time, in ns of the lab's clock, what tc(8) told of RED's options."""
-    lines = (run.directory / "command-1.txt").read_text().splitlines()
-    return [
-        (int(at_ns), next(each["options"] for each in json.loads(told) if each["kind"] == "red"))
-        for at_ns, told in zip(lines[::2], lines[1::2], strict=False)  # it is stopped at any time
-    ]
 
 
 def plot(table: pl.DataFrame) -> ggplot:

@@ -54,8 +54,9 @@ def _binned(run: series.Run) -> pl.DataFrame:
 def _drops(run: series.Run) -> pl.DataFrame:
     """Of each drop the `average`, `max_p` and, by equation (2), `exact` probability at its packet,
     and the packets since the drop before, with its own: the `gap`."""
-    low, high = ared.thresholds(run)
-    packets = ared.averages(run).join_asof(ared.maximum_probabilities(run), on="at_ns")
+    told = ared.asked(run)
+    packets = ared.averages(run, told["weight"][0]).join_asof(told, on="at_ns")
+    low, high = pl.col("low"), pl.col("high")
     between = pl.col("average").is_between(low, high, closed="left")
     return (
         packets.with_columns(
