@@ -73,21 +73,26 @@ def test_probing_ends_when_the_link_is_full() -> None:
     assert probing.peak_ratio(table, "BBR", "Reno", "2bdp", most=True) == 0.95
 
 
-def test_a_round_trip_without_a_queue_is_one(tmp_path: Path) -> None:
-    """A packet that an idle link takes at once leaves no trace in the backlog."""
-    at = [(0, 0), (0, 1), (60, 60), (110, 110)]
+def reno(directory: Path, times: list[tuple[int, int]]) -> Run:
+    """A Reno flow, RTT 50 ms, whose packets come and leave at these times in ns."""
     pl.DataFrame(
-        [("bottleneck", "forward", i * MS, o * MS, None, 1448, 1514) for i, o in at],
+        [("bottleneck", "forward", came, left, None, 1448, 1514) for came, left in times],
         schema={
             "bottleneck": pl.String, "direction": pl.String, "enqueue_ns": pl.Int64,
             "dequeue_ns": pl.Int64, "drop_ns": pl.Int64, "payload_bytes": pl.UInt32,
             "size_bytes": pl.UInt32,
         },
         orient="row",
-    ).write_parquet(tmp_path / "packets.parquet")  # fmt: skip
+    ).write_parquet(directory / "packets.parquet")  # fmt: skip
     made = document()
     made["experiment"]["rtt"] = "50ms"
-    table = probing.table([Run(tmp_path, {"sender": "Reno"}, made)])
+    return Run(directory, {"sender": "Reno"}, made)
+
+
+def test_a_round_trip_without_a_queue_is_one(tmp_path: Path) -> None:
+    """A packet that an idle link takes at once leaves no trace in the backlog."""
+    at = [(0, 0), (0, 1), (60, 60), (110, 110)]
+    table = probing.table([reno(tmp_path, [(i * MS, o * MS) for i, o in at])])
     assert table["window"].to_list() == [2, 1, 1]
     assert table["sent"].to_list() == [0, 2, 3]
     assert table["peak"].to_list()[1:] == [0, 0]
@@ -118,23 +123,12 @@ def test_a_smooth_exit_is_compared_at_the_same_rtt() -> None:
 def test_queues_of_slow_start_count_until_a_round_trip_brings_a_product(tmp_path: Path) -> None:
     """Of 41.3 packets: 12 and 24 came in the round trips before, and more wait afterwards."""
     packet_ms = 1514 * 8 / 10e3
-    rows = [
-        ("bottleneck", "forward", at, at + round((place + 1) * packet_ms * MS), None, 1448, 1514)
+    waits = [
+        (at, at + round((place + 1) * packet_ms * MS))
         for at, count in ((0, 12), (50 * MS, 24), (100 * MS, 48))
         for place in range(count)
     ]
-    pl.DataFrame(
-        rows,
-        schema={
-            "bottleneck": pl.String, "direction": pl.String, "enqueue_ns": pl.Int64,
-            "dequeue_ns": pl.Int64, "drop_ns": pl.Int64, "payload_bytes": pl.UInt32,
-            "size_bytes": pl.UInt32,
-        },
-        orient="row",
-    ).write_parquet(tmp_path / "packets.parquet")  # fmt: skip
-    made = document()
-    made["experiment"]["rtt"] = "50ms"
-    row = limited_slow_start.table([Run(tmp_path, {"sender": "Reno"}, made)]).row(0, named=True)
+    row = limited_slow_start.table([reno(tmp_path, waits)]).row(0, named=True)
     assert (row["round_trips"], row["peak"], row["window"]) == (2, 24, 24)
     assert (row["sender"], row["rtt_ms"], row["peak_share"]) == ("Reno", 50, 1)
     assert row["peak_bdp"] == pytest.approx(24 / BDP)
