@@ -1,5 +1,6 @@
 """Unresponsive datagrams beside five flows of each class: ours and the published statistics."""
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -136,6 +137,16 @@ def most_difference(
     return scalar((rows["ours"] - rows["published"]).abs().max())
 
 
+def most_factor(
+    table: pl.DataFrame, run: str, quantity: str, label: str, loads: Sequence[int]
+) -> float | None:
+    """How many times as large as the published value, or as small, ours is: the most over the
+    loads."""
+    rows = chosen(table, run, quantity, label, loads)
+    factor = scalar((rows["ours"] / rows["published"]).log().abs().max())
+    return None if factor is None else math.exp(factor)
+
+
 def most_between_labels(table: pl.DataFrame, run: str, quantity: str) -> float | None:
     """The largest difference of a quantity between labelled datagrams and others, over loads."""
     rows = table.filter(pl.col("run") == run, pl.col("quantity") == quantity)
@@ -150,7 +161,10 @@ def coupling_error(table: pl.DataFrame, run: str, label: str, loads: Sequence[in
     return scalar((marks / (2 * drops.sqrt()) - 1).abs().max())
 
 
-METRICS = (least, most, least_of_limit, most_difference, most_between_labels, coupling_error)
+METRICS = (
+    *(least, most, least_of_limit),
+    *(most_difference, most_factor, most_between_labels, coupling_error),
+)
 
 
 def plot(table: pl.DataFrame) -> ggplot:

@@ -83,6 +83,8 @@ def test_what_datagrams_get_is_compared_with_its_own_set() -> None:
     )
     found = overload.most_difference(table, "2021-09", "tput_udp_mbit", "ect", [50, 70])
     assert found == pytest.approx(2)
+    found = overload.most_factor(table, "2021-09", "tput_udp_mbit", "not_ect", [50, 70])
+    assert found == pytest.approx(69.4 / 60)
 
 
 def points(ours: list[float], published: list[float]) -> pl.DataFrame:
