@@ -15,7 +15,7 @@ from plotnine import (
     scale_x_continuous,
 )
 
-from pipelines.ls_aimd import steady, utilisation
+from pipelines.ls_aimd import segments, steady, utilisation
 from sandglass.papers import ensemble
 from sandglass.papers.verdicts import Extreme, least
 from sandglass.results import series, style
@@ -29,7 +29,9 @@ KEYS = ["case", "sender"]
 def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     """One row per `case`, `sender`, `delta`, the segments that leave at once after a wait, and
     `step`, the queue from which it marks, in targets. Of the second half: `p95_us`, the 95th
-    percentile of the queueing delay; `utilisation` as in utilisation.py."""
+    percentile of the queueing delay; `utilisation` as in utilisation.py; `marked`, the share of
+    segments that are; `window`, the mean window in segments as ACKs find it, and `small`, how often
+    it is below two; `per_reduction`, the segments that are acknowledged for each reduction."""
     return steady.ordered(_row(run) for run in runs).sort(*KEYS, "delta", "step")
 
 
@@ -41,6 +43,26 @@ def _row(run: series.Run) -> dict[str, object]:
         "step": int(run.axes["step"]),
         "p95_us": delay_ns / 1e3,
         "utilisation": utilisation.utilisation(run),
+        **_windows(run),
+    }
+
+
+def _windows(run: series.Run) -> dict[str, float | None]:
+    begin, end = steady.interval_ns(run)
+    data = pl.col("payload_bytes") > 0
+    size = steady.packets(run).filter(data).select(pl.col("payload_bytes").max()).collect().item()
+    marks = pl.col("ecn_out") == segments.CE
+    window = pl.col("window_bytes") / size
+    acked = pl.col("new_bytes_acked").cast(pl.Int64) - pl.col("bytes_acked").cast(pl.Int64)
+    reductions = (pl.col("new_threshold_bytes") != pl.col("threshold_bytes")).sum()
+    told = segments.acks(run).filter(pl.col("time_ns").is_between(begin, end, closed="left"))
+    return {
+        "marked": steady.packets(run).filter(data).select(marks.mean()).collect().item(),
+        **told.select(
+            window=window.mean(),
+            small=(window < 2).mean(),
+            per_reduction=acked.sum() / size / reductions,
+        ).row(0, named=True),
     }
 
 
@@ -81,11 +103,12 @@ def least_over_paced(table: pl.DataFrame, sender: str | None = None) -> Extreme 
     return least(both.select(*KEYS, "delta", over=over), "over")
 
 
-def least_growth(table: pl.DataFrame, sender: str | None = None) -> Extreme | None:
-    """Spearman's correlation of the 95th percentile of the delay with delta, the least over
-    experiments and senders; that of the paced sender is delta's 1."""
+def least_growth(table: pl.DataFrame, delta_from: int, sender: str | None = None) -> Extreme | None:
+    """Spearman's correlation of the 95th percentile of the delay with delta, from one on, the
+    least over experiments and senders; that of the paced sender is delta's 1."""
     growth = (
         _at_target(table, sender)
+        .filter(pl.col("delta") >= delta_from)
         .group_by(KEYS, maintain_order=True)
         .agg(rho=pl.corr("delta", "p95_us", method="spearman").fill_nan(None))
     )

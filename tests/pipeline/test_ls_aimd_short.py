@@ -206,9 +206,14 @@ def test_stretch_compares_by_experiment() -> None:
 
 
 def test_bursts_are_compared_with_the_paced_sender(tmp_path: Path) -> None:
-    (row,) = bursts.table([made(tmp_path / "paced", delta="1", step="1")]).to_dicts()
+    run = made(tmp_path / "paced", marks=(3, 2, 2, 2), delta="1", step="1")
+    (row,) = bursts.table([run]).to_dicts()
     assert (row["delta"], row["step"], row["p95_us"]) == (1, 1, 100)
     assert row["utilisation"] == pytest.approx(0.04)
+    assert row["marked"] == 0.25
+    assert row["window"] == pytest.approx(sum(WINDOWS) / 4 / 934)
+    assert row["small"] == 1
+    assert row["per_reduction"] == pytest.approx(4)
     table = pl.DataFrame(
         [
             ("3B", FULL, 1, 1, 100.0, 1.0),
@@ -225,8 +230,9 @@ def test_bursts_are_compared_with_the_paced_sender(tmp_path: Path) -> None:
     )
     assert value(bursts.least_over_paced(table)) == pytest.approx(1.2)
     assert value(bursts.least_over_paced(table, FULL)) == pytest.approx(1.5)
-    assert value(bursts.least_growth(table)) == pytest.approx(0.5)
-    assert value(bursts.least_growth(table, FULL)) == pytest.approx(1)
+    assert value(bursts.least_growth(table, 1)) == pytest.approx(0.5)
+    assert value(bursts.least_growth(table, 2)) == pytest.approx(-1)
+    assert value(bursts.least_growth(table, 1, FULL)) == pytest.approx(1)
     assert value(bursts.least_gain(table)) == pytest.approx(1.5)
     assert bursts.least_over_paced(table.filter(delta=1)) is None
 
