@@ -96,17 +96,17 @@ def plot(table: pl.DataFrame) -> ggplot:
 
 
 def mean_error(table: pl.DataFrame, state: str) -> float | None:
-    """How far the mean probability over all drops of a state is from equation (2)'s."""
+    """How far the mean probability over all drops of a state is from equation (2)'s, as a share of
+    this."""
     own = table.filter(state=state)
-    off = scalar(((own["found"] - own["exact"]) * own["drops"]).sum())
-    drops = scalar(own["drops"].sum())
-    return abs(off) / drops if off is not None and drops else None
+    found, exact = (scalar((own[name] * own["drops"]).sum()) for name in ("found", "exact"))
+    return abs(found / exact - 1) if found is not None and exact else None
 
 
 def largest_error(table: pl.DataFrame, state: str) -> float | None:
     """The same of the averages of five packets where it is largest."""
     own = table.filter(state=state)
-    return scalar((own["found"] - own["exact"]).abs().max())
+    return scalar((own["found"] / own["exact"] - 1).abs().max())
 
 
 METRICS = (mean_error, largest_error)

@@ -1,5 +1,6 @@
 """Section 3.4: marks that leave from the head of a queue, and marks that wait from its tail on."""
 
+import math
 from collections.abc import Sequence
 
 import polars as pl
@@ -46,12 +47,12 @@ def plot(table: pl.DataFrame) -> ggplot:
     return drawn
 
 
-def early_share(table: pl.DataFrame, queue: str) -> float | None:
+def early_share(table: pl.DataFrame, queue: str, most: float = math.inf) -> float | None:
     """The window at the end of slow start with marks at the head, over a flow's share of the
     bandwidth-delay product: the median over the numbers of flows and RTTs at which marks at the
-    tail leave the share or more."""
+    tail leave one share or more, up to the most."""
     both = _both(table, queue)
-    return scalar(both.filter(pl.col("end_share_tail") >= 1)["end_share"].median())
+    return scalar(both.filter(pl.col("end_share_tail").is_between(1, most))["end_share"].median())
 
 
 def head_over_tail(table: pl.DataFrame, queue: str) -> float | None:

@@ -7,7 +7,7 @@ from plotnine import facet_grid, ggplot, labs, scale_y_continuous
 
 from pipelines.flow_startup import pub4, transients
 from sandglass.papers import ensemble
-from sandglass.papers.verdicts import Extreme, farthest
+from sandglass.papers.verdicts import Extreme, farthest, largest
 from sandglass.results import series, style
 
 NONE = "none"
@@ -52,9 +52,18 @@ def plot(table: pl.DataFrame) -> ggplot:
 def change(table: pl.DataFrame, measure: str, rtt_to: float) -> Extreme | None:
     """How far a measure with a bound is from that without, as a share of this: the farthest over
     bounds, numbers of flows and RTTs up to one."""
+    return farthest(_changes(table, measure, rtt_to), "change")
+
+
+def longer(table: pl.DataFrame, measure: str, rtt_to: float) -> Extreme | None:
+    """By how much a measure with a bound is above that without, as a share of this: the most over
+    bounds, numbers of flows and RTTs up to one."""
+    return largest(_changes(table, measure, rtt_to), "change")
+
+
+def _changes(table: pl.DataFrame, measure: str, rtt_to: float) -> pl.DataFrame:
     short = ratios(table).filter(pl.col("rtt_ms") <= rtt_to)
-    found = short.select("bound", *CASE, change=pl.col(measure) - 1)
-    return farthest(found, "change")
+    return short.select("bound", *CASE, change=pl.col(measure) - 1)
 
 
-METRICS = (change,)
+METRICS = (change, longer)
