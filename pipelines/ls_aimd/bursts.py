@@ -31,7 +31,8 @@ def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     `step`, the queue from which it marks, in targets. Of the second half: `p95_us`, the 95th
     percentile of the queueing delay; `utilisation` as in utilisation.py; `marked`, the share of
     segments that are; `window`, the mean window in segments as ACKs find it, and `small`, how often
-    it is below two; `per_reduction`, the segments that are acknowledged for each reduction."""
+    it is below two; `round_trip_us`, the round trip that this window makes at a flow's rate, and
+    `path_us`, the path's: a segment's wait, its transmission, the base RTT."""
     return steady.ordered(_row(run) for run in runs).sort(*KEYS, "delta", "step")
 
 
@@ -49,20 +50,31 @@ def _row(run: series.Run) -> dict[str, object]:
 
 def _windows(run: series.Run) -> dict[str, float | None]:
     begin, end = steady.interval_ns(run)
-    data = pl.col("payload_bytes") > 0
-    size = steady.packets(run).filter(data).select(pl.col("payload_bytes").max()).collect().item()
-    marks = pl.col("ecn_out") == segments.CE
-    window = pl.col("window_bytes") / size
-    acked = pl.col("new_bytes_acked").cast(pl.Int64) - pl.col("bytes_acked").cast(pl.Int64)
-    reductions = (pl.col("new_threshold_bytes") != pl.col("threshold_bytes")).sum()
-    told = segments.acks(run).filter(pl.col("time_ns").is_between(begin, end, closed="left"))
+    sent = (
+        steady.packets(run)
+        .filter(pl.col("payload_bytes") > 0)
+        .select(
+            count=pl.len(),
+            size=pl.col("payload_bytes").max(),
+            path_us=segments.path_ns(run).mean() / 1e3,
+            marked=(pl.col("ecn_out") == segments.CE).mean(),
+        )
+        .collect()
+        .row(0, named=True)
+    )
+    windows = segments.acks(run).select("time_ns", window=pl.col("window_bytes") / sent["size"])
+    window, small = (
+        windows.filter(pl.col("time_ns").is_between(begin, end, closed="left"))
+        .select(pl.col("window").mean(), small=(pl.col("window") < 2).mean())
+        .row(0)
+    )
+    between_us = (end - begin) / 1e3 * steady.flows(run) / sent["count"]
     return {
-        "marked": steady.packets(run).filter(data).select(marks.mean()).collect().item(),
-        **told.select(
-            window=window.mean(),
-            small=(window < 2).mean(),
-            per_reduction=acked.sum() / size / reductions,
-        ).row(0, named=True),
+        "marked": sent["marked"],
+        "window": window,
+        "small": small,
+        "round_trip_us": window * between_us,
+        "path_us": sent["path_us"],
     }
 
 

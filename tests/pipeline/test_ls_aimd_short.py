@@ -213,7 +213,8 @@ def test_bursts_are_compared_with_the_paced_sender(tmp_path: Path) -> None:
     assert row["marked"] == 0.25
     assert row["window"] == pytest.approx(sum(WINDOWS) / 4 / 934)
     assert row["small"] == 1
-    assert row["per_reduction"] == pytest.approx(4)
+    assert row["path_us"] == pytest.approx(700)
+    assert row["round_trip_us"] == pytest.approx(row["window"] * 2 * 2500)  # two flows, one sends
     table = pl.DataFrame(
         [
             ("3B", FULL, 1, 1, 100.0, 1.0),
