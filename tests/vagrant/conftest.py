@@ -13,7 +13,8 @@ from sandglass.install import builds, labs, setup_lab
 from tests.conftest import Say, copy_checkout
 from tests.vagrant import box
 
-PACKAGES = (*box.HERE, "vagrant-libvirt", "libvirt-daemon-system", "libvirt-clients")
+LIBVIRT = ("libvirt-daemon-system", "libvirt-clients", "dnsmasq-base")  # the last for its networks
+PACKAGES = (*box.HERE, "vagrant-libvirt", *LIBVIRT)
 DAEMONS = ("virtlogd", "libvirtd")
 UP_WITHIN_S = 60.0
 # Vagrant reads it before the checkout's own
