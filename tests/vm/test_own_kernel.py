@@ -31,7 +31,7 @@ QUEUES = {
     "dualred": "{kind: dualred, rate: 1mbit, drop_min: 3, mark_min: 3}",
     "hred": "{kind: hred, rate: 1mbit, rtt: 40ms, limit: 50, ecn: true}",
     "pi2": "{kind: pi2, ecn: true}",
-    "pie_draft": "{kind: pie_draft, ecn: true}",
+    "pie_draft": "{kind: pie_draft, ecn: true, mark_limit: 100}",
     "predict": "{kind: predict, limit: 50, ecn: true, standing: true}",
     "sfq_codel": "{kind: sfq_codel, ecn: true}",
 }
