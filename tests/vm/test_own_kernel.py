@@ -17,13 +17,10 @@ import pytest
 from sandglass.experiment import qdiscs
 from sandglass.install import builds, plugins
 from tests.kmods.test_churn import CHURN
+from tests.setup.test_dkms import MODULES
 from tests.vm.machine import PROCESSORS, Machine
 
 KMODS = builds.ROOT / "kmods"
-FOR_THE_LAB = builds.modules_for_the_lab()  # what no kernel of Debian's can have
-MODULES = sorted(
-    {path.parent.name for path in KMODS.glob("*/Kbuild")} - {folder.name for folder in FOR_THE_LAB}
-)
 RATE_MBIT = 1.0
 RTT_MS = 40.0
 FULL_PACKET_MS = 1514 * 8 / RATE_MBIT / 1000
@@ -101,9 +98,10 @@ def test_dkms_builds_every_module_and_the_kernel_loads_them(
 
 @pytest.mark.usefixtures("modules")
 def test_all_of_ours_are_run_here() -> None:
+    for_the_lab = builds.modules_for_the_lab().values()
     assert {*QUEUES, *SHAPES} == qdiscs.modules("sch_")
     assert set(CONTROLS) == qdiscs.modules("tcp_") - {
-        name for module in FOR_THE_LAB.values() for name in module.congestion_controls
+        name for module in for_the_lab for name in module.congestion_controls
     }
     assert set(CHURN) == set(QUEUES)
 
