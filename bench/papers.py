@@ -3,13 +3,15 @@
 All of them take hours. So of each experiment file of a paper a share of its runs is drawn, and at
 least LEAST, and done in processes of up to twenty runs as a paper's jobs do, one on each processor,
 nothing kept of others' runs; run it with nothing else at work. A paper's estimate is the number of
-runs of each experiment times the mean of those drawn, with its 95 % interval, and what all else
-took of the processors in the sample, per run. Not in it: tables, figures and pages.
+runs of each experiment times the mean of those drawn, with the 95 % interval of its labs. What jobs
+take besides is told apart, since a sample's have fewer runs than a paper's: their starts, measured
+by jobs of no run, and what goes with each run. Not in it: tables, figures and pages.
 
     ./sandglass python bench/papers.py [PAPER...] [--share 0.05]
 """
 
 import argparse
+import dataclasses
 import json
 import math
 import os
@@ -39,16 +41,37 @@ LEAST = 2
 SEED = 1
 
 
+STARTS = 8
+"""Jobs of no run that tell what a start takes."""
+
+
+class Done(NamedTuple):
+    """What a job took: its process, and the lab of each of its runs, in seconds."""
+
+    whole_s: float
+    labs_s: list[float]
+
+
 class Sample(NamedTuple):
-    """The runs drawn of one experiment: how many it has, and what each took, in seconds."""
+    """The runs drawn of one experiment: how many it has, and what the jobs took that did them."""
 
     runs: int
-    took_s: list[float]
+    jobs: list[Done]
+
+    @property
+    def took_s(self) -> list[float]:
+        """Seconds that the lab of each run took."""
+        return [seconds for job in self.jobs for seconds in job.labs_s]
 
     @property
     def total_s(self) -> float:
-        """Seconds of a processor that all its runs take, estimated."""
+        """Seconds of a processor that the labs of all its runs take, estimated."""
         return self.runs * fmean(self.took_s)
+
+    def else_s(self, start_s: float) -> float:
+        """Seconds of a processor that all its runs take besides; a job's start takes start_s."""
+        drawn = sum(job.whole_s - start_s for job in self.jobs) - sum(self.took_s)
+        return self.runs * drawn / len(self.took_s)
 
     @property
     def variance_s2(self) -> float:
@@ -72,11 +95,11 @@ class Estimate(NamedTuple):
     """Seconds of processors that all else takes."""
 
 
-def drawn(paper: str, share: float) -> tuple[dict[str, int], list[Batch]]:
-    """How many runs each experiment of a paper has, and the jobs of those drawn, longest first."""
+def drawn(whole: Sequence[Batch], share: float) -> tuple[dict[str, int], list[Batch]]:
+    """How many runs each experiment of these jobs has, and jobs of those drawn, longest first."""
     choice = random.Random(SEED)
     alike: dict[str, list[Batch]] = defaultdict(list)
-    for each in batches.batches(paper, PROFILE):
+    for each in whole:
         alike[each.experiment].append(each)
     sizes, jobs = {}, []
     for experiment, own in sorted(alike.items()):
@@ -88,7 +111,7 @@ def drawn(paper: str, share: float) -> tuple[dict[str, int], list[Batch]]:
             part = found[start : start + batches.MOST]
             jobs.append(
                 Batch(
-                    paper,
+                    part[0][0].paper,
                     experiment,
                     f"sample_{experiment}_{start}",
                     part[0][0].modules,
@@ -96,15 +119,20 @@ def drawn(paper: str, share: float) -> tuple[dict[str, int], list[Batch]]:
                     [point for _, point in part],
                 )
             )
-    home = shelf.folder(paper)
-    jobs.sort(key=lambda job: -sum(batches.virtual_s(home, point) for point in job.points))
+    jobs.sort(key=_virtual_s, reverse=True)
     return sizes, jobs
 
 
-def done(job: Batch, folder: Path) -> list[float]:
-    """Do a job; the seconds that each of its runs took."""
+def _virtual_s(job: Batch) -> float:
+    """Virtual seconds of a job's runs."""
+    return sum(batches.virtual_s(shelf.folder(job.paper), point) for point in job.points)
+
+
+def done(job: Batch, folder: Path) -> Done:
+    """Do a job."""
     command = [sys.executable, "-m", "sandglass.papers.batch", job.rule, str(job.files[0])]
     environment = os.environ | {"SANDGLASS_RUNS_LIMIT": "0"}
+    start = time.perf_counter()
     ended = subprocess.run(
         [*command, *job.words],
         cwd=folder,
@@ -113,32 +141,34 @@ def done(job: Batch, folder: Path) -> list[float]:
         text=True,
         check=False,
     )
+    whole_s = time.perf_counter() - start
     if ended.returncode:
         sys.exit(f"sandglass: {job.experiment}: {ended.stderr}")
     runs = [folder / directory / "run.json" for directory in job.directories]
-    return [float(json.loads(run.read_text())["wall_s"]) for run in runs]
+    return Done(whole_s, [float(json.loads(run.read_text())["wall_s"]) for run in runs])
 
 
 def estimate(paper: str, share: float, cores: int) -> Estimate:
     """Do a sample of a paper's runs; what all of them take."""
-    sizes, jobs = drawn(paper, share)
-    took: dict[str, list[float]] = defaultdict(list)
+    whole = batches.batches(paper, PROFILE)
+    sizes, jobs = drawn(whole, share)
+    found: dict[str, list[Done]] = defaultdict(list)
     with tempfile.TemporaryDirectory() as name, ThreadPoolExecutor(cores) as pool:
-        start = time.perf_counter()
-        ends = pool.map(lambda job: done(job, Path(name)), jobs)
+        folder = Path(name)
+        idle = dataclasses.replace(jobs[0], points=[])
+        starts = pool.map(lambda _: done(idle, folder), range(STARTS))
+        start_s = fmean(each.whole_s for each in starts)
+        ends = pool.map(lambda job: done(job, folder), jobs)
         told = track(ends, description=paper, total=len(jobs), console=Console(stderr=True))
-        for job, seconds in zip(jobs, told, strict=True):
-            took[job.experiment] += seconds
-        whole_s = (time.perf_counter() - start) * cores
-    samples = [Sample(sizes[experiment], seconds) for experiment, seconds in took.items()]
-    number = sum(len(each.took_s) for each in samples)
-    others_s = whole_s - sum(sum(each.took_s) for each in samples)
+        for job, each in zip(jobs, told, strict=True):
+            found[job.experiment].append(each)
+    samples = [Sample(sizes[experiment], ended) for experiment, ended in found.items()]
     return Estimate(
         sum(each.runs for each in samples),
-        number,
+        sum(len(each.took_s) for each in samples),
         sum(each.total_s for each in samples),
         1.96 * math.sqrt(sum(each.variance_s2 for each in samples)),
-        sum(each.runs for each in samples) * others_s / number,
+        len(whole) * start_s + sum(each.else_s(start_s) for each in samples),
     )
 
 

@@ -5,6 +5,8 @@ from collections import Counter
 from statistics import fmean, pvariance
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from bench import papers
 from sandglass.papers import batches
@@ -15,7 +17,7 @@ SECONDS = [1.0, 1.5, 2.0, 4.0, 30.0]
 @pytest.mark.parametrize("number", [2, 3, 4])
 def test_of_all_samples_the_mean_is_the_total_and_the_variance_theirs(number: int) -> None:
     samples = [
-        papers.Sample(len(SECONDS), list(drawn))
+        papers.Sample(len(SECONDS), [papers.Done(sum(drawn), list(drawn))])
         for drawn in itertools.combinations(SECONDS, number)
     ]
     totals = [each.total_s for each in samples]
@@ -24,14 +26,26 @@ def test_of_all_samples_the_mean_is_the_total_and_the_variance_theirs(number: in
 
 
 def test_who_draws_all_is_sure() -> None:
-    assert papers.Sample(len(SECONDS), SECONDS).variance_s2 == 0
+    jobs = [papers.Done(2.5, SECONDS[:2]), papers.Done(36.0, SECONDS[2:])]
+    assert papers.Sample(len(SECONDS), jobs).variance_s2 == 0
+
+
+@given(
+    st.lists(st.lists(st.floats(0, 100), min_size=1, max_size=20), min_size=1, max_size=5),
+    st.floats(0, 10),
+    st.floats(0, 10),
+)
+def test_what_goes_with_each_run_does_not_hang_on_the_jobs_sizes(
+    labs: list[list[float]], start_s: float, each_s: float
+) -> None:
+    jobs = [papers.Done(start_s + sum(took) + each_s * len(took), took) for took in labs]
+    assert papers.Sample(1000, jobs).else_s(start_s) == pytest.approx(1000 * each_s, abs=1e-6)
 
 
 def test_some_runs_of_each_experiment_are_drawn_once() -> None:
-    sizes, jobs = papers.drawn("ls_aimd", 0.25)
-    all_runs = Counter(
-        each.experiment for each in batches.batches("ls_aimd", papers.PROFILE) for _ in each.points
-    )
+    whole = batches.batches("ls_aimd", papers.PROFILE)
+    sizes, jobs = papers.drawn(whole, 0.25)
+    all_runs = Counter(each.experiment for each in whole for _ in each.points)
     assert sizes == all_runs
     drawn = Counter(job.experiment for job in jobs for _ in job.points)
     for experiment, number in all_runs.items():
