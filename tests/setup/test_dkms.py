@@ -40,6 +40,7 @@ def test_it_has_every_module_where_dkms_looks_for_it(own: Path, tmp_path: Path) 
     ).stdout.splitlines()
     names, places, targets, version = (line.split() for line in lines)
     assert names == places == sorted([*MODULES, "tcp_gaimd"])
+    assert dkms.modules(package) == set(names)
     assert set(targets) == {"/updates/dkms"}
     assert version == ["sandglass", "1-0123456789ab"]
     assert all((package / name / "Kbuild").exists() for name in names)

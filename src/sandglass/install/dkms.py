@@ -45,8 +45,7 @@ def install() -> None:
     except BaseException:
         remove()
         raise
-    for_the_lab = {folder.name for folder in builds.modules_for_the_lab()}
-    print(f"installed: {' '.join(name for name in builds.modules() if name not in for_the_lab)}")
+    print(f"installed: {' '.join(sorted(modules(SOURCES / f'{PACKAGE}-{wanted}')))}")
 
 
 def remove() -> None:
@@ -57,7 +56,7 @@ def remove() -> None:
     _as_root()
     for source in SOURCES.glob(f"{PACKAGE}-*"):
         present = {line.split()[0] for line in Path("/proc/modules").read_text().splitlines()}
-        if loaded := sorted(present & {kbuild.parent.name for kbuild in source.glob("*/Kbuild")}):
+        if loaded := sorted(present & modules(source)):
             _run("modprobe", "--remove", *loaded)
         name = source.name.removeprefix(f"{PACKAGE}-")
         if (TREE / name).exists():
@@ -93,6 +92,11 @@ def write_package(wanted: str, target: Path) -> None:
         shutil.copyfile(source, place)
     configuration = (builds.ROOT / "kmods" / "dkms.conf").read_text()
     (target / "dkms.conf").write_text(configuration.replace(VERSION_MARK, wanted))
+
+
+def modules(package: Path) -> set[str]:
+    """The names of the modules that a package laid out in this directory has."""
+    return {kbuild.parent.name for kbuild in package.glob("*/Kbuild")}
 
 
 def _install(wanted: str, release: str) -> None:
