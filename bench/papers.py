@@ -39,8 +39,6 @@ SHARE = 0.05
 LEAST = 2
 """Runs drawn of each experiment, so that there is a spread to go by."""
 SEED = 1
-
-
 STARTS = 8
 """Jobs of no run that tell what a start takes."""
 
@@ -125,7 +123,8 @@ def drawn(whole: Sequence[Batch], share: float) -> tuple[dict[str, int], list[Ba
 
 def _virtual_s(job: Batch) -> float:
     """Virtual seconds of a job's runs."""
-    return sum(batches.virtual_s(shelf.folder(job.paper), point) for point in job.points)
+    home = shelf.folder(job.paper)
+    return sum(batches.virtual_s(home, point) for point in job.points)
 
 
 def done(job: Batch, folder: Path) -> Done:
