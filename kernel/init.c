@@ -3,8 +3,9 @@
  * init of the lab: mounts what a lab needs, runs one program, hands its exit
  * status to the host, powers off.
  *
- * The root is the lab's own (SANDGLASS_PROGRAMS), read-only, and nothing of the
- * host's is seen below it but this:
+ * Directories of the host are named by the numbers of descriptors, and hostfs
+ * mounts no other ones. The root is the lab's own (SANDGLASS_PROGRAMS),
+ * read-only, and nothing of the host's is seen below it but this:
  *   /tmp, /run, /var, /dev/shm  empty tmpfs
  *   /run/sandglass/code  the host's Sandglass sources (SANDGLASS_CODE), read-only
  *   /run/sandglass/run   the host's run directory (SANDGLASS_RUN), writable
@@ -82,14 +83,13 @@ static const char *required(const char *name)
 }
 
 /*
- * The kernel starts on the host's root, which every path to a directory of the
- * host begins at. Leave it for the lab's own, by way of a directory that is
- * there on any host.
+ * The kernel starts on the directory that this program and its modules are in.
+ * Leave it for the lab's root, by way of a directory that is there.
  */
 static void enter_root(const char *directory)
 {
-	mount_or_fail("hostfs", "/proc", MS_RDONLY, directory);
-	if (chdir("/proc") || syscall(SYS_pivot_root, ".", ".") ||
+	mount_or_fail("hostfs", "/lib", MS_RDONLY, directory);
+	if (chdir("/lib") || syscall(SYS_pivot_root, ".", ".") ||
 	    umount2(".", MNT_DETACH) || chdir("/"))
 		fail("cannot make %s the root", directory);
 }

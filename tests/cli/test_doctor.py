@@ -1,10 +1,12 @@
 """doctor: what is missing is named, with what to do."""
 
+import os
 from pathlib import Path
 
 import pytest
 
-from sandglass.install import doctor, memory, setup_lab
+from sandglass.cage import cage
+from sandglass.install import doctor, setup_lab
 from tests.cli.conftest import Cli
 
 
@@ -20,7 +22,14 @@ def test_without_a_lab_kernel_it_says_so_and_exits_1(sandglass: Cli, empty_cache
 
 def test_it_lists_packages_with_versions_and_the_machine(sandglass: Cli) -> None:
     rows = sandglass("doctor").stdout.splitlines()
-    for thing in ("processors", "ptrace", "lab's memory", "free memory", "package patch"):
+    for thing in (
+        "processors",
+        "ptrace",
+        "memory that holds code",
+        "sandbox of labs",
+        "free memory",
+        "package patch",
+    ):
         assert any(line.startswith("ok") and thing in line for line in rows), thing
 
 
@@ -52,21 +61,24 @@ def test_to_build_with_is_needed_only_while_there_is_no_lab_kernel(
     assert needed["package build-essential"] == (not built)
 
 
-def test_one_directory_for_a_labs_memory_is_enough(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where a lab finds one, such as /var/tmp beside a /tmp that is mounted noexec."""
-    monkeypatch.setattr(memory, "executable", lambda place: place == Path("/var/tmp"))
-    assert doctor.lab_memory().found == str(memory.directory()) == "/var/tmp"
-    monkeypatch.setattr(memory, "executable", lambda place: False)
+def test_a_machine_that_forbids_code_in_memory_files_is_told_of(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert doctor.lab_memory().found
+    monkeypatch.setattr(os, "memfd_create", lambda name: os.open("/dev/null", os.O_RDONLY))
     missing = doctor.lab_memory()
     assert not missing.found
-    assert "/dev/shm, /tmp, /var/tmp" in missing.remedy
-    assert "Set TMPDIR" in missing.remedy
+    assert "vm.memfd_noexec" in missing.remedy
 
 
-def test_where_nothing_can_be_written_no_memory_can_lie(tmp_path: Path) -> None:
-    assert memory.executable(tmp_path)
-    assert not memory.executable(tmp_path / "nowhere")
-    assert not memory.executable(Path("/proc"))
+@pytest.mark.parametrize("layer", cage.LAYERS)
+def test_the_sandbox_is_named_and_what_it_leaves_open(
+    monkeypatch: pytest.MonkeyPatch, layer: cage.Layer
+) -> None:
+    monkeypatch.setattr(cage, "layer", lambda: layer)
+    found = doctor.sandbox()
+    assert found.found
+    assert bool(found.remedy) == (layer in {"landlock-files", "none"})
 
 
 def test_a_processor_without_avx2_needs_another_polars(monkeypatch: pytest.MonkeyPatch) -> None:

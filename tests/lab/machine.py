@@ -106,7 +106,7 @@ def state() -> dict[str, Any]:
 class Machine:
     def __init__(self, directory: Path, wanted: dict[str, Any]) -> None:
         self.directory = directory
-        python = Path(CACHE) / Path(wanted["python"]).relative_to(wanted["cache"])
+        python = Path(CACHE) / wanted["python"]
         self.command = [str(python), "-P", "-m", "sandglass"]
         self.environment = os.environ | {
             "PYTHONPATH": str(CODE / "src"),

@@ -86,9 +86,11 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
         {key: words(*value) if key in ("run", "beside") else value for key, value in step.items()}
         for step in STEPS.values()
     ]
-    wanted = {"cache": str(builds.directory()), "python": sys.executable, "steps": steps}
+    cache = builds.directory()
+    python = str(Path(sys.executable).relative_to(cache))
+    wanted = {"cache": lab.FURTHER, "python": python, "steps": steps}
     (home / "machine.json").write_text(json.dumps(wanted))
-    lab.run_program("tests/lab/machine.py", home, memory_mb=MEMORY_MB, clock=())
+    lab.run_program("tests/lab/machine.py", home, memory_mb=MEMORY_MB, clock=(), further=cache)
     return home
 
 

@@ -1,7 +1,6 @@
 """A run leaves the machine as it found it, however it ends."""
 
 import ctypes
-import fcntl
 import os
 import signal
 import subprocess
@@ -14,6 +13,7 @@ from typing import Any
 import pytest
 
 from sandglass.install import builds
+from sandglass.run import place
 from tests.lab.conftest import Cli
 from tests.lab.experiments import bulk, dumbbell, written
 
@@ -22,15 +22,14 @@ PR_SET_CHILD_SUBREAPER = 36  # <linux/prctl.h>
 GONE_WITHIN_S = 60.0
 LONG = "300s"
 """Of virtual time, so that much of it is left when the first progress shows."""
-LOCKS = "sandglass-processors"
 NAMESPACES = Path("/run/netns")
 # They count what goes on, on the host and beside us.
 COUNTERS = ("nf_conntrack_count", "tcp_mem_pressure")
 
 
 def names(directory: Path) -> list[str]:
-    """What stands in a directory, but for the locks that say which processors are in use."""
-    return sorted(path.name for path in directory.iterdir() if path.name != LOCKS)
+    """What stands in a directory."""
+    return sorted(path.name for path in directory.iterdir())
 
 
 def links() -> list[tuple[str, ...]]:
@@ -204,20 +203,25 @@ def test_a_run_that_is_killed_leaves_nothing_that_looks_like_a_result(
     assert (out / "run.json").is_file()
 
 
-def test_what_a_killed_run_left_goes_unless_another_process_is_at_work_there(
+def test_what_a_killed_run_left_goes(sandglass: Cli, experiment: Path, tmp_path: Path) -> None:
+    results = tmp_path / "results"
+    left, other = (results / f".{name}" for name in ("out.partial-1", "x.partial-1"))
+    for directory in (left, other):
+        directory.mkdir(parents=True)
+    done = sandglass("run", experiment, "--out", results / "out", "--set", "duration=1s")
+    assert done.returncode == 0, done.stderr
+    assert names(results) == [other.name, "out"]
+
+
+def test_of_two_runs_to_one_place_the_second_is_refused(
     sandglass: Cli, experiment: Path, tmp_path: Path
 ) -> None:
-    """Their numbers tell nothing: in a container and on another node those are others'."""
-    results = tmp_path / "results"
-    left, at_work, other = (
-        results / f".{name}" for name in ("out.partial-1", "out.partial-2", "x")
-    )
-    for directory in (left, at_work, other):
-        directory.mkdir(parents=True)
-        Path(f"{directory}.lock").touch()
-    with Path(f"{at_work}.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        done = sandglass("run", experiment, "--out", results / "out", "--set", "duration=1s")
+    """By a lock: in a container or on another node a number of a process is somebody else's."""
+    out = tmp_path / "results" / "out"
+    with place.building(out) as at_work:
+        done = sandglass("run", experiment, "--out", out, "--set", "duration=1s")
+        assert done.returncode == 2
+        assert f"another run is being written to {out}" in done.stderr
+        assert at_work.is_dir()
+    done = sandglass("run", experiment, "--out", out, "--set", "duration=1s")
     assert done.returncode == 0, done.stderr
-    expected = [at_work.name, f"{at_work.name}.lock", other.name, f"{other.name}.lock", "out"]
-    assert names(results) == expected

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from sandglass.install import builds
-from sandglass.run import runs
+from sandglass.run import place
 from tests import by_hand
 
 PAPER, FIGURE, PROFILE = "dctcp_internet", "fig07", "smoke"
@@ -60,7 +60,7 @@ class Sweep:
         directory = self.home / "results" / "runs" / PAPER
         deadline = time.monotonic() + WITHIN_S
         while time.monotonic() < deadline:
-            if list(self.kept.glob("*.tar")) and list(directory.glob(f"*/.*{runs.PARTIAL}-*")):
+            if list(self.kept.glob("*.tar")) and list(directory.glob(f"*/.*{place.PARTIAL}-*")):
                 return
             time.sleep(0.2)
         pytest.fail(self.said())

@@ -76,7 +76,7 @@ def monotonic_to_realtime_ns() -> int:
 
 
 def mount(kind: str, place: str, options: str, source: str = "none") -> None:
-    """Mount a file system at `place`; of hostfs the options are the host's directory.
+    """Mount a file system at `place`; of hostfs the options are the number of a directory.
 
     Raises:
         RunError: it cannot be.

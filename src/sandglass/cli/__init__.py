@@ -1,7 +1,11 @@
 """The command line. Each command imports what it needs, so that none waits for the others'."""
 
+import os
+from typing import Annotated
+
 import typer
 
+from sandglass.cage.cage import REQUIRED
 from sandglass.cli import (
     completion,
     experiments,
@@ -22,7 +26,6 @@ from sandglass.terminal import guarded
 
 app = typer.Typer(
     name="sandglass",
-    help="A network laboratory that runs real Linux in virtual time.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
@@ -37,6 +40,21 @@ for part in COMMANDS:
     app.add_typer(part.app)
 app.add_typer(lab.app, name="lab")
 app.add_typer(suites.app, name="characterise")
+
+
+@app.callback()
+def every_command(
+    require_sandbox: Annotated[
+        bool,
+        typer.Option(
+            "--require-sandbox",
+            help="Run nothing in a lab that this machine cannot seal (docs/security.md).",
+        ),
+    ] = False,
+) -> None:
+    """A network laboratory that runs real Linux in virtual time."""
+    if require_sandbox:
+        os.environ[REQUIRED] = "1"
 
 
 def main() -> None:

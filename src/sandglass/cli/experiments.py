@@ -44,6 +44,9 @@ def run(
     cached: Annotated[
         bool, typer.Option("--cached", help="Take the run from the cache, or keep it there.")
     ] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace the run of another experiment in DIR.")
+    ] = False,
     which: WhichLab = None,
 ) -> None:
     """Run an experiment.
@@ -68,7 +71,13 @@ def run(
         raise UsageError("--cached is for the lab", "Runs on a host are not equal.")
     with progress(experiment.stem) as advance:
         result = runs.run(
-            wanted, experiment, out, backend=backend.value, cached=cached, progress=advance
+            wanted,
+            experiment,
+            out,
+            backend=backend.value,
+            cached=cached,
+            progress=advance,
+            force=force,
         )
     if backend is Backend.HOST:
         print(f"{result.path}: in real time, so that no other run is equal: no digest")

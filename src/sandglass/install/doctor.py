@@ -15,6 +15,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
+from sandglass.cage import cage
 from sandglass.errors import SandglassError
 from sandglass.install import builds, memory, setup_lab
 
@@ -22,6 +23,12 @@ LAB_MEMORY_MB = 1024
 CACHE_FREE_MB = 4096
 PTRACE_TRACEME = 0
 PIPE_WIDTH = 200
+SANDBOXES: dict[cage.Layer, str] = {
+    "landlock": "Landlock and seccomp: files, network, other processes",
+    "namespaces": "namespaces and seccomp: files, network, other processes",
+    "landlock-files": "Landlock and seccomp: files and network; not signals to your processes",
+    "none": "seccomp alone: network; not your files",
+}
 
 
 @dataclass(frozen=True)
@@ -78,6 +85,7 @@ def machine() -> Iterator[Finding]:
         "" if free_mb >= LAB_MEMORY_MB else f"only {free_mb} MB are free: end something else",
     )
     yield lab_memory()
+    yield sandbox()
     yield Finding(
         "ptrace of own processes",
         "allowed" if ptrace_allowed() else "",
@@ -107,12 +115,20 @@ def tables(flags: set[str]) -> Finding:
 
 
 def lab_memory() -> Finding:
-    """A directory for the memory of labs."""
-    thing = "directory for a lab's memory"
+    """Memory that a lab can map as code."""
+    allowed = memory.executable()
+    remedy = "" if allowed else "as root: sysctl vm.memfd_noexec=0"
+    return Finding("memory that holds code", "allowed" if allowed else "", remedy)
+
+
+def sandbox() -> Finding:
+    """What keeps a lab from the rest of this machine."""
+    thing = "sandbox of labs"
     try:
-        return Finding(thing, str(memory.directory()))
+        held = cage.layer()
     except SandglassError as error:
-        return Finding(thing, "", f"{error.message}. {error.hint}")
+        return Finding(thing, "", error.message, needed=bool(os.environ.get(cage.REQUIRED)))
+    return Finding(thing, SANDBOXES[held], "" if cage.holds(held) else "see docs/security.md")
 
 
 def packages() -> Iterator[Finding]:

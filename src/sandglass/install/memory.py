@@ -1,13 +1,9 @@
-"""The memory of labs: how much there is, and where its file lies, which is mapped as code too."""
+"""The memory of labs: how much there is, and whether it may be mapped as code."""
 
 import mmap
 import os
 import re
-import tempfile
 from pathlib import Path
-
-from sandglass.errors import SandglassError
-from sandglass.install import builds
 
 MEMINFO = Path("/proc/meminfo")
 LIMITS = (
@@ -25,30 +21,16 @@ def available_mb() -> int:
     return min([int(found[1]) // 1024 if found else 0, *free])
 
 
-def directory() -> Path:
-    """$TMPDIR, else a mount in memory if possible, and never one that allows no execution.
-
-    Raises SandglassError when no directory will do.
-    """
-    own = os.environ.get("TMPDIR")
-    places = [*([Path(own)] if own else []), *map(Path, ("/dev/shm", "/tmp", "/var/tmp"))]
-    for place in [*places, builds.directory()]:
-        if executable(place):
-            return place
-    raise SandglassError(
-        f"no directory for a lab's memory: none of {', '.join(map(str, places))} "
-        "can be written to and allows execution",
-        "Set TMPDIR to a directory that does.",
-    )
-
-
-def executable(place: Path) -> bool:
-    """Whether a file can be made there and mapped as code."""
+def executable() -> bool:
+    """Whether a lab's memory may be had, which is in no directory and is mapped as code too."""
     try:
-        with tempfile.TemporaryFile(dir=place) as file:
-            file.truncate(mmap.PAGESIZE)
+        file = os.memfd_create("sandglass")
+        try:
+            os.truncate(file, mmap.PAGESIZE)
             access = mmap.PROT_READ | mmap.PROT_EXEC
-            mmap.mmap(file.fileno(), mmap.PAGESIZE, mmap.MAP_SHARED, access).close()
+            mmap.mmap(file, mmap.PAGESIZE, mmap.MAP_SHARED, access).close()
+        finally:
+            os.close(file)
     except OSError:
         return False
     return True

@@ -1,10 +1,11 @@
 """The lab: a User-Mode-Linux process in virtual time that runs one plan.
 
 It needs no privilege. The guest sees a root of its own and, read-only, this
-checkout; of the host nothing else but the run's directory. Everything the
-process needs from the host is given up when it ends, however it ends: its
-memory is an unlinked file, and the stubs that run the guest's programs die
-with it.
+checkout; of the host nothing else but the run's directory. The process is in a
+cage (sandglass.cage) before its kernel starts, so that whoever takes that over
+reaches no more. Everything the process needs from the host is given up when it
+ends, however it ends: its memory is a file without a name, and the stubs that
+run the guest's programs die with it.
 """
 
 import contextlib
@@ -19,15 +20,17 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import IO
 
 from sandglass.agent.plan import Plan
+from sandglass.cage import seccomp
+from sandglass.cage.cage import Cage
 from sandglass.errors import SandglassError
-from sandglass.install import builds, memory
-from sandglass.run import bytecode, crash, debugger, messages, reports
+from sandglass.install import builds
+from sandglass.run import bytecode, crash, debugger, messages, reports, touched
 from sandglass.terminal import note
 
 # Time and date when a lab boots: any, but always the same.
@@ -39,17 +42,25 @@ ASKS_WHERE = signal.SIGFPE
 """Has the kernel stop and say where it was; none of its own code divides by zero or computes."""
 LAST_WORDS_S = 10
 PATIENCE_S = 60
-WAIT_S, TOLD_AFTER = 0.02, 100  # between two looks for a processor; after so many it is told
 """How long a program of somebody's may let virtual time stand still ($SANDGLASS_WATCHDOG)."""
+WAIT_S, TOLD_AFTER = 0.02, 100  # between two looks for a processor; after so many it is told
 BEAT_S = 1.0
 """How often a lab that says nothing is looked at."""
+QUIET_S = 15.0
+"""After so long a silence a person is told of it."""
 PIECE = 1 << 16
+MOST_SAID = 1 << 26
+"""Bytes: an experiment whose lab writes more than that to its console is ended."""
 DEBUG_MEMORY = 3
 """How many times as much memory a lab needs when its kernel watches over it."""
 PDEATHSIG = 1  # PR_SET_PDEATHSIG of <linux/prctl.h>
 FIRST_DOOR = 30  # the first of the file descriptors that a lab inherits
+PROCESSOR = "/sys/devices/system/cpu/cpu{}"
+CPUINFO = Path("/proc/cpuinfo")
 CODE = "/run/sandglass/code"
 AGENT = "src/sandglass/agent"
+GUESTS = ("src", "topologies", "workloads")
+"""What a guest sees of this checkout."""
 RUN = "/run/sandglass/run"
 LAB = "/run/sandglass/lab"
 STAMP = re.compile(rb"\[ *(\d+\.\d+)\]")  # of a message of the kernel, in seconds since its start
@@ -62,81 +73,83 @@ Progress = Callable[[float, float], None]
 def own_processor() -> Iterator[int]:
     """A processor that no other lab uses; waits until there is one.
 
-    A lab hands over between its kernel and its programs thousands of times a
-    second. Across processors that costs more than the work itself.
+    A lab hands over between its kernel and its programs thousands of times a second. Across
+    processors that costs more than the work itself. The processor's directory of the kernel's is
+    what is locked: it is there for all users, and none of them can put something else in its place.
     """
-    directory = Path("/tmp/sandglass-processors")  # of all users, whatever their TMPDIR
-    with contextlib.suppress(FileExistsError):
-        directory.mkdir()
-        directory.chmod(0o1777)
     waits = 0
     while True:
         for number in sorted(os.sched_getaffinity(0), reverse=True):
-            path = directory / str(number)
-            descriptor = _open_shared(path)
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                os.close(descriptor)
-                continue
-            try:
+            with contextlib.ExitStack() as held:
+                try:
+                    descriptor = os.open(PROCESSOR.format(number), os.O_RDONLY | os.O_DIRECTORY)
+                    held.callback(os.close, descriptor)
+                    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except BlockingIOError:
+                    continue
+                except FileNotFoundError:  # a machine that does not show them: labs share
+                    pass
                 yield number
                 return
-            finally:
-                os.close(descriptor)
         waits += 1
         if waits == TOLD_AFTER:
             note("every processor has a lab at work: waiting until one has not")
         time.sleep(WAIT_S)
 
 
-def _open_shared(path: Path) -> int:
-    """Open a lock file that other users' labs may have created."""
-    try:
-        return os.open(path, os.O_RDONLY)
-    except FileNotFoundError:
-        return os.open(path, os.O_RDONLY | os.O_CREAT, 0o644)
-
-
 @dataclass(frozen=True)
 class _Doors:
-    """Directories of the host that a lab opens, under the same names in every lab.
+    """Directories of the host that a lab's hostfs mounts, each known by a number alone.
 
-    The kernel stirs its command line into its random numbers, so that no path
-    may stand there. The process inherits each directory as a file descriptor
-    instead, and knows it as a path below /proc/self/fd.
+    The kernel stirs its command line into its random numbers, so that no path may stand there.
+    The process inherits each directory as a file descriptor. Those before `run` the guest can only
+    read (kernel/patches/*/0017).
     """
 
-    run: Path
-    kernel: Path
     guest: Path
     code: Path
     programs: Path
+    further: Path | None
+    """What a program of ours wants besides."""
+    run: Path
+    here: Path | None
+    """What a program of somebody's may write to."""
 
-    def path(self, name: str) -> str:
-        return f"/proc/self/fd/{FIRST_DOOR + [f.name for f in fields(self)].index(name)}"
+    @classmethod
+    def number(cls, name: str) -> int:
+        """The file descriptor of one."""
+        return FIRST_DOOR + [field.name for field in fields(cls)].index(name)
 
-    @contextlib.contextmanager
-    def opened(self) -> Iterator[list[int]]:
-        """Descriptors of them all, with higher numbers than those that the lab knows them by."""
-        with contextlib.ExitStack() as stack:
-            above = FIRST_DOOR + len(fields(self))
-            handles = []
-            for field in fields(self):
-                handle = os.open(getattr(self, field.name), os.O_PATH | os.O_DIRECTORY)
-                stack.callback(os.close, handle)
-                handles.append(fcntl.fcntl(handle, fcntl.F_DUPFD_CLOEXEC, above))
-                stack.callback(os.close, handles[-1])
-            yield handles
+    def opened(self) -> dict[int, Path]:
+        """Those that there are, by their numbers."""
+        found = ((field.name, getattr(self, field.name)) for field in fields(self))
+        return {self.number(name): path for name, path in found if path}
+
+    def hostfs(self) -> str:
+        """What hostfs is told of them."""
+        first, last = self.number("run"), self.number("here")
+        return f"hostfs=/proc/self/fd,ro={FIRST_DOOR}-{first - 1},rw={first}-{last}"
 
 
-def _doors(kernel: builds.LabKernel, directory: Path) -> _Doors:
-    return _Doors(
-        run=directory,
-        kernel=kernel.linux.parent,
-        guest=kernel.init.parent,
-        code=builds.ROOT,
-        programs=kernel.root,
+FURTHER, HERE = str(_Doors.number("further")), str(_Doors.number("here"))
+"""What the guest calls two of them when it mounts them."""
+
+
+def _cage(kernel: builds.LabKernel, doors: _Doors, folders: Iterable[str]) -> Cage:
+    """What a lab may reach; of this checkout some folders."""
+    return Cage(
+        read=(
+            kernel.linux,
+            doors.guest,
+            doors.programs,
+            *(builds.ROOT / folder for folder in folders),
+            *filter(None, [doors.further]),
+            CPUINFO,
+        ),
+        write=(doors.run, *filter(None, [doors.here])),
+        listed=(doors.code,),  # Python looks there for packages
+        doors=doors.opened(),
+        program=seccomp.lab_filter(),
     )
 
 
@@ -146,27 +159,32 @@ def _start(
     processor: int,
     pipe: int | None,
     *,
+    folders: Iterable[str] = GUESTS,
     memory_mb: int,
     seed: int,
     gdb: list[str] | None = None,
     zero_ns: int = 0,
     ipv6: bool = False,
+    further: Path | None = None,
+    here: Path | None = None,
 ) -> "subprocess.Popen[bytes]":
     """Start a lab, or gdb on one, if there are arguments of `gdb`; to it time begins at `zero_ns`.
 
-    Without `ipv6` no interface has an address of it by itself, and nothing is sent for it.
+    `folders` are what the guest sees of this checkout. Without `ipv6` no interface has an address
+    of it by itself, and nothing is sent for it.
     """
     kernel = builds.lab_kernel()
     bytecode.compile_guests(kernel.root)
-    doors = _doors(kernel, directory)
+    doors = _Doors(kernel.init.parent, builds.ROOT, kernel.root, further, directory, here)
     command = [
         "linux",
         f"mem={memory_mb * (DEBUG_MEMORY if _debug() else 1)}M",
+        doors.hostfs(),
         "root=/dev/root",
         "rootfstype=hostfs",
-        "rootflags=/",
+        f"rootflags={doors.number('guest')}",
         "ro",
-        f"init={doors.path('guest')}/init",
+        f"init=/{kernel.init.name}",
         f"rng-seed={seed}",
         f"ipv6.disable_ipv6={int(not ipv6)}",
         "norandmaps",
@@ -175,18 +193,19 @@ def _start(
         "con0=fd:0,fd:1",
         "ssl=null",
         *_seccomp(),
-        f"uml_dir={doors.path('run')}/",
-        f"SANDGLASS_CODE={doors.path('code')}",
-        f"SANDGLASS_LAB={doors.path('guest')}",
-        f"SANDGLASS_PROGRAMS={doors.path('programs')}",
-        f"SANDGLASS_RUN={doors.path('run')}",
+        f"uml_dir=/proc/self/fd/{doors.number('run')}/",
+        f"SANDGLASS_CODE={doors.number('code')}",
+        f"SANDGLASS_LAB={doors.number('guest')}",
+        f"SANDGLASS_PROGRAMS={doors.number('programs')}",
+        f"SANDGLASS_RUN={doors.number('run')}",
         *arguments,
     ]
 
     parent = os.getpid()
-    environment = {"TMPDIR": str(memory.directory()), "PATH": os.defpath, "HOME": "/"}
+    environment = {"PATH": os.defpath, "HOME": "/"}
+    cage = _cage(kernel, doors, folders)
 
-    with doors.opened() as handles:
+    with cage.prepared(sealed=gdb is None) as enter:
 
         def in_child() -> None:
             """Only system calls: whatever lock another thread holds now, it keeps here for ever."""
@@ -194,8 +213,7 @@ def _start(
             if os.getppid() != parent:  # it died before it could be told
                 os._exit(1)
             os.sched_setaffinity(0, {processor})
-            for number, handle in enumerate(handles, FIRST_DOOR):
-                os.dup2(handle, number)
+            enter()
 
         if gdb is not None:
             return debugger.start(kernel, command, environment, in_child, gdb, zero_ns)
@@ -204,7 +222,7 @@ def _start(
             executable=kernel.linux,
             env=environment,
             preexec_fn=in_child,  # noqa: PLW1509 it takes no lock
-            close_fds=False,  # Python's are closed on exec anyway, the doors must stay
+            close_fds=False,  # the cage has seen to it: the doors must stay
             stdin=pipe,
             stdout=pipe,
             stderr=subprocess.STDOUT if pipe else None,
@@ -285,10 +303,15 @@ def run(
         done = False
         status: int | None
         try:
-            while (line := said.get(timeout=watchdog_s)) is not None:
+            while (line := _heard(said, watchdog_s)) is not None:
                 message = messages.read(line)
                 if message is None:
                     log.write(_timed(line, plan["zero_ns"]))
+                    if log.tell() > MOST_SAID:
+                        raise SandglassError(
+                            f"the lab has written more than {MOST_SAID >> 20} MB to its console",
+                            "Let programs write to files below /tmp instead.",
+                        )
                 elif message["kind"] == "progress" and progress:
                     progress(float(message["virtual_s"] or 0), plan["duration_ns"] / 1e9)
                 elif message["kind"] == "error":
@@ -304,9 +327,12 @@ def run(
             status = None
         finally:
             _end(process)
+            found = touched.clear(directory)
+            console.touch()
     if failure:
         raise SandglassError(str(failure["message"]), failure["hint"])
     if done and (status == 0 or gdb is not None):
+        touched.refuse(found)
         return
     raise _unfinished(console, status, watchdog_s)
 
@@ -338,13 +364,14 @@ def run_program(
     memory_mb: int = 256,
     seed: int = 1,
     clock: tuple[str, ...] = VIRTUAL_TIME,
+    further: Path | None = None,
 ) -> None:
     """Boot a lab that runs one Python program of this checkout instead of an experiment.
 
     `clock` is what the kernel is told of time; without a word it keeps the host's, in real time.
 
-    The program's argument is the guest's name for `directory`, the only place it can write to.
-    Its console goes to console.log there.
+    The program's argument is the guest's name for `directory`, the only place it can write to. It
+    may mount `further`, by FURTHER, and read it. Its console goes to console.log there.
 
     Raises SandglassError with the end of the console when it fails or hangs.
     """
@@ -352,7 +379,14 @@ def run_program(
     arguments = [*clock, *(_watched if clock else _program)(path)]
     with own_processor() as processor:
         process = _start(
-            directory, arguments, processor, subprocess.PIPE, memory_mb=memory_mb, seed=seed
+            directory,
+            arguments,
+            processor,
+            subprocess.PIPE,
+            folders=["."],
+            memory_mb=memory_mb,
+            seed=seed,
+            further=further,
         )
         # Python would close it, and the end of its input hangs a terminal up.
         typed, process.stdin = process.stdin, None
@@ -363,6 +397,7 @@ def run_program(
         finally:
             process.stdin = typed
             _end(process)
+            touched.clear(directory)
     console.write_bytes(said)
     reports.fail_on_report(console, builds.lab_kernel().symbols)
     if process.returncode:
@@ -377,11 +412,13 @@ def execute(
     seed: int,
     clock: tuple[str, ...],
     prompt: bool,
+    here: Path,
 ) -> int:
     """Boot a lab for one Python program of this checkout; returns the program's status.
 
-    What it says is shown as it says it, or it has the terminal, for a prompt. `clock` is what the
-    kernel is told of time; without a word it keeps the host's.
+    It may mount `here`, by HERE, and write to it. What it says is shown as it says it, or it has
+    the terminal, for a prompt. `clock` is what the kernel is told of time; without a word it keeps
+    the host's.
 
     Raises SandglassError when in virtual time nothing is said, nor the file `beat` in `directory`
     changed, for PATIENCE_S: time stands still.
@@ -393,7 +430,14 @@ def execute(
     pipe = None if prompt else subprocess.PIPE
     with own_processor() as processor:
         process = _start(
-            directory, arguments, processor, pipe, memory_mb=memory_mb, seed=seed, ipv6=True
+            directory,
+            arguments,
+            processor,
+            pipe,
+            memory_mb=memory_mb,
+            seed=seed,
+            ipv6=True,
+            here=here,
         )
         try:
             ended = process.stdout is None or _shown(process.stdout, console, beat, patience_s)
@@ -403,6 +447,7 @@ def execute(
             status = process.wait() if ended else None
         finally:
             _end(process)
+            touched.clear(directory)
     symbols = builds.lab_kernel().symbols
     crashed = crash.read(console, symbols, crash.PROGRAM) if console.exists() else None
     if status is None and patience_s:
@@ -417,7 +462,7 @@ def _shown(stream: IO[bytes], console: Path, beat: Path, patience_s: float | Non
 
     Else it gave no sign of life for `patience_s`.
     """
-    heard = time.time()
+    heard, told, last = time.monotonic(), False, 0
     with console.open("wb") as log:
         while True:
             if select.select([stream], [], [], BEAT_S)[0]:
@@ -427,11 +472,19 @@ def _shown(stream: IO[bytes], console: Path, beat: Path, patience_s: float | Non
                 log.write(said)
                 sys.stdout.buffer.write(said)
                 sys.stdout.buffer.flush()
-                heard = time.time()
-            with contextlib.suppress(FileNotFoundError):
-                heard = max(heard, beat.stat().st_mtime)
-            if patience_s and time.time() > heard + patience_s:
+                heard, told = time.monotonic(), False
+            with contextlib.suppress(OSError):
+                if (beats := beat.lstat().st_mtime_ns) != last:
+                    heard, told, last = time.monotonic(), False, beats
+            silent_s = time.monotonic() - heard
+            if patience_s and silent_s > patience_s:
                 return False
+            if patience_s and silent_s > QUIET_S and not told:
+                told = True
+                note(
+                    f"virtual time stands still for {QUIET_S:.0f} s: "
+                    f"waiting up to {patience_s:.0f} s"
+                )
 
 
 def _kept(stream: IO[bytes], console: Path) -> None:
@@ -442,6 +495,20 @@ def _kept(stream: IO[bytes], console: Path) -> None:
             if not said:
                 return
             log.write(said)
+
+
+def _heard(said: "queue.SimpleQueue[bytes | None]", watchdog_s: float | None) -> bytes | None:
+    """The next line of a lab; a person is told when it does not come soon.
+
+    Raises queue.Empty when it does not come at all.
+    """
+    if watchdog_s is None or watchdog_s <= QUIET_S:
+        return said.get(timeout=watchdog_s)
+    try:
+        return said.get(timeout=QUIET_S)
+    except queue.Empty:
+        note(f"the lab has said nothing for {QUIET_S:.0f} s: waiting up to {watchdog_s:.0f} s")
+        return said.get(timeout=watchdog_s - QUIET_S)
 
 
 def _read(stream: object, said: "queue.SimpleQueue[bytes | None]") -> None:

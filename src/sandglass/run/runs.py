@@ -1,17 +1,9 @@
-"""One run from an experiment to its directory of results.
+"""One run from an experiment to its directory of results."""
 
-A run is built up in a directory beside its final place and renamed when it is
-complete: a directory with a run.json is a whole run, whatever was interrupted.
-"""
-
-import contextlib
-import fcntl
-import glob
 import gzip
 import hashlib
 import json
 import re
-import secrets
 import shutil
 import tempfile
 import time
@@ -23,11 +15,11 @@ from typing import TYPE_CHECKING, Any
 from sandglass import __version__
 from sandglass.agent.modules import congestion_controls
 from sandglass.agent.plan import Plan
-from sandglass.errors import SandglassError, UsageError
+from sandglass.errors import SandglassError
 from sandglass.experiment import kernel, topology
 from sandglass.experiment.experiment import Experiment
 from sandglass.install import builds, checkout, programs
-from sandglass.run import kept, lab
+from sandglass.run import kept, lab, place
 from sandglass.run.plan import named_tables, resolve
 from sandglass.terminal import complain
 
@@ -36,11 +28,6 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 RUNS = builds.ROOT / "results" / "runs"
-PARTIAL = "partial"
-LOCK = ".lock"
-FAILED = ".failed"
-TELLING = ("console.log", "plan.json", "experiment.yaml", "topology.py")
-"""What is kept of a run that failed, with the workloads that lie beside them."""
 
 
 @dataclass(frozen=True)
@@ -69,23 +56,25 @@ def run(
     cached: bool = False,
     progress: Callable[[float, float], None] | None = None,
     gdb: list[str] | None = None,
+    force: bool = True,
 ) -> RunResult:
     """Run an experiment and return its results, which are in `out` then.
 
     Args:
         source: the experiment's file; a copy is kept with the results.
         out: where the results go, by default below results/runs. What an
-            earlier run left there is replaced.
-        cached: take a run in the lab that is kept (run_cache) instead of another; keep this one.
+            earlier run left there is replaced, and nothing else.
+        cached: take a run in the lab that is kept (run/kept.py) instead of another; keep this one.
         progress: called with virtual seconds done and in all.
         gdb: run the lab in gdb, with these arguments.
+        force: replace a run of an experiment with another title, too.
 
     Raises:
-        UsageError: `out` is something else than a run.
+        UsageError: `out` is something else than a run, or another is being written there.
         SandglassError: the run failed; plan and console are kept in `out`.failed.
     """
     with builds.on(kernel.wanted(experiment) if backend == "lab" else None):
-        return _run(experiment, source, out, backend, cached, progress, gdb)
+        return _run(experiment, source, out, backend, cached, progress, gdb, force)
 
 
 def _run(
@@ -96,6 +85,7 @@ def _run(
     cached: bool,
     progress: Callable[[float, float], None] | None,
     gdb: list[str] | None,
+    force: bool,
 ) -> RunResult:
     started = time.monotonic()
     warnings: list[str] = []
@@ -108,28 +98,31 @@ def _run(
     if backend != "lab":
         _check_host(plan)
     out = (out or default_directory(experiment, source, plan)).absolute()
-    _check_replaceable(out)
+    place.check(out, experiment.title, force=force)
     try:
-        with _building(out) as partial:
+        with place.building(out) as partial:
             _prepare(experiment, source, plan, partial)
             key = kept.key(experiment, plan) if cached and kept.limit() else None
             found = key is not None and kept.take(key, partial)
             if not found:
-                given = set(partial.iterdir())
+                given = {path: path.read_bytes() for path in partial.iterdir()}
                 if backend == "lab":
                     lab.run(plan, partial, progress, gdb, beside=_import_readers)
                 else:
                     from sandglass.run import host
 
                     host.run(plan, partial, progress, warn)
+                for path, before in given.items():  # a guest can write to them
+                    path.write_bytes(before)
                 content = _evaluate(experiment, plan, partial, backend)
                 content["warnings"] = warnings
                 content["wall_s"] = round(time.monotonic() - started, 3)
+                content["files"] = place.files(partial)
                 (partial / "run.json").write_text(json.dumps(content, indent=1) + "\n")
                 if key is not None:
-                    kept.keep(key, set(partial.iterdir()) - given)
+                    kept.keep(key, set(partial.iterdir()) - given.keys())
             content = json.loads((partial / "run.json").read_text())
-            _put_in_place(partial, out)
+            place.put(partial, out)
     except OSError as error:
         raise SandglassError(f"cannot write results to {out}: {error.strerror or error}") from None
     return RunResult(out, content, found)
@@ -216,80 +209,6 @@ def _check_host(plan: Plan) -> None:
                 f"{where}: {cc} needs the lab's Linux {needed[cc]}, and this is no lab",
                 "Leave --backend host out.",
             )
-
-
-def _check_replaceable(out: Path) -> None:
-    if (
-        out.exists()
-        and not (out / "run.json").is_file()
-        and (not out.is_dir() or any(out.iterdir()))
-    ):
-        raise UsageError(
-            f"{out} is there already and is no run", "Choose another directory with --out."
-        )
-
-
-@contextlib.contextmanager
-def _building(out: Path) -> Iterator[Path]:
-    """A new directory beside `out` to build up a run in; it goes whatever happens.
-
-    A file beside it is locked all the while, by which other processes, of whatever container or
-    node, know that somebody is at work there. It is there before the directory is.
-
-    Raises SandglassError as the block does, after what tells of the failure was put aside.
-    """
-    out.parent.mkdir(parents=True, exist_ok=True)
-    _clear_interrupted(out)
-    partial = out.parent / f".{out.name}.{PARTIAL}-{secrets.token_hex(4)}"
-    lock = Path(f"{partial}{LOCK}")
-    with lock.open("w") as held:
-        fcntl.flock(held, fcntl.LOCK_EX)
-        try:
-            partial.mkdir()
-            yield partial
-        except SandglassError as error:
-            raise _kept(error, partial, out) from None
-        finally:
-            shutil.rmtree(partial, ignore_errors=True)
-            # Gone already where another process came between its opening and its locking.
-            lock.unlink(missing_ok=True)
-
-
-def _clear_interrupted(out: Path) -> None:
-    """Remove what killed runs left for this place."""
-    for lock in out.parent.glob(f".{glob.escape(out.name)}.{PARTIAL}-*{LOCK}"):
-        with contextlib.suppress(OSError), lock.open("r+") as held:
-            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)  # fails while somebody is at work
-            for left in lock.parent.glob(f"{glob.escape(lock.stem)}*"):
-                shutil.rmtree(left, ignore_errors=True)
-            lock.unlink()
-    shutil.rmtree(str(out) + FAILED, ignore_errors=True)
-
-
-def _put_in_place(partial: Path, out: Path) -> None:
-    if out.exists():
-        replaced = partial.with_name(partial.name + "-replaced")
-        out.rename(replaced)
-        partial.rename(out)
-        shutil.rmtree(replaced)
-    else:
-        partial.rename(out)
-
-
-def _kept(error: SandglassError, partial: Path, out: Path) -> SandglassError:
-    """Move what tells of a failure out of the way; returns the error with the place it is in."""
-    failed = Path(str(out) + FAILED)
-    shutil.rmtree(failed, ignore_errors=True)
-    failed.mkdir()
-    own = [path.name for kind in ("workload-*.py", "command-*.txt") for path in partial.glob(kind)]
-    for name in (*TELLING, *own):
-        if (partial / name).exists():
-            (partial / name).rename(failed / name)
-    hints = [error.hint.replace(str(partial), str(failed))] if error.hint else []
-    if (failed / "console.log").exists():
-        hints.append(f"Its console: {failed}/console.log")
-    message = error.message.replace(str(partial), str(failed))
-    return type(error)(message, "\n".join(hints) or None)
 
 
 def _import_readers() -> None:

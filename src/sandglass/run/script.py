@@ -33,7 +33,7 @@ def run(command: list[str], *, seed: int, memory_mb: int, real_time: bool) -> in
     here = Path.cwd()
     typed = sys.stdin is not None and sys.stdin.isatty()
     prompt = real_time and typed
-    wanted = {"command": found(command, here), "here": str(here), "prompt": prompt}
+    wanted = {"command": found(command, here), "here": lab.HERE, "prompt": prompt}
     with tempfile.TemporaryDirectory(prefix="sandglass-script-") as name:
         directory = Path(name)
         (directory / "script.json").write_text(json.dumps(wanted))
@@ -42,7 +42,13 @@ def run(command: list[str], *, seed: int, memory_mb: int, real_time: bool) -> in
             (directory / "typed").write_bytes(given)
         clock = () if real_time else CLOCK
         return lab.execute(
-            PROGRAM, directory, memory_mb=memory_mb, seed=seed, clock=clock, prompt=prompt
+            PROGRAM,
+            directory,
+            memory_mb=memory_mb,
+            seed=seed,
+            clock=clock,
+            prompt=prompt,
+            here=here,
         )
 
 
