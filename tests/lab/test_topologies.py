@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sandglass.experiment import topology
+from sandglass.experiment import python_file, topology
 from sandglass.install import builds
 from sandglass.install.root import within
 from sandglass.run import runs
@@ -205,7 +205,7 @@ topo = custom["topos"]["dumbbell_ovs"](3)
 print(*sorted(topo.switches()), len(topo.hosts()), len(topo.links()))
 """
     done = subprocess.run(
-        [*within(root, "usr/bin/python3"), "-B", "-c", program, root / topology.PYTHON_PACKAGES],
+        [*within(root, "usr/bin/python3"), "-B", "-c", program, root / python_file.PYTHON_PACKAGES],
         cwd=builds.ROOT,
         env={"PYTHONHOME": str(root / "usr")},
         capture_output=True,

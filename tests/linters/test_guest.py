@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from sandglass.experiment import topology
+from sandglass.experiment import python_file
 from sandglass.install import builds
 from sandglass.install.root import within
 
@@ -32,7 +32,7 @@ OURS = ("__main__", "sandglass.agent", "topologies", "workloads")
 def test_it_imports_nothing_that_the_guest_has_not(part: str) -> None:
     """At once, that is: a workload's functions for the host import what they need of its."""
     root = builds.lab_kernel().root
-    packages = root / topology.PYTHON_PACKAGES
+    packages = root / python_file.PYTHON_PACKAGES
     words = [*within(root, "usr/bin/python3"), "-SBs", "-c", IMPORT]
     words += map(str, (builds.ROOT, part, packages))
     environment = {"PYTHONHOME": str(root / "usr")}

@@ -38,7 +38,7 @@ MOST_TOLD = 15
 """Problems of one file; the rest often comes of these."""
 MAPPED = {"hosts": HostSettings, "bottlenecks": BottleneckOverride, "links": LinkSettings}
 """Keys whose values are parts by names of the topology."""
-JSON_TYPES = {int: "integer", float: "number", str: "string", bool: "boolean"}
+JSON_TYPES = {"int": "integer", "float": "number", "str": "string", "bool": "boolean"}
 
 
 def load(

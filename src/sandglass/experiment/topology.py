@@ -1,45 +1,32 @@
 """What an experiment may rely on about its topology, read from the Mininet Topo class."""
 
 import contextlib
-import inspect
 import math
 import re
-import sys
-import types
-import typing
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
-from typing import Annotated, Any
+from typing import Any
 
 from pydantic import ValidationError
 
-from sandglass.agent import pyfile
-from sandglass.agent.names import has_loops, named_links
 from sandglass.errors import UsageError, nearest
-from sandglass.experiment import units
+from sandglass.experiment import foreign, units
 from sandglass.experiment.link import ALL_LINKS, Link, LinkSettings, of_mininet
 from sandglass.experiment.problems import EMPTY
-from sandglass.install.builds import ROOT, ROOT_FILES, chosen_root
+from sandglass.experiment.python_file import NOUNS
+from sandglass.install.builds import ROOT
 
 TOPOLOGIES = ROOT / "topologies"
-PYTHON_PACKAGES = "usr/lib/python3/dist-packages"
-"""Where the lab's root has Mininet, which is plain Python."""
 NO_TOPOLOGY = ("__init__", "routed", "router")
 """Files in topologies/ that others import."""
 LONGEST_NODE = 10
 """Characters; Linux takes 15 for an interface, such as NAME-eth1."""
 LONGEST_NAME = 300
 """Characters of a path that a message shows."""
-REQUIRED: Any = inspect.Parameter.empty
-NOUNS: dict[type, str] = {
-    int: "a whole number",
-    float: "a number",
-    str: "text",
-    bool: "true or false",
-}
-"""What a parameter may be, and what it is called."""
+REQUIRED: Any = object()
+TYPES: dict[str, type] = {"int": int, "float": float, "str": str, "bool": bool}
+"""Those of python_file.NOUNS."""
 
 
 @dataclass(frozen=True)
@@ -93,46 +80,12 @@ def find(topology: str) -> Path:
     )
 
 
-def _load(path: Path) -> ModuleType:
-    try:
-        with _mininet():
-            return pyfile.load(str(path), "experiment_topology")
-    except ModuleNotFoundError as error:
-        hint = "Run `./sandglass setup`." if error.name == "mininet" else None
-        raise UsageError(f"{path.name} needs the module {error.name}", hint) from None
-    except Exception as error:
-        raise UsageError(f"{path.name} cannot be loaded: {error}") from None
-
-
-@contextlib.contextmanager
-def _mininet() -> Iterator[None]:
-    """Lets a topology import the lab's Mininet, of which nothing is written into the lab's root.
-
-    Its nodes import distutils for a comparison that only a switch makes which runs. Python has none
-    any more, and that of setuptools takes longer to import than all of Mininet.
-    """
-    root = chosen_root()
-    for place in [ROOT, *([root / ROOT_FILES / PYTHON_PACKAGES] if root else [])]:
-        if str(place) not in sys.path:
-            # Last, so that this environment's own packages win.
-            sys.path.append(str(place))
-    version = ModuleType("distutils.version")
-    version.__dict__["StrictVersion"] = None
-    for module in (ModuleType("distutils"), version):
-        sys.modules.setdefault(module.__name__, module)
-    writes, sys.dont_write_bytecode = sys.dont_write_bytecode, True
-    try:
-        yield
-    finally:
-        sys.dont_write_bytecode = writes
-
-
 @dataclass(frozen=True)
 class Parameter:
     """What an experiment may give a topology, as its `build` declares it."""
 
-    kinds: tuple[type, ...]
-    """Some of NOUNS."""
+    kinds: tuple[str, ...]
+    """Some of TYPES."""
     default: Any
     """REQUIRED where there is none."""
     meaning: str
@@ -144,7 +97,9 @@ class Parameter:
     def takes(self, value: object) -> bool:
         if isinstance(value, float) and not math.isfinite(value):
             return False
-        wanted = {*self.kinds, int} if float in self.kinds else {*self.kinds}
+        wanted = {TYPES[kind] for kind in self.kinds}
+        if float in wanted:
+            wanted.add(int)
         return type(value) in wanted  # true is an int to isinstance()
 
 
@@ -154,8 +109,6 @@ class Topology:
 
     name: str
     path: Path
-    build: Callable[..., Any]
-    """Makes a Mininet Topo of the parameters."""
     parameters: Mapping[str, Parameter]
 
     def wrong(self, given: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -176,34 +129,23 @@ class Topology:
         raises a ValueError.
         """
         filled = {name: given.get(name, each.default) for name, each in self.parameters.items()}
-        try:
-            topo = self.build(**filled)
-        except ValueError as error:
-            raise UsageError(str(error) or f"topology {self.name} refuses {filled}") from None
-        except Exception as error:
-            raise UsageError(
-                f"topology {self.name} cannot be built from {filled}: "
-                f"{type(error).__name__}: {error}"
-            ) from None
-        hosts = [host for host in topo.hosts() if "routes" not in topo.nodeInfo(host)]
+        told = foreign.ask("network", self.path, filled)
+        hosts = told["hosts"]
         if not hosts:
             raise UsageError(f"topology {self.name} has no hosts that a flow could join")
-        for node in topo.nodes():
+        for node in told["nodes"]:
             if len(node) > LONGEST_NODE:
                 raise UsageError(
                     f"topology {self.name}: {node} is too long a name for a node",
                     f"Use at most {LONGEST_NODE} characters: its interfaces are called after it.",
                 )
-        if has_loops(topo):
-            for switch in topo.switches():
-                info = topo.nodeInfo(switch)
-                if info.get("cls") and not info.get("stp"):
-                    raise UsageError(
-                        f"topology {self.name}: packets would go round for ever in its ring of "
-                        f"switches, as {switch} has a class of its own",
-                        "Leave out its cls, so that switches span a tree, or cut the ring.",
-                    )
-        bottlenecks, links = self._links(topo)
+        if told["loops"] and told["classes"]:
+            raise UsageError(
+                f"topology {self.name}: packets would go round for ever in its ring of "
+                f"switches, as {told['classes'][0]} has a class of its own",
+                "Leave out its cls, so that switches span a tree, or cut the ring.",
+            )
+        bottlenecks, links = self._links(told["links"])
         inside = self.path.is_relative_to(ROOT)
         return TopologyFacts(
             name=self.name,
@@ -216,11 +158,13 @@ class Topology:
             bottleneck_ends=bottlenecks,
         )
 
-    def _links(self, topo: Any) -> tuple[dict[str, tuple[str, str]], dict[str, Link]]:
+    def _links(
+        self, named: Iterable[tuple[str, Mapping[str, Any]]]
+    ) -> tuple[dict[str, tuple[str, str]], dict[str, Link]]:
         """The ends of the bottlenecks, and the other links, each by its name."""
         bottlenecks: dict[str, tuple[str, str]] = {}
         links: dict[str, Link] = {}
-        for name, info in named_links(topo):
+        for name, info in named:
             ends = info["node1"], info["node2"]
             if "bottleneck" in info:
                 bottlenecks[info["bottleneck"]] = ends
@@ -251,38 +195,12 @@ def load(topology: str) -> Topology:
     Raises UsageError when there is none or it says nothing that an experiment can use.
     """
     path = find(topology)
-    table = getattr(_load(path), "topos", None)
-    if not table:
-        raise UsageError(
-            f"{path.name} defines no topology", "End it with: topos = {'name': TheTopoClass}"
-        )
-    name, build = next(iter(table.items()))
-    try:
-        hints = typing.get_type_hints(build.build, include_extras=True)
-    except NameError as error:
-        raise UsageError(
-            f"{path.name}: build() is annotated with what is not there: {error}"
-        ) from None
+    told = foreign.ask("parameters", path)
     declared = {
-        each.name: _declared(each, hints.get(each.name))
-        for each in inspect.signature(build.build).parameters.values()
-        if each.name != "self" and each.kind is each.POSITIONAL_OR_KEYWORD
+        name: Parameter(tuple(each["kinds"]), each.get("default", REQUIRED), each["meaning"])
+        for name, each in told["parameters"].items()
     }
-    return Topology(name, path, build, declared)
-
-
-def _declared(parameter: inspect.Parameter, hint: Any) -> Parameter:
-    """A parameter with the type of its annotation, else of its default, else of any."""
-    meaning = ""
-    if typing.get_origin(hint) is Annotated:
-        hint, *notes = typing.get_args(hint)
-        meaning = next((note for note in notes if isinstance(note, str)), "")
-    if hint is None:
-        hint = type(parameter.default)
-    union = typing.get_origin(hint) in (types.UnionType, typing.Union)
-    wanted = typing.get_args(hint) if union else (hint,)
-    kinds = tuple(kind for kind in NOUNS if kind in wanted) or tuple(NOUNS)
-    return Parameter(kinds, parameter.default, meaning)
+    return Topology(told["name"], path, declared)
 
 
 def facts(topology: str, params: Mapping[str, Any]) -> TopologyFacts:

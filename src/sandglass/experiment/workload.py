@@ -6,41 +6,37 @@ is found, loaded and asked.
 
 import contextlib
 import functools
-import importlib
-import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
-from sandglass.agent import pyfile
 from sandglass.agent.declare import Argument, Column, Option
 from sandglass.agent.plan import Options
 from sandglass.errors import nearest
-from sandglass.experiment import units
+from sandglass.experiment import foreign, units
 from sandglass.install.builds import ROOT
 
 FOLDER = ROOT / "workloads"
-sys.path.append(str(ROOT))  # whose package `workloads` is
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # one for each file, by which models of flows are known
 class Workload:
     """A workload's file, with what it says of itself."""
 
     name: str
     """As experiments call it, but for an argument; of a user's own, the name of the file."""
     path: Path
-    module: ModuleType
+    said: Mapping[str, Any]
+    """As python_file.workload tells it."""
 
     def _said(self, name: str, otherwise: Any) -> Any:
-        return getattr(self.module, name, otherwise)
+        return self.said.get(name, otherwise)
 
     @property
     def summary(self) -> str:
         """The first sentence of the file."""
-        return " ".join((self.module.__doc__ or self.name).split("\n\n")[0].split())
+        return " ".join((self.said["doc"] or self.name).split("\n\n")[0].split())
 
     @property
     def ours(self) -> bool:
@@ -77,40 +73,36 @@ class Workload:
         """Whether it ends without a size or a duration."""
         return bool(self._said("ENDS_BY_ITSELF", False))
 
-    @property
+    @functools.cached_property
     def argument(self) -> Argument | None:
         """What stands behind a colon in its name, if anything does."""
-        argument: Argument | None = self._said("ARGUMENT", None)
-        return argument
+        told = self._said("ARGUMENT", None)
+        return Argument(*told) if told else None
 
     @property
     def usage(self) -> str:
         """How an experiment names it."""
         return self.name if self.argument is None else f"{self.name}:<{self.argument.noun}>"
 
-    @property
+    @functools.cached_property
     def options(self) -> Mapping[str, Option]:
         """The keys of its flows besides those that every flow has."""
-        options: Mapping[str, Option] = self._said("OPTIONS", {})
-        return options
+        return {name: _option(told) for name, told in self.said["OPTIONS"].items()}
 
-    @property
+    @functools.cached_property
     def columns(self) -> Mapping[str, Column]:
         """What its results add to flows.parquet and run.json."""
-        columns: Mapping[str, Column] = self._said("COLUMNS", {})
-        return columns
+        return _columns(self.said["COLUMNS"])
 
-    @property
+    @functools.cached_property
     def parts(self) -> Mapping[str, Mapping[str, Column]]:
         """Tables of what its flows consist of, by the keys of its results."""
-        parts: Mapping[str, Mapping[str, Column]] = self._said("PARTS", {})
-        return parts
+        return {name: _columns(told) for name, told in self.said["PARTS"].items()}
 
-    @property
+    @functools.cached_property
     def tables(self) -> Mapping[str, Mapping[str, Column]]:
         """Tables made of what its flows leave in files."""
-        tables: Mapping[str, Mapping[str, Column]] = self._said("TABLES", {})
-        return tables
+        return {name: _columns(told) for name, told in self.said["TABLES"].items()}
 
     @property
     def leaves(self) -> str:
@@ -119,14 +111,27 @@ class Workload:
 
     def problems(self, options: Options, lasts_ns: int) -> Iterator[tuple[str, str]]:
         """What is wrong with a flow, by its keys, as the file judges it."""
-        judge = self._said("problems", None)
-        if judge:
-            yield from judge(options, lasts_ns)
+        if "problems" in self.said["functions"]:
+            yield from map(tuple, foreign.ask("problems", self.path, options, lasts_ns))
 
     def packets(self, options: Options, time_ns: int) -> int:
         """How many packets a flow sends in so long a time whatever the network does, else 0."""
-        count = self._said("packets", None)
-        return int(count(options, time_ns)) if count else 0
+        if "packets" not in self.said["functions"]:
+            return 0
+        return int(foreign.ask("packets", self.path, options, time_ns))
+
+    @property
+    def evaluates(self) -> bool:
+        """Whether it computes a table and numbers from what a flow has left."""
+        return "evaluate" in self.said["functions"]
+
+
+def _option(told: Mapping[str, Any]) -> Option:
+    return Option(**{**told, "examples": tuple(told.get("examples", ()))})
+
+
+def _columns(told: Mapping[str, list[str]]) -> dict[str, Column]:
+    return {name: Column(*each) for name, each in told.items()}
 
 
 def names() -> list[str]:
@@ -170,13 +175,4 @@ def ours(name: str) -> Workload:
 @functools.cache
 def load(path: Path) -> Workload:
     """The workload in a file. Raises ValueError when it is none."""
-    try:
-        if path.parent == FOLDER:
-            module = importlib.import_module(f"workloads.{path.stem}")
-        else:
-            module = pyfile.load(str(path), f"workload_{path.stem}")
-    except Exception as error:
-        raise ValueError(f"{path} cannot be loaded: {type(error).__name__}: {error}") from error
-    if not callable(getattr(module, "run", None)):
-        raise ValueError(f"{path} is no workload: it defines no run(flow, testbed)")
-    return Workload(path.stem, path, module)
+    return Workload(path.stem, path, foreign.ask("workload", path))

@@ -8,6 +8,7 @@ import polars as pl
 
 from sandglass.agent.declare import Column
 from sandglass.agent.plan import Plan
+from sandglass.experiment import foreign
 from sandglass.experiment.workload import Workload
 
 
@@ -29,9 +30,9 @@ def tables(
         kind = kinds[planned["workload"]]
         for name, columns in kind.tables.items():
             path = directory / f"{kind.leaves}-{planned['id']}.csv"
-            if evaluate := getattr(kind.module, "evaluate", None):
-                rows = pl.read_csv(path, infer_schema_length=None)
-                rows, numbers = evaluate(planned, rows)
+            if kind.evaluates:
+                told, numbers = foreign.ask("evaluate", kind.path, planned, path.read_text())
+                rows = pl.DataFrame(told, schema=schema(columns))
                 flows[number] |= numbers
             else:
                 rows = pl.read_csv(path, schema=schema(columns))
