@@ -175,7 +175,8 @@ def test_what_was_not_used_for_a_day_is_forgotten(build: ModuleType, tmp_path: P
     places = [cache / name for name in ("old", "new", "inside/new")]
     for directory in places:
         directory.mkdir(parents=True)
-    about = builds.Lab("", "", "kernel", "guest", "", "", {}, packages=["bc"])
+    key = "0123456789ab"
+    about = builds.Lab(key, "6.12", "kernel", key, "root", key, {"recorder": key}, ["bc"])
     (cache / "kernel" / "guest").mkdir(parents=True)
     (cache / "kernel" / "guest" / builds.LAB_FILE).write_text(json.dumps(vars(about)))
     for directory in (cache / "old", cache / "inside", cache / "kernel/guest", cache / "kernel"):

@@ -1,8 +1,10 @@
 """Labs as files: what comes back is what was written, or nothing is there."""
 
+import fcntl
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -16,7 +18,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sandglass.errors import SandglassError, UsageError
-from sandglass.install import builds, labs
+from sandglass.install import builds, labs, manifests
 
 ABOUT = builds.Lab(
     id="0123456789ab",
@@ -45,7 +47,8 @@ def put_lab(cache: Path, lab: builds.Lab = ABOUT) -> None:
     (kernel / "linux").write_bytes(random.Random(1).randbytes(100_000))
     (kernel / "linux").chmod(0o755)
     (kernel / "tree" / "Makefile").write_text("what only builds need\n")
-    (kernel / "build.json").write_text(json.dumps({"source": "linux-source-6.12 6.12.1"}))
+    info = {"source": "linux-source-6.12 6.12.1-1", "release": "6.12.1-sandglass"}
+    (kernel / "build.json").write_text(json.dumps(info))
     (guest / "init").write_text("init\n")
     (guest / "lib" / "linked").hardlink_to(guest / "init")
     (guest / builds.LAB_FILE).write_text(json.dumps(vars(lab)))
@@ -222,12 +225,146 @@ def test_the_list_has_each_lab_once_the_last_used_first(
 ) -> None:
     put_lab(cache)
     put_guest(cache, replace(ABOUT, guest="feedfeedfeed"), used_s=1)
-    put_guest(cache, replace(ABOUT, id="eeeeeeeeeeee", guest="e", packages=["bc"]), used_s=2)
-    put_guest(cache, replace(ABOUT, id="ffffffffffff", guest="f"), used_s=3)
+    put_guest(
+        cache, replace(ABOUT, id="eeeeeeeeeeee", guest="eeeeeeeeeeee", packages=["bc"]), used_s=2
+    )
+    put_guest(cache, replace(ABOUT, id="ffffffffffff", guest="ffffffffffff"), used_s=3)
     labs.report(builds.labs())
     shown = [line for line in capsys.readouterr().out.splitlines()[1:] if line[0] != " "]
     assert [line[:12] for line in shown] == [ABOUT.id, "ffffffffffff", "eeeeeeeeeeee"]
     assert ["with bc" in line for line in shown] == [False, False, True]
+
+
+@pytest.mark.parametrize("part", labs.PARTS)
+def test_a_lab_that_is_there_with_other_content_is_refused(
+    file: Path, cache: Path, part: str
+) -> None:
+    """A name is only claimed: the kernel in the cache, or the one in the file, may be a script."""
+    put_lab(cache)
+    kernel, guest, root = ABOUT.places
+    false = {
+        "kernel": kernel / "linux",
+        "modules and init": guest / "init",
+        "programs": root / "root" / "usr" / "bin" / "tool",
+    }[part]
+    false.write_text("#!/bin/sh\n")
+    before = lying(cache)
+    with pytest.raises(SandglassError, match=f"has other {part} for the lab {ABOUT.id}") as refused:
+        labs.take(file)
+    assert len(re.findall("[0-9a-f]{64}  ", refused.value.hint or "")) == 2
+    assert lying(cache) == before
+    labs.remove(ABOUT)
+    assert labs.take(file) == ABOUT
+
+
+def test_a_lab_of_that_name_in_other_directories_is_compared_too(file: Path, cache: Path) -> None:
+    """One that another compiler has built lies beside; so may one that is false."""
+    other = replace(ABOUT, kernel="6.12.1-key-beef", guest="deaddeaddead")
+    put_lab(cache, other)
+    labs.take(file)
+    labs.remove(ABOUT)
+    put_lab(cache, other)
+    (other.places[0] / "linux").write_text("#!/bin/sh\n")
+    with pytest.raises(SandglassError, match="has other kernel for the lab"):
+        labs.take(file)
+    assert not ABOUT.places[0].exists()
+
+
+def test_a_lab_that_cannot_be_put_in_place_leaves_nothing(
+    file: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rename = Path.rename
+
+    def full(path: Path, target: Path) -> Path:
+        if target.parent.name == "kernels":
+            raise OSError(28, "No space left on device", str(target))
+        return rename(path, target)
+
+    monkeypatch.setattr(Path, "rename", full)
+    with pytest.raises(OSError, match="No space"):
+        labs.take(file)
+    assert lying(cache) == {}
+
+
+def test_a_wrong_file_is_refused_while_another_builds(cache: Path, tmp_path: Path) -> None:
+    """For whose end only a good one waits."""
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "empty").touch()
+    with (cache / "build.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        for wrong in ("pipe", "empty", "other"):
+            with pytest.raises(UsageError, match=wrong):
+                labs.take(tmp_path / wrong)
+    assert {path.name for path in cache.iterdir()} == {"build.lock"}
+
+
+def test_an_import_says_that_it_waits(file: Path, cache: Path) -> None:
+    environment = {"SANDGLASS_CACHE": str(cache), "PYTHONPATH": str(builds.ROOT / "src")}
+    command = [sys.executable, "-c", IMPORTS + WORK["take"], str(file)]
+    with (cache / "build.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        with subprocess.Popen(
+            command, env=environment, stderr=subprocess.PIPE, text=True
+        ) as process:
+            assert process.stderr
+            assert process.stderr.readline() == "waiting for a build or an import to end\n"
+            fcntl.flock(lock, fcntl.LOCK_UN)
+            process.stderr.read()
+        assert process.returncode == 0
+    assert builds.labs() == [ABOUT]
+
+
+def test_what_only_root_may_make_is_not_in_a_file(file: Path, cache: Path, tmp_path: Path) -> None:
+    """A lab of setuid programs gives the same file before and after."""
+    labs.take(file)
+    tool = ABOUT.places[2] / "root" / "usr" / "bin" / "tool"
+    tool.chmod(0o6755)
+    labs.export(ABOUT, tmp_path / "setuid.lab")
+    labs.remove(ABOUT)
+    labs.take(tmp_path / "setuid.lab")
+    assert tool.stat().st_mode & 0o7777 == 0o755
+    labs.export(ABOUT, tmp_path / "again.lab")
+    assert (tmp_path / "again.lab").read_bytes() == (tmp_path / "setuid.lab").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("name", "key", "value"),
+    [
+        ("lab.json", "root", "../../elsewhere"),
+        ("lab.json", "kernel", "/tmp"),
+        ("lab.json", "guest", "tree"),
+        ("lab.json", "name", "../6.12"),
+        ("lab.json", "id", 7),
+        ("lab.json", "module_builds", {}),
+        ("lab.json", "packages", ["[/b]"]),
+        ("lab.json", "more", ""),
+        ("build.json", "release", ".."),
+        ("build.json", "source", ["linux-source-6.12"]),
+        ("build.json", "compiler", {}),
+    ],
+)
+def test_a_manifest_that_claims_the_impossible_is_named(
+    cache: Path, name: str, key: str, value: object
+) -> None:
+    put_lab(cache)
+    home = ABOUT.places[1] if name == builds.LAB_FILE else ABOUT.places[0]
+    about = json.loads((home / name).read_text())
+    (home / name).write_text(json.dumps(about | {key: value}))
+    with pytest.raises(SandglassError, match=f"^{home / name}: .*{key}") as refused:
+        labs.report(builds.labs())
+    assert "Remove the directory" in str(refused.value.hint)
+
+
+@pytest.mark.parametrize("content", [b"", b"\xff", b"[]", b"{", b"[" * 100_000, b" " * 2_000_000])
+@pytest.mark.parametrize("name", ["lab.json", "build.json", "packages.json"])
+def test_a_damaged_manifest_is_named(cache: Path, name: str, content: bytes) -> None:
+    read = {"lab.json": manifests.lab, "build.json": manifests.kernel}.get(name, manifests.root)
+    (cache / name).write_bytes(content)
+    if (name, content) == ("packages.json", b"[]"):
+        assert read(cache / name) == []
+        return
+    with pytest.raises(SandglassError, match=f"^{cache / name}: "):
+        read(cache / name)
 
 
 @pytest.mark.lab

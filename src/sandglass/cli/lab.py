@@ -75,6 +75,7 @@ def lab_export(
     found = builds.lab_called(which) if which else builds.lab()
     labs.export(found, file)
     print(f"{file}: lab {found.id}, {file.stat().st_size / 1e6:.0f} MB")
+    print(f"SHA-256 {labs.checksum(file)}  {file}")
 
 
 @app.command(name="import")
@@ -83,12 +84,16 @@ def lab_import(
 ) -> None:
     """Put the lab of a file into the cache.
 
+    Its kernel and programs run as you, on this machine: import what you trust. The checksum
+    that is printed is that of the file: compare it with what its maker says.
+
     Example: ./sandglass lab import sandglass.lab
     """
     from sandglass.install import labs
 
     found = labs.take(file)
     print(f"lab {found.id} is there: Linux {found.name}")
+    print(f"SHA-256 {labs.checksum(file)}  {file}")
 
 
 @app.command(name="remove")

@@ -6,7 +6,6 @@ Nothing here needs more than the standard library, so that `kernel/build` runs o
 import contextlib
 import functools
 import hashlib
-import json
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import TypeVar, cast
 
 from sandglass.errors import SandglassError, UsageError
+from sandglass.install import manifests
 from sandglass.install.modules import FILE, Module, linux, read
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -37,6 +37,8 @@ DECIDE_RUNS = (
     "workloads",
 )
 """The folders whose code decides what a run leaves, besides the kernel and its modules."""
+BUILD_FILE = "build.json"
+"""In the directory of a kernel: what it was built of."""
 LAB_FILE = "lab.json"
 """In the directory of a lab's init and modules: what belongs to it."""
 IMPORTED = "imported"
@@ -399,8 +401,12 @@ class Lab:
     @property
     def places(self) -> tuple[Path, Path, Path]:
         """The directories of kernel, guest and root in the cache."""
-        kernel = directory() / "kernels" / self.kernel
-        return kernel, kernel / self.guest, directory() / "roots" / self.root
+        return self.places_in(directory())
+
+    def places_in(self, home: Path) -> tuple[Path, Path, Path]:
+        """The same in a directory that is laid out as the cache is."""
+        kernel = home / "kernels" / self.kernel
+        return kernel, kernel / self.guest, home / "roots" / self.root
 
 
 def todays_lab(name: str, kernel_directory: Path, root_directory: Path) -> Lab:
@@ -428,7 +434,7 @@ def labs() -> list[Lab]:
 
 
 def _read(about: Path) -> Lab:
-    return Lab(**json.loads(about.read_text()))
+    return Lab(**manifests.lab(about))
 
 
 def is_imported(guest: Path) -> bool:
@@ -490,7 +496,7 @@ def lab_kernel() -> LabKernel:
     home, guest, root = found.places
     with contextlib.suppress(OSError):  # a cache that others keep
         os.utime(guest)  # it is in use: kernel/build removes what is not
-    info = json.loads((home / "build.json").read_text())
+    info = manifests.kernel(home / BUILD_FILE)
     return LabKernel(
         linux=home / "linux",
         init=guest / "init",
@@ -498,7 +504,7 @@ def lab_kernel() -> LabKernel:
         symbols=guest / "debug",
         tc=guest / "lib" / "tc",
         root=root / ROOT_FILES,
-        release=info["release"],
+        release=str(info["release"]),
         lab=found.id,
         build=found.build,
         module_builds=found.module_builds,

@@ -1,7 +1,6 @@
 """What Sandglass needs of a machine, and what of it is there."""
 
 import ctypes
-import json
 import os
 import platform
 import re
@@ -17,7 +16,7 @@ from rich.table import Table
 
 from sandglass.cage import cage
 from sandglass.errors import SandglassError
-from sandglass.install import builds, memory, setup_lab
+from sandglass.install import builds, manifests, memory, setup_lab
 
 LAB_MEMORY_MB = 1024
 CACHE_FREE_MB = 4096
@@ -173,7 +172,7 @@ def lab_programs() -> Finding:
     home = builds.built_root()
     if home is None:
         return Finding("lab's programs", "", builds.SETUP_HINT)
-    packages = json.loads((home / builds.ROOT_LIST).read_text())
+    packages = manifests.root(home / builds.ROOT_LIST)
     return Finding("lab's programs", f"{len(packages)} packages of Debian {builds.SUITE}")
 
 

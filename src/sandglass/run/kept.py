@@ -13,7 +13,7 @@ import os
 import tarfile
 import tempfile
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import IO
 
@@ -21,7 +21,7 @@ from sandglass.agent.plan import Plan
 from sandglass.errors import UsageError
 from sandglass.experiment import kernel, units
 from sandglass.experiment.experiment import Experiment
-from sandglass.install import builds
+from sandglass.install import archive, builds
 from sandglass.terminal import complain
 
 DEFAULT_LIMIT = "10GB"
@@ -102,39 +102,47 @@ def take(name: str, target: Path) -> bool:
     """
     entry = directory() / f"{name}.tar"
     try:
-        with entry.open("rb") as file:
-            found = _unpacked(file)
+        file = entry.open("rb")
     except FileNotFoundError:
         return False
-    except (tarfile.TarError, ValueError, OSError) as error:
-        complain(f"the kept run {entry} is thrown away: {error}")
-        _remove(entry)
-        return False
-    for file_name, content in found.items():
-        (target / file_name).write_bytes(content)
+    with file, tempfile.TemporaryDirectory(dir=target, prefix=".") as scratch:
+        try:
+            archive.unpack(file, scratch, _belongs, exact=False)
+            _check(Path(scratch))
+        except archive.ArchiveError as error:
+            complain(f"the kept run {entry} is thrown away: {error}")
+            _remove(entry)
+            return False
+        for path in Path(scratch).iterdir():
+            path.rename(target / path.name)
     with contextlib.suppress(OSError):  # another user's, which stays as old as it is
         os.utime(entry)
     return True
 
 
-def _unpacked(file: IO[bytes]) -> dict[str, bytes]:
-    """The files of a kept run by their names; raises ValueError or TarError unless it is whole."""
-    found = {}
-    with tarfile.open(fileobj=file, mode="r:") as tar:
-        for member in tar:
-            content = tar.extractfile(member)
-            if content is None or Path(member.name).name != member.name:
-                raise ValueError(f"{member.name} is no file of a run")
-            found[member.name] = content.read()
-    sums = found.pop(SUMS, b"").decode(errors="replace")
-    if not found or sums != _sums(found):
-        raise ValueError("its files are not those of its checksums")
-    return found
+def _belongs(member: archive.Member) -> bool:
+    """Whether a kept run has such a member: a file, in no directory."""
+    return member.kind == "file" and len(member.parts) == 1
 
 
-def _sums(files: dict[str, bytes]) -> str:
-    """As sha256sum writes and checks them."""
-    return "".join(f"{_sum(content)}  {name}\n" for name, content in sorted(files.items()))
+def _check(folder: Path) -> None:
+    """Take the checksums out of a folder; raises ArchiveError unless its files have them."""
+    sums = folder / SUMS
+    found = {path.name: _checksum(path) for path in folder.iterdir()}
+    listed = found.pop(SUMS, "")
+    if not found or listed != _sum(_lines(found).encode()):
+        raise archive.ArchiveError("its files are not those of its checksums")
+    sums.unlink()
+
+
+def _checksum(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _lines(sums: Mapping[str, str]) -> str:
+    """Checksums by files' names, as sha256sum writes and checks them."""
+    return "".join(f"{total}  {name}\n" for name, total in sorted(sums.items()))
 
 
 def keep(name: str, files: Iterable[Path]) -> None:
@@ -146,7 +154,7 @@ def keep(name: str, files: Iterable[Path]) -> None:
     home = directory()
     entry = home / f"{name}.tar"
     try:
-        home.mkdir(parents=True, exist_ok=True)
+        _make(home)
         with tempfile.NamedTemporaryFile(dir=home, prefix=".", suffix=PARTIAL) as partial:
             _pack({path.name: path.read_bytes() for path in files}, partial)
             partial.flush()
@@ -158,9 +166,18 @@ def keep(name: str, files: Iterable[Path]) -> None:
         complain(f"this run is not kept for others in {home}: {error.strerror or error}")
 
 
+def _make(home: Path) -> None:
+    """Make the place for runs, which other users may read as they may each run, unless it is."""
+    home.parent.mkdir(parents=True, exist_ok=True)
+    with contextlib.suppress(FileExistsError):
+        home.mkdir()
+        home.chmod(0o755)
+
+
 def _pack(files: dict[str, bytes], file: IO[bytes]) -> None:
     with tarfile.open(fileobj=file, mode="w:") as tar:
-        for name, content in {SUMS: _sums(files).encode(), **files}.items():
+        sums = {name: _sum(content) for name, content in files.items()}
+        for name, content in {SUMS: _lines(sums).encode(), **files}.items():
             member = tarfile.TarInfo(name)
             member.size = len(content)
             tar.addfile(member, io.BytesIO(content))

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/env -S python3 -I
 """Repeats what this bundle holds, and compares it with what is in results/.
 
     ./reproduce             everything
@@ -6,10 +6,13 @@
 
 Every file of the bundle is checked first, by the checksums in SHA256SUMS. Then all that it takes is
 set up in the folder work/ beside this script, and left there. Nothing is fetched from a network.
+What is repeated is the bundle's own code, Python packages and kernel: they run as you. The
+checksums tell what was damaged, and not who made it.
 The exit status is 0 when all runs and tables are equal, 1 when one differs or could not be
 repeated, 2 when that was not tried: the bundle is damaged, or this is not a machine for it.
 
-What came with Python is all that this needs, since it looks at the rest.
+What came with Python is all that this needs, since it looks at the rest. With -I no file beside it
+stands in for a module of Python's.
 """
 
 from __future__ import annotations
@@ -37,6 +40,8 @@ LINE = re.compile(r"([0-9a-f]{64})  (\S.*)")
 LAID = ("code", "experiments", "kmods", "papers")
 """What is copied before it is used, since using it changes it."""
 FINISHED = WORK / "finished"
+OWNER = "bundle"
+"""In work/: which bundle it is of."""
 CPP_LIBRARY = "libstdc++.so.6"
 CHUNK = 1 << 20
 
@@ -47,6 +52,8 @@ def main() -> int:
     text = "only what takes no more than ten minutes"
     parser.add_argument("--short", action="store_true", help=text)
     short = parser.parse_args().short
+    say("this runs the bundle's own code, Python packages and kernel, as you and with your rights")
+    say("its checksums tell what was damaged, not who made it: go on if you trust its maker")
     say("checking the files of the bundle")
     problems = list(damages())
     if problems:
@@ -85,7 +92,7 @@ def refuse(text: str) -> NoReturn:
 
 def damages() -> Iterator[str]:
     """What is not as the list of checksums says, in words."""
-    if not (HERE / SUMS).is_file():
+    if not is_file(HERE / SUMS):
         yield SUMS + " is missing"
         return
     *lines, rest = (HERE / SUMS).read_bytes().decode(errors="replace").split("\n")
@@ -119,14 +126,19 @@ def files() -> Iterator[str]:
 
 
 def checksum(path: Path) -> str:
-    """SHA-256 of a file's content; of a link, none."""
+    """SHA-256 of a file's content; of a link or a pipe, none."""
     digest = hashlib.sha256()
-    if path.is_symlink():
+    if not is_file(path):
         return ""
     with path.open("rb") as file:
         for block in iter(lambda: file.read(CHUNK), b""):
             digest.update(block)
     return digest.hexdigest()
+
+
+def is_file(path: Path) -> bool:
+    """Whether there is a file at a place itself, and not where a link leads."""
+    return path.is_file() and not path.is_symlink()
 
 
 def check_machine(about: dict[str, Any]) -> None:
@@ -136,7 +148,7 @@ def check_machine(about: dict[str, Any]) -> None:
         known = ", ".join(about["pythons"])
         refuse(
             f"this is Python {python}, and the bundle has packages for {known}\n"
-            "  start it with one of these, such as: python3.11 reproduce"
+            "  start it with one of these, such as: python3.11 -I reproduce"
         )
     if platform.machine() != "x86_64" or sys.platform != "linux":
         refuse("the lab is a program for Linux on x86-64, which this machine is not")
@@ -159,6 +171,7 @@ def number(version: str) -> tuple[int, ...]:
 
 def lay() -> None:
     """Copy what is to be used into work/. What an interrupted repetition has done stays there."""
+    clear()
     if FINISHED.exists():
         for name in LAID:
             shutil.rmtree(str(WORK / name), ignore_errors=True)
@@ -171,6 +184,34 @@ def lay() -> None:
             shutil.rmtree(str(partial), ignore_errors=True)
             shutil.copytree(str(HERE / name), str(partial))
             partial.rename(WORK / name)
+
+
+def clear() -> None:
+    """Make work/ anew unless a repetition of this very bundle has made it.
+
+    The checksums do not cover it, and an archive may hold a folder of that name.
+    """
+    mine = hashlib.sha256(identity()).hexdigest()
+    if not WORK.is_symlink() and checksum(WORK / OWNER) == mine:
+        return
+    if os.path.lexists(str(WORK)):
+        say("work/ was not made by a repetition of this bundle: it is made anew")
+        try:
+            shutil.rmtree(str(WORK)) if WORK.is_dir() and not WORK.is_symlink() else WORK.unlink()
+        except OSError as error:
+            refuse(f"remove the folder work: {error}")
+    WORK.mkdir()
+    (WORK / OWNER).write_bytes(identity())
+
+
+def identity() -> bytes:
+    """What tells this bundle from all others, and from itself unpacked again.
+
+    Besides the checksums' own it is where the file with them lies on the disk and since when (its
+    ctime), which whoever made the archive cannot know.
+    """
+    status = (HERE / SUMS).stat()
+    return f"{checksum(HERE / SUMS)} {status.st_ino} {status.st_ctime_ns}\n".encode()
 
 
 def surroundings(about: dict[str, Any]) -> dict[str, str]:
