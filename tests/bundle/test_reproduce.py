@@ -1,6 +1,9 @@
 """The script in a bundle: it checks before it does anything, and tells what differs."""
 
 import json
+import os
+import random
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +14,7 @@ from hypothesis import strategies as st
 
 from sandglass.install import builds
 from sandglass.papers.bundle import reproduce
+from tests.setup.hostile import put_canaries, seen
 
 FILES = {
     "README.md": b"# A bundle\n",
@@ -32,6 +36,8 @@ def bundle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (home / reproduce.SUMS).write_text(sums)
     monkeypatch.setattr(reproduce, "HERE", home)
     monkeypatch.setattr(reproduce, "WORK", home / "work")
+    monkeypatch.setattr(reproduce, "CODE", home / "work" / "code")
+    monkeypatch.setattr(reproduce, "FINISHED", home / "work" / "finished")
     return home
 
 
@@ -85,6 +91,110 @@ def test_nothing_of_a_damaged_bundle_is_executed(bundle: Path) -> None:
     assert not (bundle / "work").exists()
 
 
+def listed(bundle: Path) -> None:
+    """The bundle's list of checksums, made anew."""
+    (bundle / reproduce.SUMS).unlink()
+    names = sorted(str(p.relative_to(bundle)) for p in bundle.rglob("*") if p.is_file())
+    names = [name for name in names if not name.startswith("work/")]
+    sums = "".join(f"{reproduce.checksum(bundle / name)}  {name}\n" for name in names)
+    (bundle / reproduce.SUMS).write_text(sums)
+
+
+def test_a_repetition_goes_on_in_its_own_folder_only(
+    bundle: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What came with the bundle in work/, or is of another version, is not used."""
+    script = bundle / "work" / "code" / "sandglass"
+    script.parent.mkdir(parents=True)
+    script.write_text("planted")
+    (bundle / "work" / reproduce.OWNER).write_bytes(reproduce.identity()[:64] + b" 1 1\n")
+    reproduce.lay()
+    assert script.read_bytes() == FILES["code/sandglass"]
+    assert "made anew" in capsys.readouterr().out
+    (bundle / "work" / "code" / "results").write_text("made before it was interrupted")
+    reproduce.lay()
+    assert (bundle / "work" / "code" / "results").exists()
+    assert "made anew" not in capsys.readouterr().out
+    (bundle / "code" / "sandglass").write_text("of version 2")
+    listed(bundle)
+    assert list(reproduce.damages()) == []
+    reproduce.lay()
+    assert script.read_text() == "of version 2"
+    assert not (bundle / "work" / "code" / "results").exists()
+
+
+def test_a_bundle_that_is_unpacked_again_begins_anew(bundle: Path, tmp_path: Path) -> None:
+    """As an archive cannot know where it will lie, it cannot hold a work/ that is trusted."""
+    reproduce.lay()
+    (bundle / "work" / "code" / "sandglass").write_text("planted")
+    subprocess.run(["tar", "-cf", tmp_path / "b.tar", "bundle"], cwd=tmp_path, check=True)
+    subprocess.run(["tar", "-xf", tmp_path / "b.tar"], cwd=tmp_path, check=True)
+    assert list(reproduce.damages()) == []
+    reproduce.lay()
+    assert (bundle / "work" / "code" / "sandglass").read_bytes() == FILES["code/sandglass"]
+
+
+def test_it_says_whose_code_it_runs(bundle: Path) -> None:
+    (bundle / "code" / "sandglass").unlink()
+    (bundle / "json.py").write_text("open('imported', 'w')\n")
+    script = bundle / "reproduce"
+    script.write_bytes(Path(reproduce.__file__).read_bytes())
+    script.chmod(0o755)
+    done = subprocess.run([script], capture_output=True, text=True, cwd=bundle, check=False)
+    assert done.returncode == 2, done.stderr
+    assert "kernel, as you and with your rights" in done.stdout
+    assert "not who made it" in done.stdout
+    assert "json.py is not of it" in done.stderr
+    assert not (bundle / "imported").exists()  # -I: it stands in for no module
+
+
+def test_no_bundle_leaves_its_folder(bundle: Path, tmp_path: Path) -> None:
+    """200 with links, pipes, planted files and names that lead out: nothing else is touched."""
+    outside = put_canaries(tmp_path / "canaries")
+    before = seen(outside)
+    pristine = tmp_path / "pristine"
+    bundle.rename(pristine)
+    accepted = 0
+    for seed in range(200):
+        shutil.copytree(pristine, bundle)
+        spoil(bundle, outside, random.Random(seed))
+        if not list(reproduce.damages()):
+            accepted += 1
+            reproduce.lay()
+            assert not (bundle / "work").is_symlink()
+            for path in (bundle / "work" / "code").rglob("*"):
+                assert not path.is_symlink(), seed
+                own = bundle / path.relative_to(bundle / "work")
+                assert path.is_dir() or path.read_bytes() == own.read_bytes(), seed
+        assert seen(outside) == before, seed
+        shutil.rmtree(bundle)
+    assert 0 < accepted < 200
+
+
+def spoil(bundle: Path, outside: Path, draw: random.Random) -> None:
+    """Change a bundle for the worse."""
+    canary = outside / draw.choice(["file", "folder", "folder/inner", "absent", "pipe"])
+    places = ["work", "work/code", "work/bundle", "work/home", "code/new", "wheels", *FILES]
+    place = bundle / draw.choice([*places, reproduce.SUMS])
+    place.parent.mkdir(parents=True, exist_ok=True)
+    if place.is_dir():
+        shutil.rmtree(place)
+    place.unlink(missing_ok=True)
+    match draw.choice(["link", "pipe", "folder", "file", "listed"]):
+        case "link":
+            place.symlink_to(canary)
+        case "pipe":
+            os.mkfifo(place)
+        case "folder":
+            (place / "sandglass").mkdir(parents=True)
+        case "file":
+            place.write_text("planted")
+        case _:
+            name = os.path.relpath(canary, bundle)
+            with (bundle / reproduce.SUMS).open("a") as sums:
+                sums.write(f"{'0' * 64}  {name}\n")
+
+
 def test_another_python_is_told_which(bundle: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         reproduce.check_machine({"pythons": ["3.2", "3.3"], "glibc": "2.36"})
@@ -113,7 +223,6 @@ def test_a_machine_without_the_library_of_numpy_is_refused(
 def test_runs_and_tables_that_differ_or_are_missing(
     bundle: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(reproduce, "CODE", bundle / "work" / "code")
     digests = {"same": ("1", "1"), "other": ("1", "2"), "absent": ("1", None)}
     for name, each in digests.items():
         for place, digest in zip((bundle, reproduce.CODE), each, strict=True):
@@ -150,8 +259,6 @@ def test_the_exit_status_tells_whether_all_was_repeated_and_equal(
     )
     (bundle / "code" / "sandglass").chmod(0o755)
     (bundle / "results" / "runs" / "first run" / "run.json").write_text('{"digest": "1"}')
-    monkeypatch.setattr(reproduce, "CODE", bundle / "work" / "code")
-    monkeypatch.setattr(reproduce, "FINISHED", bundle / "work" / "finished")
     monkeypatch.setattr(reproduce, "damages", list)
     monkeypatch.setattr(sys, "argv", ["reproduce"])
     for _ in range(2):  # the second one is not the first one's continuation

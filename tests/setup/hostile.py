@@ -9,6 +9,7 @@ import tarfile
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Literal
 
 Seen = dict[str, tuple[object, ...]]
 READ_NS = 1
@@ -27,7 +28,7 @@ class Entry:
     mtime_s: int = 1_700_000_000
     claimed: int | None = None
     """Bytes that the header says the content has, if they are others than it has."""
-    form: int = tarfile.PAX_FORMAT
+    form: Literal[0, 1, 2] = tarfile.PAX_FORMAT
 
 
 def packed(entries: list[Entry]) -> bytes:
@@ -85,7 +86,8 @@ class Hostile:
         ]
         for change in self.draw.sample(kinds, self.draw.randint(1, 3)):
             change(found)
-        form = self.draw.choice([tarfile.PAX_FORMAT, tarfile.PAX_FORMAT, tarfile.GNU_FORMAT])
+        forms: list[Literal[0, 1, 2]] = [tarfile.PAX_FORMAT, tarfile.GNU_FORMAT]
+        form = self.draw.choice(forms)
         return [replace(each, form=form) for each in found]
 
     def _where(self, found: list[Entry]) -> int:
