@@ -71,6 +71,21 @@ def test_other_users_may_read_it(home: Path, files: list[Path]) -> None:
     assert (home / "a.tar").stat().st_mode & 0o777 == 0o644
 
 
+def test_others_come_to_it_whatever_ones_mask(
+    home: Path, files: list[Path], tmp_path: Path
+) -> None:
+    before = os.umask(0o077)
+    try:
+        kept.keep("a", files)
+        taken("a", tmp_path / "one")
+    finally:
+        os.umask(before)
+    assert home.stat().st_mode & 0o777 == 0o755
+    assert (home / "a.tar").stat().st_mode & 0o777 == 0o644
+    # what is taken is one's own
+    assert {path.stat().st_mode & 0o777 for path in (tmp_path / "one").iterdir()} == {0o600}
+
+
 def damage_every_byte() -> list[Callable[[bytes], bytes]]:
     def cut(at: float) -> Callable[[bytes], bytes]:
         return lambda whole: whole[: int(len(whole) * at)]

@@ -43,6 +43,8 @@ LAB_FILE = "lab.json"
 """In the directory of a lab's init and modules: what belongs to it."""
 IMPORTED = "imported"
 """A file beside the init of a lab that came from a file, which no build forgets."""
+MOST_STEPS = 1000
+"""From directory to directory on the way to a file of the lab: links may lead in a circle."""
 SETUP_HINT = "run `./sandglass setup`"
 DEBUG_ROOT = "/sandglass"
 """Where a debugger is told that sources lie, on whatever machine they are compiled."""
@@ -466,6 +468,25 @@ def lab_called(text: str) -> Lab:
 def chosen_root() -> Path | None:
     """The directory of the root in use, which may be there before the rest of a lab is."""
     return lab().places[2] if os.environ.get("SANDGLASS_LAB") else built_root()
+
+
+def is_in_root(root: Path, name: str) -> bool:
+    """Whether a root has a path of the lab's: its links lead on within it, as they do there."""
+    there = root
+    left = name.split("/")[::-1]
+    for _ in range(MOST_STEPS):
+        if not left:
+            return there.exists()
+        part = left.pop()
+        if part == "..":
+            there = there if there == root else there.parent
+        elif (there / part).is_symlink():
+            target = str((there / part).readlink())
+            there = root if target.startswith("/") else there
+            left += target.split("/")[::-1]
+        elif part:
+            there /= part
+    return False
 
 
 @once

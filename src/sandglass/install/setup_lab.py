@@ -31,7 +31,16 @@ def lab(wanted: str | None = None) -> None:
 
 
 def kernel(name: str) -> None:
-    """Build a lab; a script has said what went wrong when it fails."""
+    """Build a lab; a script has said what went wrong when it fails.
+
+    Raises UsageError when the cache lies where no kernel can be built.
+    """
+    home = builds.directory()
+    if re.search(r"[\s:]", str(home)):  # the kernel's Makefile refuses both, minutes later
+        raise UsageError(
+            f"the cache {str(home)!r} has a space or a colon in its path: no kernel is built there",
+            "Set SANDGLASS_CACHE to another directory, or import a lab, which runs there, too.",
+        )
     packages()
     run(sys.executable, builds.ROOT / "kernel" / "build", "--source-version", name)
 
@@ -94,7 +103,11 @@ def python_version(name: str) -> str | None:
 
 
 def run(*command: str | Path) -> None:
-    """Run a step of set-up; when it fails, this process ends with its status."""
-    done = subprocess.run(command, check=False)
+    """Run a step of set-up; when it fails, this process ends with its status.
+
+    What it makes can be read by others, whatever the user's umask is: programs in a lab that are
+    not root's are others.
+    """
+    done = subprocess.run(command, check=False, umask=0o022)
     if done.returncode:
         raise SystemExit(done.returncode)

@@ -88,4 +88,4 @@ def found(command: list[str], here: Path) -> list[str]:
 
 
 def _in_lab(name: str) -> bool:
-    return name.startswith("/") and (builds.lab_kernel().root / name[1:]).exists()
+    return name.startswith("/") and builds.is_in_root(builds.lab_kernel().root, name)
