@@ -112,10 +112,31 @@ def test_what_cannot_be_bundled_leaves_nothing(
 @pytest.mark.lab
 def test_a_run_that_would_not_come_out_equal(tmp_path: Path, changed: Mapped, message: str) -> None:
     said: Mapped = {"digest": "1", "lab_build": builds.lab_build(), "kernel": {"modules": {}}}
+    said |= {"experiment": {}, "title": "t", "wall_s": 1.0}
     said |= {"commit": "c", "lab": "l"} | changed
     (tmp_path / "run.json").write_text(json.dumps(said))
     with pytest.raises(UsageError, match=message):
         subject.of_run(tmp_path, tmp_path, records=False)
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", "7", "{}", "[" * 100_000])
+def test_a_damaged_run_is_named(tmp_path: Path, content: str) -> None:
+    (tmp_path / "run.json").write_text(content)
+    with pytest.raises(UsageError, match=rf"{tmp_path}/run\.json is damaged"):
+        subject.of_run(tmp_path, tmp_path, records=False)
+
+
+@pytest.mark.parametrize("target", ["/etc/passwd", "absent", "."])
+def test_a_link_that_a_lab_has_left_is_not_bundled(
+    tmp_path: Path, subjects: list[Subject], target: str
+) -> None:
+    """A bundle is for others: it would carry what the link leads to."""
+    link = tmp_path / "packets.parquet"
+    link.symlink_to(target)
+    files = {"results/runs/one/packets.parquet": link}
+    [paper] = subjects
+    with pytest.raises(UsageError, match=r"packets\.parquet is no file"):
+        bundle._gather([Subject(**(vars(paper) | {"files": files}))], NOTHING, tmp_path)
 
 
 @NEEDS_GIT

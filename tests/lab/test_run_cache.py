@@ -71,7 +71,7 @@ def test_other_users_may_read_it(home: Path, files: list[Path]) -> None:
     assert (home / "a.tar").stat().st_mode & 0o777 == 0o644
 
 
-def test_others_come_to_it_whatever_ones_mask(
+def test_others_come_to_it_whatever_the_umask(
     home: Path, files: list[Path], tmp_path: Path
 ) -> None:
     before = os.umask(0o077)

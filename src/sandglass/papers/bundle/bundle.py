@@ -131,6 +131,9 @@ def _gather(subjects: list[Subject], wanted: Wanted, scratch: Path) -> dict[str,
     files: dict[str, Path] = {}
     for each in subjects:
         files |= each.files
+    for path in files.values():
+        if path.is_symlink() or not path.is_file():  # a lab may have left a link to anywhere
+            raise UsageError(f"{path} is no file, and a bundle holds files", "Remove it.")
     for directory in builds.module_directories()[1:]:
         files |= subject.tree(directory, "kmods")
     code.write(scratch / "code")

@@ -23,6 +23,8 @@ The rest of the ten minutes is for setting up, and for a slower machine.
 """
 MEMORY_MB = shelf.Figures.model_fields["memory_mb"].default
 RUNS = Path("results/runs")
+NEEDED = {"digest", "experiment", "kernel", "title", "wall_s"}
+"""Keys of a run.json that are looked at here."""
 OF_A_FIGURE = ("csv", "verdicts.csv")
 """What is the same whenever a figure is made again: its table and its verdicts."""
 BESIDES = ("json", "svg", "png")
@@ -188,7 +190,13 @@ def _ended_s(run: Path) -> float:
 
 def _read(directory: Path) -> dict[str, Any]:
     """run.json of a run that this checkout repeats; raises UsageError for another."""
-    content: dict[str, Any] = json.loads((directory / "run.json").read_text())
+    path = directory / "run.json"
+    try:
+        content: dict[str, Any] = json.loads(path.read_text())
+    except (ValueError, RecursionError):
+        content = {}
+    if not isinstance(content, dict) or not content.keys() >= NEEDED:
+        raise UsageError(f"{path} is damaged, or no run's", "Run it again.")
     if content["digest"] is None:
         raise UsageError(
             f"{directory} was run on a machine, in real time, so that no other run is equal to it",
