@@ -4,14 +4,9 @@
 #define SANDGLASS_COMPAT_H
 
 #include <linux/hrtimer.h>
-#include <linux/timer.h>
 
 /* Of all modules; it is that of sandglass. */
 #define SANDGLASS_VERSION "0.1.0"
-
-#ifndef HAVE_TIMER_DELETE_SYNC
-#define timer_delete_sync del_timer_sync
-#endif
 
 #ifndef HAVE_HRTIMER_SETUP
 static inline void hrtimer_setup(struct hrtimer *timer,

@@ -5,7 +5,6 @@
 # version number does not tell. compat.h and dctcp.h are made of what is found.
 header_has = $(if $(shell grep -s '$(2)' $(srctree)/include/$(1)),-D$(3))
 ccflags-y += $(call header_has,linux/hrtimer.h,void hrtimer_setup,HAVE_HRTIMER_SETUP)
-ccflags-y += $(call header_has,linux/timer.h,timer_delete_sync,HAVE_TIMER_DELETE_SYNC)
 ccflags-y += $(call header_has,net/tcp.h,__tcp_send_ack.*flags,HAVE_SEND_ACK_FLAGS)
 ccflags-y += $(call header_has,net/tcp.h,cong_control.*int flag,HAVE_CONG_CONTROL_ACK)
 ccflags-y += $(call header_has,net/tcp.h,cwnd_event_tx_start,HAVE_CWND_EVENT_TX_START)

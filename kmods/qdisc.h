@@ -3,6 +3,8 @@
 #ifndef SANDGLASS_QDISC_H
 #define SANDGLASS_QDISC_H
 
+#include <linux/hrtimer.h>
+#include <linux/ktime.h>
 #include <linux/math64.h>
 #include <linux/types.h>
 #include <net/sch_generic.h>
@@ -45,6 +47,23 @@ static inline struct sk_buff *qdisc_take_head(struct Qdisc *sch)
 static inline spinlock_t *qdisc_tree_lock(struct Qdisc *sch)
 {
 	return qdisc_lock(qdisc_root_sleeping(sch));
+}
+
+/**
+ * qdisc_start_updates() - have a timer go off at whole multiples of an interval
+ * @timer:	of CLOCK_MONOTONIC and HRTIMER_MODE_ABS_PINNED_SOFT; its function goes on with
+ *		hrtimer_forward_now()
+ * @from:	the first time is after this one
+ * @interval:	between two times, in ns
+ *
+ * A timer of the kernel's wheel would go off a tick late each time, and more from 64 ticks on. The
+ * multiples are those of the clock: when a qdisc was made, to the nanosecond, shows in no update.
+ */
+static inline void qdisc_start_updates(struct hrtimer *timer, ktime_t from, u64 interval)
+{
+	hrtimer_set_expires(timer, 0);
+	hrtimer_forward(timer, from, ns_to_ktime(interval));
+	hrtimer_start_expires(timer, HRTIMER_MODE_ABS_PINNED_SOFT);
 }
 
 /**

@@ -7,13 +7,12 @@
  * then; their DualPI2 (RFC 9332) reads time stamps. So does this: it is exact at
  * every rate, while that measurement takes place only while 10 kB are queued.
  */
-#include <linux/jiffies.h>
+#include <linux/hrtimer.h>
 #include <linux/ktime.h>
 #include <linux/minmax.h>
 #include <linux/module.h>
 #include <linux/random.h>
 #include <linux/skbuff.h>
-#include <linux/timer.h>
 #include <net/inet_ecn.h>
 #include <net/netlink.h>
 #include <net/pkt_sched.h>
@@ -28,7 +27,7 @@
  * @params:	of the algorithm
  * @vars:	of the algorithm
  * @stats:	counters; the other members are filled in when asked for
- * @interval:	between two updates, in jiffies; 0 ends them
+ * @interval:	between two updates, in ns
  * @ecn:	whether signals are marks where they can be
  * @timer:	of the updates
  * @sch:	the qdisc
@@ -37,9 +36,9 @@ struct pi2_sched {
 	struct pi2_params	params;
 	struct pi2_vars		vars;
 	struct tc_pi2_xstats	stats;
-	u32			interval;
+	u64			interval;
 	bool			ecn;
-	struct timer_list	timer;
+	struct hrtimer		timer;
 	struct Qdisc		*sch;
 };
 
@@ -88,7 +87,7 @@ static int pi2_enqueue(struct sk_buff *skb, struct Qdisc *sch, struct sk_buff **
 	return qdisc_enqueue_tail(skb, sch);
 }
 
-static void pi2_timer(struct timer_list *timer)
+static enum hrtimer_restart pi2_timer(struct hrtimer *timer)
 {
 	struct pi2_sched *q = container_of(timer, struct pi2_sched, timer);
 	spinlock_t *lock;	/* of the whole tree of qdiscs */
@@ -97,10 +96,10 @@ static void pi2_timer(struct timer_list *timer)
 	lock = qdisc_tree_lock(q->sch);
 	spin_lock(lock);
 	pi2_update(&q->params, &q->vars, pi2_head_sojourn(q->sch));
-	if (q->interval)
-		mod_timer(&q->timer, jiffies + q->interval);
+	hrtimer_forward_now(timer, ns_to_ktime(q->interval));
 	spin_unlock(lock);
 	rcu_read_unlock();
+	return HRTIMER_RESTART;
 }
 
 /* Linux 6.1 takes no pointers to constants here. */
@@ -115,12 +114,6 @@ static const struct nla_policy pi2_policy[TCA_PI2_MAX + 1] = {
 	[TCA_PI2_BETA]		= NLA_POLICY_MAX(NLA_U32, PI2_MOST_GAIN),
 	[TCA_PI2_ECN]		= NLA_POLICY_MAX(NLA_U32, 1),
 };
-
-/* Updates come with the kernel's pi2_ticks, so tupdate is a whole number of them. */
-static u32 pi2_ticks(u32 us)
-{
-	return max(1UL, usecs_to_jiffies(us));
-}
 
 static int pi2_change(struct Qdisc *sch, struct nlattr *opt, struct netlink_ext_ack *extack)
 {
@@ -138,7 +131,7 @@ static int pi2_change(struct Qdisc *sch, struct nlattr *opt, struct netlink_ext_
 	if (tb[TCA_PI2_LIMIT])
 		sch->limit = nla_get_u32(tb[TCA_PI2_LIMIT]);
 	if (tb[TCA_PI2_TUPDATE])
-		q->interval = pi2_ticks(nla_get_u32(tb[TCA_PI2_TUPDATE]));
+		q->interval = us_to_ns(nla_get_u32(tb[TCA_PI2_TUPDATE]));
 	if (tb[TCA_PI2_ALPHA])
 		q->params.alpha = nla_get_u32(tb[TCA_PI2_ALPHA]);
 	if (tb[TCA_PI2_BETA])
@@ -161,15 +154,15 @@ static int pi2_init(struct Qdisc *sch, struct nlattr *opt, struct netlink_ext_ac
 		.alpha = 5,
 		.beta = 50,
 	};
-	q->interval = pi2_ticks(32 * USEC_PER_MSEC);
+	q->interval = us_to_ns(32 * USEC_PER_MSEC);
 	q->sch = sch;
 	sch->limit = 1000;
-	timer_setup(&q->timer, pi2_timer, 0);
+	hrtimer_setup(&q->timer, pi2_timer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_PINNED_SOFT);
 	if (opt)
 		err = pi2_change(sch, opt, extack);
 	if (err)
 		return err;
-	mod_timer(&q->timer, jiffies + q->interval);
+	qdisc_start_updates(&q->timer, ktime_get(), q->interval);
 	return 0;
 }
 
@@ -185,8 +178,7 @@ static void pi2_destroy(struct Qdisc *sch)
 {
 	struct pi2_sched *q = qdisc_priv(sch);
 
-	q->interval = 0;
-	timer_delete_sync(&q->timer);
+	hrtimer_cancel(&q->timer);
 }
 
 static int pi2_dump(struct Qdisc *sch, struct sk_buff *skb)
@@ -198,7 +190,7 @@ static int pi2_dump(struct Qdisc *sch, struct sk_buff *skb)
 		return -EMSGSIZE;
 	if (nla_put_u32(skb, TCA_PI2_TARGET, ns_to_us(q->params.target)) ||
 	    nla_put_u32(skb, TCA_PI2_LIMIT, sch->limit) ||
-	    nla_put_u32(skb, TCA_PI2_TUPDATE, jiffies_to_usecs(q->interval)) ||
+	    nla_put_u32(skb, TCA_PI2_TUPDATE, ns_to_us(q->interval)) ||
 	    nla_put_u32(skb, TCA_PI2_ALPHA, q->params.alpha) ||
 	    nla_put_u32(skb, TCA_PI2_BETA, q->params.beta) ||
 	    nla_put_u32(skb, TCA_PI2_ECN, q->ecn)) {

@@ -21,7 +21,7 @@ enum {
 /* Ranges, in the attributes' units. */
 #define PI2_MOST_TARGET		60000000
 #define PI2_LEAST_LIMIT		1
-#define PI2_LEAST_TUPDATE	1
+#define PI2_LEAST_TUPDATE	100
 #define PI2_MOST_TUPDATE	60000000
 #define PI2_MOST_GAIN		512
 

@@ -6,13 +6,12 @@
  * that Linux are options here: the burst allowance, and the probability above
  * which a packet is dropped even if it could be marked.
  */
-#include <linux/jiffies.h>
+#include <linux/hrtimer.h>
 #include <linux/ktime.h>
 #include <linux/minmax.h>
 #include <linux/module.h>
 #include <linux/random.h>
 #include <linux/skbuff.h>
-#include <linux/timer.h>
 #include <net/inet_ecn.h>
 #include <net/netlink.h>
 #include <net/pkt_sched.h>
@@ -27,7 +26,6 @@
  * @params:	of the algorithm
  * @vars:	of the algorithm
  * @stats:	counters; the other members are filled in when asked for
- * @interval:	between two updates, in jiffies; 0 ends them
  * @mark_limit:	probability above which signals are drops, in percent
  * @ecn:	whether signals are marks where they can be
  * @timer:	of the updates
@@ -37,10 +35,9 @@ struct pie_sched {
 	struct pie_params	params;
 	struct pie_vars		vars;
 	struct tc_pie_xstats	stats;
-	u32			interval;
 	u32			mark_limit;
 	bool			ecn;
-	struct timer_list	timer;
+	struct hrtimer		timer;
 	struct Qdisc		*sch;
 };
 
@@ -82,7 +79,7 @@ static struct sk_buff *pie_draft_dequeue(struct Qdisc *sch)
 	return skb;
 }
 
-static void pie_draft_timer(struct timer_list *timer)
+static enum hrtimer_restart pie_draft_timer(struct hrtimer *timer)
 {
 	struct pie_sched *q = container_of(timer, struct pie_sched, timer);
 	spinlock_t *lock;	/* of the whole tree of qdiscs */
@@ -91,10 +88,10 @@ static void pie_draft_timer(struct timer_list *timer)
 	lock = qdisc_tree_lock(q->sch);
 	spin_lock(lock);
 	pie_update(&q->params, &q->vars, q->sch->qstats.backlog);
-	if (q->interval)
-		mod_timer(&q->timer, jiffies + q->interval);
+	hrtimer_forward_now(timer, ns_to_ktime(q->params.tupdate));
 	spin_unlock(lock);
 	rcu_read_unlock();
+	return HRTIMER_RESTART;
 }
 
 /* Linux 6.1 takes no pointers to constants here. */
@@ -117,13 +114,6 @@ static const struct nla_policy pie_draft_policy[TCA_PIE_DRAFT_MAX + 1] = {
 	[TCA_PIE_DRAFT_RATE_SAMPLE]	= NLA_POLICY_MIN(NLA_U32, PIE_DRAFT_LEAST_RATE_SAMPLE),
 };
 
-/* Updates come with the kernel's ticks, so tupdate is a whole number of them. */
-static void pie_draft_set_tupdate(struct pie_sched *q, u32 us)
-{
-	q->interval = max(1UL, usecs_to_jiffies(us));
-	q->params.tupdate = us_to_ns(jiffies_to_usecs(q->interval));
-}
-
 static int pie_draft_change(struct Qdisc *sch, struct nlattr *opt, struct netlink_ext_ack *extack)
 {
 	struct nlattr *tb[TCA_PIE_DRAFT_MAX + 1];
@@ -140,7 +130,7 @@ static int pie_draft_change(struct Qdisc *sch, struct nlattr *opt, struct netlin
 	if (tb[TCA_PIE_DRAFT_LIMIT])
 		sch->limit = nla_get_u32(tb[TCA_PIE_DRAFT_LIMIT]);
 	if (tb[TCA_PIE_DRAFT_TUPDATE])
-		pie_draft_set_tupdate(q, nla_get_u32(tb[TCA_PIE_DRAFT_TUPDATE]));
+		q->params.tupdate = us_to_ns(nla_get_u32(tb[TCA_PIE_DRAFT_TUPDATE]));
 	if (tb[TCA_PIE_DRAFT_ALPHA])
 		q->params.alpha = nla_get_u32(tb[TCA_PIE_DRAFT_ALPHA]);
 	if (tb[TCA_PIE_DRAFT_BETA])
@@ -167,22 +157,23 @@ static int pie_draft_init(struct Qdisc *sch, struct nlattr *opt, struct netlink_
 
 	q->params = (struct pie_params){
 		.target = us_to_ns(20 * USEC_PER_MSEC),
+		.tupdate = us_to_ns(30 * USEC_PER_MSEC),
 		.max_burst = us_to_ns(100 * USEC_PER_MSEC),
 		.alpha = 2,
 		.beta = 20,
 		.rate_sample = 10000,
 	};
-	pie_draft_set_tupdate(q, 30 * USEC_PER_MSEC);
 	q->mark_limit = 10;
 	q->sch = sch;
 	sch->limit = 1000;
-	timer_setup(&q->timer, pie_draft_timer, 0);
+	hrtimer_setup(&q->timer, pie_draft_timer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_PINNED_SOFT);
 	if (opt)
 		err = pie_draft_change(sch, opt, extack);
 	if (err)
 		return err;
 	pie_restart(&q->params, &q->vars);
-	mod_timer(&q->timer, jiffies + HZ / 2);
+	/* As that Linux: half a second later. */
+	qdisc_start_updates(&q->timer, ktime_add_ms(ktime_get(), 500), q->params.tupdate);
 	return 0;
 }
 
@@ -198,8 +189,7 @@ static void pie_draft_destroy(struct Qdisc *sch)
 {
 	struct pie_sched *q = qdisc_priv(sch);
 
-	q->interval = 0;
-	timer_delete_sync(&q->timer);
+	hrtimer_cancel(&q->timer);
 }
 
 static int pie_draft_dump(struct Qdisc *sch, struct sk_buff *skb)

@@ -22,7 +22,7 @@ enum {
 
 /* Ranges, in the attributes' units. */
 #define PIE_DRAFT_MOST_TIME		60000000
-#define PIE_DRAFT_LEAST_TUPDATE		1
+#define PIE_DRAFT_LEAST_TUPDATE		100
 #define PIE_DRAFT_LEAST_LIMIT		1
 #define PIE_DRAFT_MOST_GAIN		512
 #define PIE_DRAFT_LEAST_MARK_LIMIT	1

@@ -201,8 +201,8 @@ def test_a_standing_queue_is_held_near_the_target(lab: Lab) -> None:
     assert late["drop_ns"].is_null().all()  # it marks, since all can be marked
     samples = run.table("queues").filter(pl.col("direction") == "forward")
     assert 0 < samples["prob"].max() < 1  # type: ignore[operator]
-    # it knows the link's rate: 10 Mb/s
-    assert samples["avg_dq_rate"][-1] == pytest.approx(1.25e6, rel=0.01)
+    # it knows the link's rate, 10 Mb/s, but just after a time without a queue
+    assert samples["avg_dq_rate"].median() == pytest.approx(1.25e6, rel=0.01)
     assert run.qdisc()["ecn_mark"] == samples["ecn_mark"][-1] > 0
 
 
