@@ -8,14 +8,17 @@
  * window with the ACK that echoes the mark (RFC 3168, section 6.1.2), and so
  * sends nothing until that much has been acknowledged.
  *
- * tcp_cwnd_reduction() does the same when prior_cwnd is out of reach: of each
- * 4 billion packets ssthresh are sent, but for one that it sends in any case,
- * and once less is in flight than ssthresh it goes on with the clock of ACKs.
- * tcp_enter_cwr() sets prior_cwnd and then the state, of which a tracepoint
- * tells, whichever the congestion control. Nothing else reads it there: what
- * a mark reduced is not undone.
+ * tcp_cwnd_reduction() takes off what has been sent since the reduction began.
+ * If that is a billion packets it sends nothing, until less is in flight than
+ * ssthresh; then it goes on with the clock of ACKs. tcp_enter_cwr() has set that
+ * count to 0 when it sets the state, of which a tracepoint tells, whichever the
+ * congestion control. Nothing else reads the count, and when CWR ends it becomes
+ * what it would be without this module: should Linux go on to Recovery, that
+ * repairs as ever, and does not make up for what was held back.
  */
-#include <linux/limits.h>
+#include <linux/bits.h>
+#include <linux/math64.h>
+#include <linux/minmax.h>
 #include <linux/module.h>
 #include <linux/string.h>
 #include <linux/sysctl.h>
@@ -26,6 +29,8 @@
 
 #include "../compat.h"
 #include "../settings.h"
+
+#define CUT_HELD_BACK	BIT(30)	/* in prr_out: more than ever is sent in a round trip */
 
 /**
  * struct cut_settings - net.ipv4.tcp_cut_at_once.* of a network namespace
@@ -51,12 +56,26 @@ static const struct settings cut_settings = {
 
 static struct tracepoint *cut_state_set;
 
+/* What PRR would have sent until now, or what was sent where that is more. */
+static u32 cut_prr_out(const struct tcp_sock *tp)
+{
+	const u64 spread = div_u64((u64)tp->snd_ssthresh * tp->prr_delivered,
+				   max(tp->prior_cwnd, 1U));
+
+	return max_t(u64, tp->prr_out & ~CUT_HELD_BACK, min_t(u64, spread, tp->prr_delivered));
+}
+
 static void cut_on_state_set(void *unused, struct sock *sk, const u8 state)
 {
 	const struct cut_settings *cut = settings_of(sock_net(sk));
+	struct tcp_sock *tp = tcp_sk(sk);
 
-	if (state == TCP_CA_CWR && READ_ONCE(cut->marks))
-		tcp_sk(sk)->prior_cwnd = U32_MAX;
+	if (state != TCP_CA_CWR) {
+		if (tp->prr_out & CUT_HELD_BACK)
+			tp->prr_out = cut_prr_out(tp);
+	} else if (READ_ONCE(cut->marks) && !inet_csk(sk)->icsk_ca_ops->cong_control) {
+		tp->prr_out |= CUT_HELD_BACK;
+	}
 }
 
 static void cut_find_tracepoint(struct tracepoint *tp, void *unused)

@@ -72,7 +72,14 @@ ECT, CE = 2, 3  # of the IP header
 TIMESTAMP_BYTES = 12
 TCP_CC_INFO = 26  # <linux/tcp.h>
 DCTCP_INFO = "=HHIII"  # struct tcp_dctcp_info: enabled, ce_state, alpha, ab_ecn, ab_tot
-MODULES = ("tcp_abe", "tcp_dctcp_inet", "tcp_limited_slow_start", "tcp_lsaimd", "tcp_prague")
+MODULES = (
+    "tcp_abe",
+    "tcp_cut_at_once",
+    "tcp_dctcp_inet",
+    "tcp_limited_slow_start",
+    "tcp_lsaimd",
+    "tcp_prague",
+)
 TELLS = ("lsaimd", "prague")
 LAB = "/run/sandglass/lab"
 TAINT_WARN = 1 << 9  # of <linux/panic.h>
