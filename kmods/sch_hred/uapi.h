@@ -42,6 +42,7 @@ enum {
  * @forced:	packets dropped because the average was where none may pass
  * @overlimit:	packets dropped because the buffer was full
  * @maxq:	longest queue, in packets
+ * @pad:	0, so that it is as long on every machine
  */
 struct tc_hred_xstats {
 	__u64	prob;
@@ -51,6 +52,7 @@ struct tc_hred_xstats {
 	__u32	forced;
 	__u32	overlimit;
 	__u32	maxq;
+	__u32	pad;
 };
 
 #endif

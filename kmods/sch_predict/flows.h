@@ -67,7 +67,8 @@ static inline struct predict_flow *predict_place(struct predict_flows *flows, u3
  * @hash:	of the flow
  * @bin:	now
  *
- * A flow that has been silent for so long that nothing it sends can be an answer begins anew.
+ * A flow that has been silent for so long that nothing it sends can be an answer begins anew, and a
+ * signal that it still waits for is of a transient that is over.
  *
  * Return: its place in the table.
  */
@@ -75,10 +76,12 @@ static inline struct predict_flow *predict_flow(struct predict_flows *flows, u32
 {
 	struct predict_flow *flow = predict_place(flows, hash, bin);
 
-	if (flow->hash != hash)
+	if (flow->hash != hash) {
 		*flow = (struct predict_flow){ .hash = hash, .until = bin };
-	else if (bin - flow->seen > PREDICT_LONGEST_PAUSE)
+	} else if (bin - flow->seen > PREDICT_LONGEST_PAUSE) {
 		flow->sent = 0;
+		flow->due = false;
+	}
 	flow->seen = bin;
 	return flow;
 }

@@ -190,7 +190,7 @@ static inline u64 predict_rate(const struct predict *p)
 /* What the link carries in so many bins, in bytes. */
 static inline u64 predict_capacity(const struct predict *p, u32 bins)
 {
-	return div_u64(predict_rate(p) * div_u64(bins * p->bin_ns, 1000), 1000000);
+	return mul_u64_u64_div_u64(predict_rate(p), bins * p->bin_ns, PREDICT_SECOND);
 }
 
 /* Binary logarithm of a growth, in 1/65536, rounded down. */
@@ -361,8 +361,8 @@ static inline u64 predict_enough(const struct predict *p, u32 lag, u32 growth)
 {
 	const u64 share = div_u64((u64)(growth - PREDICT_ONE) << 16, growth);
 
-	return div_u64(div_u64(predict_capacity(p, lag) * p->target, 100) * share,
-		       predict_log2(growth));
+	return mul_u64_u64_div_u64(div_u64(predict_capacity(p, lag) * p->target, 100), share,
+				   predict_log2(growth));
 }
 
 /* Look for a transient at the start of a bin. */

@@ -303,14 +303,21 @@ static int predict_init(struct Qdisc *sch, struct nlattr *opt, struct netlink_ex
 
 static void predict_reset(struct Qdisc *sch)
 {
+	const struct predict_sched *q = qdisc_priv(sch);
+
 	qdisc_reset_queue(sch);
-	predict_forget(sch);
+	if (q->predict.history)	/* qdisc_create_dflt() resets what it could not make, too */
+		predict_forget(sch);
 }
 
 static void predict_destroy(struct Qdisc *sch)
 {
 	struct predict_sched *q = qdisc_priv(sch);
 
+	/* The recorder may ask for statistics until it hears of this; without one it reads none. */
+	sch_tree_lock(sch);
+	q->predict.transient.lag = 0;
+	sch_tree_unlock(sch);
 	kvfree(q->predict.history);
 }
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0 WITH Linux-syscall-note */
 /* What the qdisc predict and its tc plugin say to each other. */
 #ifndef PREDICT_UAPI_H
 #define PREDICT_UAPI_H

@@ -345,7 +345,10 @@ static int sfq_codel_init(struct Qdisc *sch, struct nlattr *opt, struct netlink_
 
 static void sfq_codel_reset(struct Qdisc *sch)
 {
-	sfq_codel_forget(qdisc_priv(sch));
+	struct sfq_codel_sched *q = qdisc_priv(sch);
+
+	if (q->queues)	/* qdisc_create_dflt() resets what it could not make, too */
+		sfq_codel_forget(q);
 }
 
 static void sfq_codel_destroy(struct Qdisc *sch)

@@ -43,6 +43,9 @@ def test_statistics_are_those_of_the_structure(folder: Path) -> None:
         assert [member.type for member in members] == [m.type for m in records.xstats_of("pie")]
         return
     declared = re.findall(r"__(u\d+)\s+(\w+);", found[1])
+    widths = [int(kind[1:]) // 8 for kind, _ in declared]
+    assert not sum(widths) % max(widths)  # as long on a machine of 32 bits
+    declared = [member for member in declared if member[1] != "pad"]
     assert [(m.type, m.name.removesuffix("_us")) for m in members] == declared
     bits = {
         name: 64 if "prob" in name else 32 for _, name in declared if re.search("prob|avg", name)

@@ -425,6 +425,33 @@ def test_after_a_long_silence_a_flow_begins_anew(library: ctypes.CDLL, start: in
     assert not table.answers(0, 9 + 1024 + 1025)
 
 
+def test_a_signal_that_waits_ends_with_its_transfer(library: ctypes.CDLL) -> None:
+    """A flow that pauses for longer than a round trip takes none of the last transient's along."""
+    table = Table(library, 2**32 - 20)
+    for pause, due in ((1024, True), (1025, False)):
+        table.flow(0, 0).contents.due = True
+        assert table.flow(0, pause).contents.due == due
+        table = Table(library, 2**32 - 20)
+
+
+@given(
+    st.integers(1, 125 * 10**9),
+    st.integers(100, 10**6).map(lambda us: 1000 * us),
+    st.integers(1, 1000),
+    st.integers(2, 733),
+    st.integers(333, 768),
+)
+def test_no_setting_is_too_large_for_what_announces_the_target(
+    library: ctypes.CDLL, rate: int, bin_ns: int, target: int, lag: int, growth: int
+) -> None:
+    """Of a link of 1 Tb/s, and a lag of 733 bins of a second each, ten times what it carries."""
+    state = Predict(bin_ns=bin_ns, rate=rate, target=target, mtu=MTU)
+    found = library.predict_enough(ctypes.byref(state), lag, growth)
+    carried = rate * lag * bin_ns // SECOND * target // 100
+    share = ((growth - ONE) << 16) // growth
+    assert found == carried * share // library.predict_log2(growth)
+
+
 def test_a_full_set_forgets_who_has_been_silent_for_longest(library: ctypes.CDLL) -> None:
     table = Table(library, 2**32 - 20)
     for number in range(WAYS):
