@@ -79,6 +79,13 @@
 #define DROP_CAUSE	enum skb_drop_reason reason
 #endif
 
+/* The arguments of consume_skb. */
+#ifdef HAVE_CONSUME_SKB_LOCATION
+#define CONSUMED	struct sk_buff *skb, void *location
+#else
+#define CONSUMED	struct sk_buff *skb
+#endif
+
 struct packet_record {
 	s64	enqueue_ns;
 	s64	leave_ns;	/* of the dequeue or of the drop */
@@ -629,7 +636,8 @@ static struct drop recorder_drop_of(const struct queued *q, enum skb_drop_reason
 	};
 }
 
-static void recorder_on_kfree_skb(void *unused, struct sk_buff *skb, void *location, DROP_CAUSE)
+/* A packet is freed; if it has not been sent, the qdisc has dropped it. */
+static void recorder_drop(struct sk_buff *skb, enum skb_drop_reason reason)
 {
 	unsigned long flags;
 	struct queued *q;
@@ -645,6 +653,17 @@ static void recorder_on_kfree_skb(void *unused, struct sk_buff *skb, void *locat
 				reason);
 	}
 	spin_unlock_irqrestore(&recorder_lock, flags);
+}
+
+static void recorder_on_kfree_skb(void *unused, struct sk_buff *skb, void *location, DROP_CAUSE)
+{
+	recorder_drop(skb, reason);
+}
+
+/* CAKE takes ACKs out of its queue that a later one makes needless. */
+static void recorder_on_consume_skb(void *unused, CONSUMED)
+{
+	recorder_drop(skb, SKB_NOT_DROPPED_YET);
 }
 
 /* Acknowledgements */
@@ -743,6 +762,10 @@ static struct Qdisc *recorder_qdisc_of(const struct watch *w)
 /*
  * The qdisc's own statistics, as tc would get them by netlink; but a timer
  * cannot take RTNL, which those qdiscs miss, once, that take their lock here.
+ * Nor can it hold the tree's lock for them, which some take themselves. So on
+ * another processor a qdisc may be changed or destroyed meanwhile: ours read
+ * nothing here that they free without that lock, and of Linux's own, recording
+ * stops before they go. RCU keeps the qdisc itself.
  */
 static u16 recorder_copy_xstats(struct Qdisc *q, u8 *to)
 {
@@ -821,6 +844,7 @@ static struct {
 	{ "qdisc_drop", recorder_on_qdisc_drop },
 #endif
 	{ "kfree_skb", recorder_on_kfree_skb },
+	{ "consume_skb", recorder_on_consume_skb },
 	{ "tcp_probe", recorder_on_tcp_probe },
 };
 

@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from sandglass.run import lab, records
+from sandglass.run import lab as boot
+from sandglass.run import records
 from tests.kmods.userspace import compiled
+from tests.lab.experiments import Lab, bulk, dumbbell
 
 OVERLIMIT, ENQUEUE, DEQUEUE = 1, 2, 3
 
@@ -51,7 +53,7 @@ def test_a_drop_is_what_it_was(library: ctypes.CDLL, what: str, told: str, outco
 
 @pytest.mark.lab
 def test_a_congestion_control_that_is_gone_keeps_its_name(tmp_path: Path) -> None:
-    lab.run_program("kmods/recorder/tests/unload.py", tmp_path)
+    boot.run_program("kmods/recorder/tests/unload.py", tmp_path)
     assert "cc 0 reno_acks\n" in (tmp_path / "control.txt").read_text()
 
 
@@ -67,11 +69,30 @@ REAL_CLOCK_DROPS = {
 def test_drops_are_what_they_were_on_a_clock_that_never_stops(tmp_path: Path) -> None:
     options = {kind: words for kind, (words, _) in REAL_CLOCK_DROPS.items()}
     (tmp_path / "drops.json").write_text(json.dumps(options))
-    lab.run_program("kmods/recorder/tests/drops.py", tmp_path, clock=())
+    boot.run_program("kmods/recorder/tests/drops.py", tmp_path, clock=())
     packets = records.read(tmp_path / "packets.bin", records.PACKET)
     for number, (kind, (_, outcome)) in enumerate(REAL_CLOCK_DROPS.items()):
         dropped = packets["outcome"][packets["watch"] == number]
         assert set(dropped[dropped != records.SENT]) == {outcome}, kind
+
+
+@pytest.mark.lab
+def test_acks_that_cake_filters_are_dropped_from_the_queue(lab: Lab) -> None:
+    """They leave it by a function of the kernel's that is for packets which have served."""
+    experiment = dumbbell(
+        bulk(),
+        queue={"kind": "pfifo", "limit": 100},
+        reverse={"rate": "100kbit", "queue": {"kind": "cake", "ack-filter": True}},
+        duration="3s",
+        record=["packets"],
+    )
+    run = lab(experiment)
+    drops = run.packets("reverse")["drop"].drop_nulls()
+    assert len(drops) > 100
+    assert set(drops) == {"aqm_dequeue"}
+    counted = run.content["bottlenecks"]["bottleneck"]["reverse"]
+    shown = next(q for q in run.qdiscs("r2") if q["kind"] == "cake")
+    assert counted["drops"] == shown["drops"] == len(drops)
 
 
 ETHERNET = bytes.fromhex("020000000002 020000000001")
@@ -106,7 +127,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What headers.py leaves of these frames."""
     directory = tmp_path_factory.mktemp("headers")
     (directory / "frames.json").write_text(json.dumps([frame.hex() for frame in FRAMES]))
-    lab.run_program("kmods/recorder/tests/headers.py", directory)
+    boot.run_program("kmods/recorder/tests/headers.py", directory)
     return directory
 
 
