@@ -3,7 +3,8 @@
  * trace - a link that sends when a trace says so, with any queue before it
  *
  * Its only class, MAJOR:1, holds the queue. A packet is taken from it when its
- * first byte is sent, and leaves when its last one is.
+ * first byte is sent, and leaves when its last one is. In between it is on its
+ * way, and counts no more as queued.
  */
 #include <linux/if_ether.h>
 #include <linux/ktime.h>
@@ -26,6 +27,7 @@
  * @meter:	what is being sent
  * @idle:	whether the queue was empty when it was last looked at
  * @used:	opportunities that have sent something
+ * @period:	of @trace, in ms; for statistics, which the recorder asks for at any time
  * @transit:	the packet that has been sent in part, or NULL
  * @queue:	the packets before it
  * @watchdog:	ends the wait for an opportunity
@@ -37,6 +39,7 @@ struct trace_sched {
 	struct trace_meter	meter;
 	bool			idle;
 	u32			used;
+	u32			period;
 	struct sk_buff		*transit;
 	struct Qdisc		*queue;
 	struct qdisc_watchdog	watchdog;
@@ -79,7 +82,6 @@ static bool trace_qdisc_begin(struct trace_sched *q, s64 now)
 	}
 	trace_next(&q->trace, &q->next);
 	q->meter.credit = TRACE_OPPORTUNITY;
-	q->used++;
 	return true;
 }
 
@@ -99,13 +101,14 @@ static struct sk_buff *trace_qdisc_dequeue(struct Qdisc *sch)
 			if (!q->transit)
 				goto idle;
 			q->meter.unsent = trace_qdisc_size(q->transit);
+			qdisc_qstats_backlog_dec(sch, q->transit);
+			sch->q.qlen--;
 		}
+		q->used += q->meter.credit == TRACE_OPPORTUNITY;
 	} while (!trace_send(&q->meter));
 
 	skb = q->transit;
 	q->transit = NULL;
-	qdisc_qstats_backlog_dec(sch, skb);
-	sch->q.qlen--;
 	qdisc_bstats_update(sch, skb);
 	return skb;
 
@@ -146,8 +149,10 @@ static u32 *trace_qdisc_joined(const struct trace *trace, u32 kept, const struct
 		NL_SET_ERR_MSG(extack, "an opportunity is before the one before it");
 		return ERR_PTR(-EINVAL);
 	}
-	if (more > U32_MAX / sizeof(u32) - kept)
-		return ERR_PTR(-EFBIG);
+	if (more > TRACE_MOST_OPPORTUNITIES - kept) {
+		NL_SET_ERR_MSG(extack, "a trace has at most 16777216 opportunities");
+		return ERR_PTR(-E2BIG);
+	}
 	at = kvmalloc_array(kept + more, sizeof(u32), GFP_KERNEL);
 	if (!at)
 		return ERR_PTR(-ENOMEM);
@@ -175,7 +180,11 @@ static int trace_qdisc_change(struct Qdisc *sch, struct nlattr *opt, struct netl
 	if (err < 0)
 		return err;
 	given = tb[TCA_TRACE_OPPORTUNITIES];
-	if (!given && tb[TCA_TRACE_FURTHER]) {
+	if (given && tb[TCA_TRACE_FURTHER]) {
+		NL_SET_ERR_MSG(extack, "opportunities and further are not for one command");
+		return -EINVAL;
+	}
+	if (tb[TCA_TRACE_FURTHER]) {
 		given = tb[TCA_TRACE_FURTHER];
 		kept = q->trace.count;
 	}
@@ -193,6 +202,7 @@ static int trace_qdisc_change(struct Qdisc *sch, struct nlattr *opt, struct netl
 	if (given) {
 		old = q->trace.at;
 		q->trace = (struct trace){ at, kept + nla_len(given) / sizeof(u32) };
+		q->period = trace_period(&q->trace);
 	}
 	if (tb[TCA_TRACE_START])
 		q->start = nla_get_u64(tb[TCA_TRACE_START]);
@@ -252,7 +262,7 @@ static int trace_qdisc_dump_stats(struct Qdisc *sch, struct gnet_dump *d)
 	const struct trace_sched *q = qdisc_priv(sch);
 	struct tc_trace_xstats stats = {
 		.opportunities = q->trace.count,
-		.period_ms = trace_period(&q->trace),
+		.period_ms = q->period,
 		.used = q->used,
 		.unsent = q->transit ? q->meter.unsent : 0,
 	};

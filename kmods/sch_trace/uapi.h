@@ -15,6 +15,8 @@ enum {
 
 #define TCA_TRACE_MAX (__TCA_TRACE_MAX - 1)
 
+#define TRACE_MOST_OPPORTUNITIES	16777216
+
 /**
  * struct tc_trace_xstats - statistics
  * @opportunities: in the trace

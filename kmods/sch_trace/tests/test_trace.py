@@ -133,6 +133,32 @@ def test_each_packet_leaves_when_the_trace_says(
 
 
 @pytest.mark.lab
+def test_what_is_on_its_way_does_not_wait(lab: Lab, tmp_path: Path) -> None:
+    """A full packet that needs two opportunities counts as queued until the first one.
+
+    So a tail drop meets as many packets as the queue holds, and never one less.
+    """
+    (tmp_path / "slow.trace").write_text("10\n")
+    stream = flow("udp", rate="2mbit", packet_size=1474)
+    done = run(
+        dumbbell(
+            stream,
+            queue={"kind": "pfifo", "limit": 5},
+            rate={"trace": "slow.trace"},
+            reverse={"rate": "10mbit"},
+            record=["packets"],
+            hosts={name: {"mtu": 9000} for name in ("s1", "d1")},
+            duration="2s",
+        ),
+        tmp_path,
+    )
+    packets = done.packets()
+    dropped = packets.filter(pl.col("drop").is_not_null())
+    assert set(dropped["drop"]) == {"overlimit"}
+    assert set(dropped["queue_packets"]) == {5}
+
+
+@pytest.mark.lab
 def test_a_long_trace_goes_to_the_kernel_in_parts(lab: Lab) -> None:
     """82 thousand opportunities: all of them, in the order of the file."""
     ms = list(opportunities("wifi"))
