@@ -34,6 +34,7 @@ enum {
 #define GAIN_ONE	256	/* alpha and beta are in Hz / 256 */
 #define GAIN_MOST	0x7fffffff
 #define US_PER_SECOND	1000000.0
+#define TYPICAL_TO_MOST	6
 
 struct dualpi2_xstats {
 	__u32 prob;		/* in 1 / (2^32 - 1) */
@@ -98,7 +99,7 @@ static void usage(void)
 
 	fprintf(stderr,
 		"Usage: ... dualpi2 [ limit PACKETS ] [ memlimit BYTES ] [ target TIME ]\n"
-		"  [ tupdate TIME ] [ alpha HZ ] [ beta HZ ] [ max_rtt TIME [ typical_rtt TIME ] ]\n"
+		"  [ tupdate TIME ] [ alpha HZ ] [ beta HZ ] [ max_rtt TIME ] [ typical_rtt TIME ]\n"
 		"  [ step_thresh TIME | step_thresh PACKETSp ] [ min_qlen_step PACKETS ]\n"
 		"  [ coupling_factor NUMBER ] [ classic_protection PERCENT ]");
 	for (word = words; word->name; word++)
@@ -112,9 +113,10 @@ static int no_value(const char *value, const char *noun, const char *option)
 	return -1;
 }
 
+/* As iproute2 does, and the kernel with what it gets: what is below a unit is cut off. */
 static int put_gain(struct nlmsghdr *message, int attribute, double hz)
 {
-	const double scaled = hz * GAIN_ONE + 0.5;
+	const double scaled = hz * GAIN_ONE;
 
 	if (!(scaled >= 1 && scaled <= GAIN_MOST)) {
 		fprintf(stderr, "dualpi2: a gain of %g Hz is out of range: from %g to %g\n", hz,
@@ -176,24 +178,28 @@ static int parse_number(struct nlmsghdr *message, const struct tc_option *table,
 }
 
 /*
- * What the controller needs for round trips up to `most_us`, and usually `typical_us`: RFC 9332,
- * appendix A.1, with the gains 0.1 and 0.3.
+ * What the controller needs for round trips up to `most_us`, and usually `typical_us`; 0 is derived
+ * from the other. RFC 9332, appendix A.1, with the gains 0.1 and 0.3: as floats, like iproute2's,
+ * they are a little more, or 3 Hz would be cut off to 2.996.
  */
 static int put_round_trips(struct nlmsghdr *message, __u32 most_us, __u32 typical_us)
 {
-	const double most = most_us / US_PER_SECOND;
 	__u32 target_us = typical_us, tupdate_us;
+	double most;
 
 	if (!target_us)
-		target_us = most_us / 6 ? most_us / 6 : 1;
+		target_us = most_us / TYPICAL_TO_MOST ? most_us / TYPICAL_TO_MOST : 1;
+	if (!most_us)
+		most_us = typical_us < ~0U / TYPICAL_TO_MOST ? typical_us * TYPICAL_TO_MOST : ~0U;
+	most = most_us / US_PER_SECOND;
 	tupdate_us = most_us / 3 < target_us ? most_us / 3 : target_us;
 	if (!tupdate_us)
 		tupdate_us = 1;
 	addattr32(message, TC_BUFFER, DUALPI2_TARGET, target_us);
 	addattr32(message, TC_BUFFER, DUALPI2_TUPDATE, tupdate_us);
-	if (put_gain(message, DUALPI2_ALPHA, 0.1 * tupdate_us / US_PER_SECOND / (most * most)))
+	if (put_gain(message, DUALPI2_ALPHA, 0.1f * tupdate_us / US_PER_SECOND / (most * most)))
 		return -1;
-	return put_gain(message, DUALPI2_BETA, 0.3 / most);
+	return put_gain(message, DUALPI2_BETA, 0.3f / most);
 }
 
 static int parse(const struct qdisc_util *util, int argc, char **argv, struct nlmsghdr *message,
@@ -251,11 +257,7 @@ static int parse(const struct qdisc_util *util, int argc, char **argv, struct nl
 	}
 	if (err)
 		return err;
-	if (typical_us && !most_us) {
-		fprintf(stderr, "dualpi2: typical_rtt needs max_rtt\n");
-		return -1;
-	}
-	if (most_us && put_round_trips(message, most_us, typical_us))
+	if ((most_us || typical_us) && put_round_trips(message, most_us, typical_us))
 		return -1;
 	addattr_nest_end(message, nest);
 	return 0;

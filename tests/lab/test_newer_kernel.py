@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -77,7 +78,6 @@ def test_dualpi2_runs_where_it_is_and_has_the_options_that_were_written(
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"typical_rtt": "10ms"}, "typical_rtt needs max_rtt"),
         ({"classic_protection": "101%"}, 'classic_protection "101%" is out of range'),
         ({"alpha": 0.001}, "a gain of 0.001 Hz is out of range"),
         ({"step_thresh": "few"}, '"few" is no time or number of packets for "step_thresh"'),
@@ -92,16 +92,24 @@ def test_what_dualpi2_does_not_take(
 
 @pytest.mark.lab
 @pytest.mark.newer
-def test_round_trips_give_dualpi2_its_gains(lab: Lab, newer_kernel: str) -> None:
-    """RFC 9332, appendix A.1, with a largest round trip of 100 ms and a usual one of 15 ms."""
-    options = {"kind": "dualpi2", "max_rtt": "100ms", "typical_rtt": "15ms"}
-    run = lab(dumbbell(bulk(), queue=options, duration="2s"))
+@pytest.mark.parametrize(
+    ("options", "alpha", "beta"),
+    [
+        ({"max_rtt": "100ms", "typical_rtt": "15ms"}, 38, 768),
+        ({"typical_rtt": "15ms"}, 47, 853),  # the largest is six times as long
+        ({"alpha": 0.0465, "beta": 3.0}, 11, 768),  # 11.9: the rest is cut off
+    ],
+)
+def test_dualpi2_gets_the_gains_that_iproute2_would_give_it(
+    lab: Lab, newer_kernel: str, options: dict[str, Any], alpha: int, beta: int
+) -> None:
+    """In 1/256 Hz; RFC 9332, appendix A.1, for round trips. The kernel then cuts off one more."""
+    run = lab(dumbbell(bulk(), queue={"kind": "dualpi2", **options}, duration="2s"))
     (shown,) = [q for q in run.content["observed"]["qdiscs"]["r1"] if q["kind"] == "dualpi2"]
     told = shown["options"]
-    assert (told["target"], told["tupdate"]) == (15000, 15000)
-    # in 1/256 Hz, and the kernel rounds again
-    assert told["alpha"] == pytest.approx(0.15, abs=2 / 256)
-    assert told["beta"] == pytest.approx(3, abs=2 / 256)
+    tupdate = 15000 if "typical_rtt" in options else 16000
+    assert (told["target"], told["tupdate"]) == (15000, tupdate)
+    assert (told["alpha"] * 256, told["beta"] * 256) == (alpha - 1, beta - 1)
 
 
 @pytest.mark.lab
