@@ -28,7 +28,6 @@
 #include "settings.h"
 
 #define PRAGUE_PACING_SHIFT	12	/* bursts of 2^-12 s, 244 us; section 2.5.2 */
-#define PRAGUE_PLAIN_SHIFT	10	/* what sockets have */
 
 /**
  * struct prague - a flow's state
@@ -46,6 +45,7 @@
  * @alpha:	moving average of the share of marked packets, in 2^-24
  * @cut_alpha:	what it was at @cut_us
  * @saw_mark:	whether one has ever been reported
+ * @plain_shift: the socket's pacing shift before
  */
 struct prague {
 	u64	window;
@@ -62,6 +62,7 @@ struct prague {
 	u32	alpha;
 	u32	cut_alpha;
 	bool	saw_mark;
+	u8	plain_shift;
 };
 
 /**
@@ -92,7 +93,8 @@ static u32 prague_virtual_rtt(const struct sock *sk)
 	const struct prague_settings *set = prague_settings(sock_net(sk));
 	const struct prague *ca = inet_csk_ca(sk);
 
-	if (ca->rounds < READ_ONCE(set->transition))
+	/* After a timeout there is slow start again. */
+	if (ca->rounds < READ_ONCE(set->transition) || tcp_in_slow_start(tcp_sk(sk)))
 		return prague_srtt(sk);
 	return prague_rtt(prague_srtt(sk), READ_ONCE(set->rtt_mode), READ_ONCE(set->rtt_target));
 }
@@ -137,12 +139,15 @@ static void prague_init(struct sock *sk)
 	ca->answered = tp->delivered_ce;
 	prague_start_round(sk);
 	cmpxchg(&sk->sk_pacing_status, SK_PACING_NONE, SK_PACING_NEEDED);
+	ca->plain_shift = READ_ONCE(sk->sk_pacing_shift);
 	WRITE_ONCE(sk->sk_pacing_shift, PRAGUE_PACING_SHIFT);
 }
 
 static void prague_release(struct sock *sk)
 {
-	WRITE_ONCE(sk->sk_pacing_shift, PRAGUE_PLAIN_SHIFT);
+	const struct prague *ca = inet_csk_ca(sk);
+
+	WRITE_ONCE(sk->sk_pacing_shift, ca->plain_shift);
 }
 
 /* The slow-start threshold is the window that a reduction leaves. */

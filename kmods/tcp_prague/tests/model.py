@@ -160,7 +160,8 @@ class Sender:
 
     def _rtt(self) -> int:
         mode, target = self.settings["rtt_mode"], self.settings["rtt_target"]
-        if self.rounds < self.settings["transition"] or mode == 0:
+        slow_start = self.cwnd < self.ssthresh
+        if self.rounds < self.settings["transition"] or mode == 0 or slow_start:
             return self.srtt_us
         return max(self.srtt_us, target) if mode == 1 else self.srtt_us + target
 

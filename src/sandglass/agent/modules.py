@@ -39,7 +39,9 @@ def load(plan: Plan, base: str | None) -> list[str]:
             raise RunError(
                 f"{where}: the kernel has no congestion control {cc}, "
                 f"and there is no module tcp_{cc}",
-                f"This kernel has: {' '.join(available)}\nModules add: {' '.join(added)}",
+                f"This kernel has: {' '.join(available)}\nModules add: {' '.join(added)}\n"
+                f"A module of yours is found by its name, tcp_{cc} (in kmods/tcp_{cc}/Kbuild: "
+                f'obj-m := tcp_{cc}.o), or by MODULE_ALIAS("tcp_{cc}");',
             )
         wanted.append(f"tcp_{cc}")
     kinds = {

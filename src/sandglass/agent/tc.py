@@ -17,6 +17,7 @@ from sandglass.agent import kernel, programs
 from sandglass.agent.failure import RunError
 
 UNKNOWN_QDISC = r"\[Unknown qdisc, optlen=\d+\]"
+NO_PLUGIN = r'Unknown qdisc "(\w+)"'
 SHOW = "qdisc show"
 LAST_WORDS = 5  # lines of tc's; before them may stand a warning for each repetition
 
@@ -122,7 +123,13 @@ class Tc:
             if found := re.match(r"Command failed -:(\d+)", said):
                 failed = f": tc {self._lines[int(found[1]) - 1]}"
         words = [said.strip() for said in self._said if not said.startswith("Command failed")]
-        return RunError(f"tc refused{place}{failed}: {'; '.join(words)}")
+        hint = ""
+        if unknown := next(filter(None, (re.search(NO_PLUGIN, word) for word in words)), None):
+            hint = (
+                f"tc has no plugin for the options of {unknown[1]}. A qdisc of yours brings it, "
+                f"kmods/sch_{unknown[1]}/q_{unknown[1]}.c (docs/kmods.md), or takes no options."
+            )
+        return RunError(f"tc refused{place}{failed}: {'; '.join(words)}", hint)
 
 
 def carry_out(lines: list[str], where: str | None = None) -> None:
