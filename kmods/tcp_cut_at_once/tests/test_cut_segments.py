@@ -45,7 +45,8 @@ SAME: dict[str, dict[str, Any]] = {
 
 
 def script(steps: list[Step], at_once: int, **other: Any) -> dict[str, Any]:
-    keys = {"cc": "reno", "ecn": True, "timestamps": False, "sysctls": NO_PROBES} | other
+    usual: dict[str, Any] = {"cc": "reno", "ecn": True, "timestamps": False, "sysctls": NO_PROBES}
+    keys = usual | other
     return keys | {"steps": steps, "sysctls": keys["sysctls"] | {SETTING: at_once}}
 
 
