@@ -109,7 +109,7 @@ def test_dualpi2_gets_the_gains_that_iproute2_would_give_it(
     told = shown["options"]
     tupdate = 15000 if "typical_rtt" in options else 16000
     assert (told["target"], told["tupdate"]) == (15000, tupdate)
-    assert (told["alpha"] * 256, told["beta"] * 256) == (alpha - 1, beta - 1)
+    assert [round(told[gain] * 256) for gain in ("alpha", "beta")] == [alpha - 1, beta - 1]
 
 
 @pytest.mark.lab
