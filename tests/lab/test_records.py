@@ -15,6 +15,7 @@ NAMES = records.Names(
     watches=[],
     cc={},
     flows=[(1, "s", "c", 80, 4001), (1, "s", "c", 80, 4002), (2, "c", "s", 9, 9)],
+    mtu=1500,
 )
 
 

@@ -142,7 +142,7 @@ def test_headers_are_read_where_they_lie(recorded: Path) -> None:
         (6, SEQ, len(DATA), CE, CE),
         (17, 7, 4, ECT_1, ECT_1),
     ]
-    names = records.Names(hosts={}, watches=[], cc={}, flows=[])
+    names = records.Names(hosts={}, watches=[], cc={}, flows=[], mtu=1500)
     headers = records.headers(records.read(recorded / "headers.bin", records.HEADERS), names)
     whole = [frame[len(ETHERNET) + 2 :] for frame in FRAMES]
     assert headers["header"].to_list() == [whole[0][:28], whole[1][:60], whole[2][:20]]

@@ -6,6 +6,7 @@ import ctypes
 import fcntl
 import functools
 import os
+import re
 import socket
 import struct
 from typing import TYPE_CHECKING
@@ -46,9 +47,15 @@ NEXTHOP = struct.Struct("=HBBi")  # struct rtnexthop: length, flags, weight less
 IFF_UP = 1
 SIOCGIFINDEX = 0x8933  # <linux/sockios.h>
 SIOCETHTOOL = 0x8946
-# ETHTOOL_S* commands of <linux/ethtool.h>. Segmentation and its inverse would
-# make the qdiscs see packets larger than the link carries.
-OFFLOADS_OFF = {"tso": 0x1F, "gso": 0x24, "gro": 0x2C}
+# <linux/ethtool.h>
+ETHTOOL_GSTRINGS, ETHTOOL_GSSET_INFO = 0x1B, 0x37
+ETHTOOL_GFEATURES, ETHTOOL_SFEATURES = 0x3A, 0x3B
+ETH_SS_FEATURES, ETH_GSTRING_LEN = 4, 32
+FEATURE_WORD_BITS = 32
+OFFLOAD = re.compile(r"tx-.*segmentation|tx-gso-.*|rx-(.*-)?gro(-.*)?|rx-lro")
+"""Features by which several packets go through the network as one, larger than the link carries:
+segmentation as late as at the card, and its inverse at the receiver. Scatter-gather and checksums
+stay: with them a packet is laid out or summed up in another way, and is one packet."""
 
 
 def index(link: Rtnetlink, name: str) -> int:
@@ -105,14 +112,53 @@ def bring_up(
 
 
 def offloads_off(link: Rtnetlink, name: str) -> None:
-    """Switch off segmentation and receive offloads of an interface."""
-    for offload, command in OFFLOADS_OFF.items():
-        value = ctypes.create_string_buffer(struct.pack("II", command, 0))
-        request = struct.pack("16sP8x", name.encode(), ctypes.addressof(value))
-        try:
-            fcntl.ioctl(link.socket, SIOCETHTOOL, request)
-        except OSError as error:
-            raise RunError(f"cannot switch off {offload} on {name}: {error.strerror}") from None
+    """Switch off all segmentation and receive offloads that an interface has.
+
+    Raises:
+        RunError: one is on afterwards.
+    """
+    count, offloads = _offloads()
+    words = -(-count // FEATURE_WORD_BITS)
+    mask = sum(1 << bit for bit in offloads)
+    valid = (mask >> FEATURE_WORD_BITS * word & 0xFFFFFFFF for word in range(words))
+    # struct ethtool_set_features_block: valid, requested
+    chosen = b"".join(struct.pack("=II", word, 0) for word in valid)
+    _ethtool(link.socket, name, struct.pack("=II", ETHTOOL_SFEATURES, words) + chosen)
+    # struct ethtool_get_features_block: available, requested, active, never changed
+    asked = struct.pack("=II", ETHTOOL_GFEATURES, words) + bytes(16 * words)
+    told = struct.iter_unpack("=4I", _ethtool(link.socket, name, asked)[8:])
+    active = [word for _, _, word, _ in told]
+    left = [
+        offload
+        for bit, offload in offloads.items()
+        if active[bit // FEATURE_WORD_BITS] >> bit % FEATURE_WORD_BITS & 1
+    ]
+    if left:
+        raise RunError(f"cannot switch off {', '.join(left)} on {name}{_of(link)}")
+
+
+@functools.cache  # one table for all interfaces
+def _offloads() -> tuple[int, dict[int, str]]:
+    """How many features the kernel knows, and which of them are offloads, by their bits."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as ours:
+        asked = struct.pack("=IIQI", ETHTOOL_GSSET_INFO, 0, 1 << ETH_SS_FEATURES, 0)
+        (count,) = struct.unpack_from("=I", _ethtool(ours, "lo", asked), len(asked) - 4)
+        asked = struct.pack("=III", ETHTOOL_GSTRINGS, ETH_SS_FEATURES, count)
+        told = _ethtool(ours, "lo", asked + bytes(ETH_GSTRING_LEN * count))[len(asked) :]
+    strings = struct.iter_unpack(f"{ETH_GSTRING_LEN}s", told)
+    names = (string.rstrip(b"\0").decode() for (string,) in strings)
+    return count, {bit: name for bit, name in enumerate(names) if OFFLOAD.fullmatch(name)}
+
+
+def _ethtool(ours: socket.socket, name: str, command: bytes) -> bytes:
+    """What the kernel answers to a command of ETHTOOL_* for an interface of the socket's."""
+    value = ctypes.create_string_buffer(command, len(command))
+    request = struct.pack("16sP8x", name.encode(), ctypes.addressof(value))
+    try:
+        fcntl.ioctl(ours, SIOCETHTOOL, request)
+    except OSError as error:
+        raise RunError(f"the offloads of {name}: {error.strerror}") from None
+    return value.raw
 
 
 def add_address(link: Rtnetlink, name: str, address: str, prefix_length: int) -> None:

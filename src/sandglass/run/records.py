@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from sandglass.agent.links import ETHERNET_HEADER
 from sandglass.errors import SandglassError
 from sandglass.install import builds
 from sandglass.install.modules import TYPES, Member
@@ -44,6 +45,8 @@ class Names:
     cc: Mapping[int, str]
     flows: Sequence[tuple[int, str, str, int | None, int | None]]
     """Of each connection of a flow: its number, source, destination, and ports where known."""
+    mtu: int
+    """The largest of the hosts, in bytes."""
 
 
 def names_of(plan: Mapping[str, Any], observed: Mapping[str, Any]) -> Names:
@@ -57,6 +60,7 @@ def names_of(plan: Mapping[str, Any], observed: Mapping[str, Any]) -> Names:
             for flow, result in zip(plan["flows"], observed["flows"][0], strict=True)
             for dport in result.get("dports", [result.get("dport")])
         ],
+        mtu=max(host["mtu"] for host in plan["hosts"].values()),
     )
 
 
@@ -125,7 +129,11 @@ def _with_flows(frame: pl.DataFrame, names: Names) -> pl.DataFrame:
 
 
 def packets(records: Records, names: Names) -> pl.DataFrame:
-    """One row per packet that met a bottleneck's queue, in the order in which they left it."""
+    """One row per packet that met a bottleneck's queue, in the order in which they left it.
+
+    Raises SandglassError when one is larger than any link carries.
+    """
+    _check_sizes(records, names)
     outcome = records["outcome"]
     leave = pl.Series("leave_ns", np.ascontiguousarray(records["leave_ns"]))
     plain = _plain(
@@ -193,6 +201,21 @@ def packets(records: Records, names: Names) -> pl.DataFrame:
             "drop",
         ]
     )
+
+
+def _check_sizes(records: Records, names: Names) -> None:
+    """Several packets that a host hands down as one are found by what no packet can be."""
+    larger = records[records["size_bytes"] > names.mtu + ETHERNET_HEADER]
+    if len(larger):
+        first = larger[0]
+        source = names.hosts.get(int(first["src"]), "a host")
+        watched = names.watches[first["watch"]]["bottleneck"]
+        raise SandglassError(
+            f"a packet of {first['size_bytes']} B from {source} was queued at {watched}, where the "
+            f"MTU is {names.mtu} B",
+            f"Several were handed down as one. If {watched} is {source}'s own link, put a router "
+            "between, or have the program send its datagrams one by one (no UDP_SEGMENT).",
+        )
 
 
 def headers(records: Records, _: Names) -> pl.DataFrame:
