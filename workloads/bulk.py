@@ -6,12 +6,14 @@ time: the sender in one long send(), the receiver asleep until 64 kB have come
 once; the advertised window is smaller by at most those 64 kB.
 
 A flow with a duration stops writing at its end; what has been written, at most
-the congestion window and NOTSENT bytes, is still delivered. A flow with a size
-ends when its receiver has read the last byte.
+the congestion window and NOTSENT bytes, is still delivered. One that is not
+connected by then does not begin later. A flow with a size ends when its receiver
+has read the last byte, or when TCP gives up.
 """
 
 from __future__ import annotations
 
+import contextlib
 import select
 import socket
 import threading
@@ -45,35 +47,60 @@ def run(flow: Flow, testbed: Testbed) -> Result:
     """Run one flow; returns its result.
 
     Keys: start_ns, end_ns, bytes (received), fct_ns (of a flow with a size),
-    cc, ecn (negotiated), retransmits, rtos, delivered_ce, mss.
+    cc, ecn (negotiated), retransmits, rtos, delivered_ce, mss; unfinished, and why, of a flow that
+    never was connected or that TCP gave up.
     """
     port = FIRST_PORT + flow["id"]
     sender, listener = endpoints(flow, testbed, port)
     receiver = Receiver(listener, flow["size_bytes"], testbed.clock)
     receiver.start()
-    testbed.sleep_until_start(flow)
-    sender.connect((testbed.network.address(flow["dst"], flow["family"]), port))
+    address = testbed.network.address(flow["dst"], flow["family"]), port
+    connected = testbed.connect_at_start(flow, sender, address)
     if flow["size_bytes"]:
-        send(sender, flow["size_bytes"])
-        sender.recv(1)  # the receiver closes when it has everything
-        received, ended_ns = flow["size_bytes"], receiver.done_ns
-        if receiver.received != flow["size_bytes"]:
-            raise RunError(f"received {receiver.received} of {flow['size_bytes']} bytes")
+        unfinished = delivered(sender, flow["size_bytes"]) if connected else tcp.NOT_CONNECTED
+        ended_ns = testbed.clock.now_ns() if unfinished else receiver.done_ns
     else:
         ended_ns = end_ns(flow)
-        threading.Thread(target=send, args=(sender, None), daemon=True).start()
+        if connected:
+            threading.Thread(target=send, args=(sender, None), daemon=True).start()
         testbed.clock.sleep_until(ended_ns)
-        received = tcp.info(receiver.connection)["bytes_received"] if receiver.connection else 0
+        unfinished = tcp.why_ended(sender)
+    received = receiver.so_far()
+    if flow["size_bytes"] and not unfinished and received != flow["size_bytes"]:
+        raise RunError(f"received {received} of {flow['size_bytes']} bytes")
     result = {
         "start_ns": flow["start_ns"],
         "end_ns": ended_ns,
         "bytes": received,
-        "fct_ns": ended_ns - flow["start_ns"] if flow["size_bytes"] else None,
+        "fct_ns": ended_ns - flow["start_ns"] if flow["size_bytes"] and not unfinished else None,
         **state_of(sender, port),
     }
+    if unfinished:
+        for endpoint in (sender, listener, receiver.connection):
+            stop(endpoint)  # at once: an answer to a SYN finds nobody
+        return result | {"unfinished": unfinished}
     testbed.sleep_past_end(flow, ended_ns)
     sender.shutdown(socket.SHUT_RDWR)
     return result
+
+
+def delivered(sender: socket.socket, size: int) -> str | None:
+    """Send `size` bytes, and wait until all have come; why that is unfinished, if it is."""
+    try:
+        send(sender, size)
+        sender.recv(1)  # the receiver closes when it has everything
+    except OSError as error:
+        if error.errno not in tcp.GIVEN_UP:
+            raise
+        return tcp.TIMED_OUT
+    return None
+
+
+def stop(endpoint: socket.socket | None) -> None:
+    """Have a socket do no more, and who waits for something at it wait no longer."""
+    if endpoint is not None:
+        with contextlib.suppress(OSError):  # it has ended by itself
+            endpoint.shutdown(socket.SHUT_RDWR)
 
 
 def endpoints(flow: Flow, testbed: Testbed, port: int) -> tuple[socket.socket, socket.socket]:
@@ -160,9 +187,18 @@ class Receiver(threading.Thread):
         self.received = self.done_ns = 0
 
     def run(self) -> None:
-        connection, _ = self.listener.accept()
+        try:
+            connection, _ = self.listener.accept()
+        except OSError:  # stopped
+            return
         self.connection = connection
         self.received = read(connection, self.size)
         if self.received == self.size:
             self.done_ns = self.clock.now_ns()
             connection.close()
+
+    def so_far(self) -> int:
+        """How many bytes have come."""
+        if self.connection is None:
+            return 0
+        return self.received or tcp.info(self.connection)["bytes_received"]

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from sandglass.agent import ditg, kernel, programs
 from sandglass.agent.declare import FLAG, TEXTS, WORDS, Argument, Column, Option
-from sandglass.agent.failure import RunError
+from sandglass.agent.failure import RunError, UnfinishedError
 from sandglass.agent.plan import end_ns
 
 if TYPE_CHECKING:
@@ -74,6 +74,8 @@ print(json.dumps([{key: each.get(key) for key in kept} for each in loaded.DATA_S
 """
 """Prints what a test measures."""
 AVAILABLE_SYSCTL = "net.ipv4.tcp_available_congestion_control"
+NO_DATA = "ERROR: No data to aggregate"
+"""What flent ends with where nothing that it has started was answered."""
 IRTT, DITG, NETPERF = "irtt server", "D-ITG", "netserver"
 IPERF_TCP, IPERF_UDP = "iperf -s", "iperf -s -u"
 COMMANDS = {
@@ -258,6 +260,8 @@ def run(flow: Flow, testbed: Testbed) -> Result:
         ended_ns = testbed.clock.now_ns()
     print(done.stderr, file=sys.stderr)  # to the console's log: it warns of what has no data
     files = [name for name in os.listdir(made) if name.endswith(".flent.gz")]
+    if NO_DATA in done.stderr:
+        raise UnfinishedError("no data")
     if done.returncode or not files:
         raise RunError(f"flent {test_of(flow)} failed: {last_words(done.stderr)}")
     shutil.copyfile(os.path.join(made, files[0]), os.path.join(testbed.directory, data))

@@ -8,13 +8,14 @@ which it is given at the flow's start.
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 from typing import TYPE_CHECKING
 
 from sandglass.agent import kernel, nginx, tcp
 from sandglass.agent.declare import SIZES, SOME_SIZES, Column, Option
-from sandglass.agent.failure import RunError
+from sandglass.agent.failure import RunError, UnfinishedError
 from sandglass.agent.plan import size_bytes
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ COLUMNS = {"ttfb_s": Column("Float64", "s", "curl's time to the first byte, to 1
 PROGRAMS = {"nginx": "-v", "curl": "--version"}
 FIRST_PORT = 8000
 FILE = "file"
+CURL_TIMED_OUT = 28  # CURLE_OPERATION_TIMEDOUT; without a time limit of curl's it is connect()'s
 MEASURED = ("http_code", "local_port", "size_download", "time_starttransfer")
 
 
@@ -52,9 +54,13 @@ def run(flow: Flow, testbed: Testbed) -> Result:
         testbed.sleep_until_start(flow)
         said, complaint = client.communicate(f"url = http://{nginx.place(address, port)}/{FILE}\n")
         end_ns = testbed.clock.now_ns()
+        measured = dict(zip(MEASURED, said.split(), strict=True))
+        if client.returncode == CURL_TIMED_OUT or os.strerror(errno.ETIMEDOUT) in complaint:
+            received = int(measured["size_download"])
+            why = tcp.NOT_CONNECTED if client.returncode == CURL_TIMED_OUT else tcp.TIMED_OUT
+            raise UnfinishedError(why, received)
         if client.returncode:
             raise RunError(f"curl failed: {complaint.strip()}")
-        measured = dict(zip(MEASURED, said.split(), strict=True))
         received = int(measured["size_download"])
         if measured["http_code"] != "200" or received != flow["size_bytes"]:
             raise RunError(

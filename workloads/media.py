@@ -175,6 +175,9 @@ def summary(table: pl.DataFrame, playout_delay_ns: int) -> dict[str, Any]:
 
 def evaluate(flow: Flow, datagrams: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, Any]]:
     """The media table of one flow, and its numbers for run.json."""
+    import polars as pl
+
     playout_delay = flow["options"]["playout_delay"]
+    datagrams = datagrams.cast(pl.Int64)  # the times of arrival are text where there are none
     table = played(datagrams, playout_delay)
     return table, {"media": summary(table, playout_delay)}

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from sandglass.agent import nginx, tcp
 from sandglass.agent.declare import OBJECTS, SIZE, Column, Option
-from sandglass.agent.failure import RunError
+from sandglass.agent.failure import RunError, UnfinishedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -198,7 +198,11 @@ class Client:
         self.ports: list[int] = []
 
     def load(self) -> None:
-        """Fetch the HTML, and then what it names."""
+        """Fetch the HTML, and then what it names.
+
+        Raises:
+            UnfinishedError: TCP gives a connection up.
+        """
         begun = 0
         while len(self.fetched) < len(self.names):
             while begun < len(self.names) and (self.idle or self.unopened):
@@ -206,10 +210,17 @@ class Client:
                 begun += 1
             for descriptor, event in self.poll.poll():
                 connection = self.opened[descriptor]
-                if event == select.POLLOUT:
-                    self.request(connection)
-                else:
-                    self.take_in(connection)
+                try:
+                    if event == select.POLLOUT:
+                        self.request(connection)
+                    else:
+                        self.take_in(connection)
+                except OSError as error:
+                    if error.errno not in tcp.GIVEN_UP:
+                        raise
+                    why = tcp.why_ended(connection.socket) or tcp.TIMED_OUT
+                    received = sum(each["bytes"] for each in self.fetched)
+                    raise UnfinishedError(why, received) from None
 
     def fetch(self, number: int) -> None:
         """Ask for an object over an idle connection, or open one for it."""

@@ -9,8 +9,9 @@ import socket
 import threading
 from typing import TYPE_CHECKING
 
+from sandglass.agent import tcp
 from sandglass.agent.declare import DURATION, SIZES, SOME_SIZES, WHOLE, Column, Option
-from sandglass.agent.failure import RunError
+from sandglass.agent.failure import RunError, UnfinishedError
 from sandglass.agent.plan import size_bytes
 from workloads import bulk
 
@@ -51,8 +52,9 @@ def run(flow: Flow, testbed: Testbed) -> Result:
     size, options = size_bytes(flow), flow["options"]
     port = bulk.FIRST_PORT + flow["id"]
     sender, listener = bulk.endpoints(flow, testbed, port)
-    testbed.sleep_until_start(flow)
-    sender.connect((testbed.network.address(flow["dst"], flow["family"]), port))
+    address = testbed.network.address(flow["dst"], flow["family"]), port
+    if not testbed.connect_at_start(flow, sender, address):
+        raise UnfinishedError(tcp.NOT_CONNECTED, 0)
     rounds = []
     start_ns = flow["start_ns"]
     for number in range(1, options["rounds"] + 1):

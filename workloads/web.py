@@ -310,7 +310,12 @@ class Exchange(threading.Thread):
                 for number, _ in self._epoll.poll():
                     if number == self._halt:
                         return
-                    self._ready[number]()
+                    try:
+                        self._ready[number]()
+                    except OSError as error:
+                        if error.errno not in tcp.GIVEN_UP:
+                            raise
+                        self._give_up(number)
         except Exception as error:  # which the flow's own thread raises again
             self._error = error
 
@@ -324,6 +329,13 @@ class Exchange(threading.Thread):
     def _forget(self, which: socket.socket, among: dict[int, Any]) -> None:
         del self._ready[which.fileno()], among[which.fileno()]
         which.close()
+
+    def _give_up(self, number: int) -> None:
+        """TCP has, on a connection."""
+        if serving := self._serving.get(number):
+            self._end(serving)
+        else:
+            self._forget(self._asking[number], self._asking)
 
     def _accept(self) -> None:
         serving, _ = self.listener.accept()
@@ -360,10 +372,7 @@ class Exchange(threading.Thread):
     def _request(self, transfer: Transfer, asking: socket.socket) -> None:
         """The connection is open, or nobody has answered for two minutes."""
         if error := asking.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR):
-            if error != errno.ETIMEDOUT:
-                raise OSError(error, os.strerror(error))
-            self._forget(asking, self._asking)
-            return
+            raise OSError(error, os.strerror(error))
         self.ports.add(asking.getsockname()[1])
         asking.send(str(transfer.size).encode().ljust(REQUEST))
         self._wait_for(transfer, asking, transfer.size)

@@ -22,7 +22,8 @@ NETNS_DIRECTORY = "/run/netns"
 CLONE_NEWNET = 0x40000000  # <linux/sched.h>
 MS_BIND = 4096  # <linux/mount.h>
 CLOCK_MONOTONIC = 1
-TIMER_ABSTIME = 1
+TIMER_ABSTIME = TFD_TIMER_ABSTIME = 1  # <linux/time.h>, <linux/timerfd.h>
+TFD_CLOEXEC = os.O_CLOEXEC
 CLOCK_TRIES = 3
 PR_SET_TIMERSLACK = 29  # <linux/prctl.h>
 LEAST_SLACK_NS = 1  # 0 stands for the default
@@ -34,6 +35,10 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 class _Timespec(ctypes.Structure):
     _fields_ = [("tv_sec", ctypes.c_long), ("tv_nsec", ctypes.c_long)]
+
+
+class _Itimerspec(ctypes.Structure):
+    _fields_ = [("it_interval", _Timespec), ("it_value", _Timespec)]
 
 
 def _check(result: int, what: str) -> None:
@@ -48,6 +53,17 @@ def sleep_until(monotonic_ns: int) -> None:
     until = _Timespec(*divmod(monotonic_ns - LEAST_SLACK_NS, 1_000_000_000))
     while _libc.clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, ctypes.byref(until), None):
         pass
+
+
+def timer_at(monotonic_ns: int) -> int:
+    """A file descriptor that can be read from when CLOCK_MONOTONIC reads `monotonic_ns`."""
+    timer: int = _libc.timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC)
+    _check(timer < 0, "cannot make a timer")
+    until = _Itimerspec(_Timespec(0, 0), _Timespec(*divmod(monotonic_ns, 1_000_000_000)))
+    _check(
+        _libc.timerfd_settime(timer, TFD_TIMER_ABSTIME, ctypes.byref(until), None), "cannot set it"
+    )
+    return timer
 
 
 def sleep_exactly() -> None:

@@ -7,8 +7,8 @@ import threading
 import traceback
 from typing import TYPE_CHECKING, Any
 
-from sandglass.agent import draws, kernel
-from sandglass.agent.failure import RunError
+from sandglass.agent import draws, kernel, tcp
+from sandglass.agent.failure import RunError, UnfinishedError
 from sandglass.agent.testbed import Testbed
 
 if TYPE_CHECKING:
@@ -27,6 +27,8 @@ LAST_DRAWS_NS = -SECOND_NS // 2
 # TCP gives a connection up after a quarter of an hour without an answer; what still goes on then
 # waits for something that will not come.
 LONGEST_WAIT_S = 2000
+NOT_ENDED = "not ended"
+"""Why such a flow is unfinished."""
 
 
 class TimeIsUpError(RunError):
@@ -52,12 +54,26 @@ class FlowThread(threading.Thread):
             self.result = self.workload.run(self.flow, self.testbed)
         except RunError as error:
             self.error = RunError(f"flow {self.flow['id']}: {error}", error.hint)
+        except UnfinishedError as error:
+            self.end_unfinished(self.testbed.clock.now_ns(), error)
         except Exception as error:
+            if isinstance(error, OSError) and error.errno in tcp.GIVEN_UP:
+                self.end_unfinished(self.testbed.clock.now_ns(), UnfinishedError(tcp.TIMED_OUT))
+                return
             traceback.print_exc()
             self.error = RunError(
                 f"flow {self.flow['id']} ({self.flow['workload']}): {error!r}",
                 "See the console log.",
             )
+
+    def end_unfinished(self, ended_ns: int, error: UnfinishedError) -> None:
+        """Have as a result that there is none, and why."""
+        self.result = {
+            "start_ns": self.flow["start_ns"],
+            "end_ns": ended_ns,
+            "bytes": error.received,
+            "unfinished": error.why,
+        }
 
 
 class Repetition:
@@ -77,13 +93,16 @@ class Repetition:
         workloads: Mapping[str, ModuleType],
     ) -> None:
         self.network, self.clock, self.seed = network, clock, seed
-        self.duration_ns = plan["duration_ns"]
+        self.duration_ns, self.again = plan["duration_ns"], plan["repeat"] > 1
+        self._time_is_up = False
         flows = [
             drawn(flow, workloads[flow["workload"]], seed, plan["duration_ns"])
             for flow in plan["flows"]
         ]
-        testbed = Testbed(plan, flows, network, clock, directory)
-        self.threads = [FlowThread(flow, testbed, workloads[flow["workload"]]) for flow in flows]
+        self.testbed = Testbed(plan, flows, network, clock, directory)
+        self.threads = [
+            FlowThread(flow, self.testbed, workloads[flow["workload"]]) for flow in flows
+        ]
 
     def prepare(self) -> None:
         """Start the flows' threads, and bring queues and random numbers into their first state.
@@ -94,6 +113,8 @@ class Repetition:
         # An alarm, and no time limit for each thread: reading the clock moves it.
         signal.signal(signal.SIGALRM, time_is_up)
         signal.alarm(self.duration_ns // SECOND_NS + LONGEST_WAIT_S)
+        if any(thread.flow["duration_ns"] is not None for thread in self.threads):
+            threading.Thread(target=self.testbed.end_connecting, daemon=True).start()
         for thread in self.threads:
             thread.start()
         at = RENEWAL_NS
@@ -112,17 +133,27 @@ class Repetition:
     def results(self) -> list[dict[str, Any]]:
         """Wait for the flows to end; returns what became of each.
 
+        One that has no end of its own and never comes to it is unfinished, and goes on; unless its
+        ports are needed for another repetition.
+
         Raises:
-            RunError: of the first flow that failed, or that does not end.
+            RunError: of the first flow that failed, or that does not end when it has to.
         """
         for thread in self.threads:
             try:
-                thread.join()
+                if not self._time_is_up:
+                    thread.join()
             except TimeIsUpError:
-                raise RunError(
-                    f"flow {thread.flow['id']} goes on {LONGEST_WAIT_S} s after the experiment",
-                    "One end of its connection may have given up while the other still waits.",
-                ) from None
+                self._time_is_up = True
+            # Not is_alive(): of a thread whose join() was broken off Python says that it is not.
+            if not (thread.result or thread.error):
+                if thread.flow["duration_ns"] is not None or self.again:
+                    raise RunError(
+                        f"flow {thread.flow['id']} goes on {LONGEST_WAIT_S} s after the experiment",
+                        "One end of its connection may have given up while the other still waits.",
+                    )
+                ended_ns = self.duration_ns + LONGEST_WAIT_S * SECOND_NS
+                thread.end_unfinished(ended_ns, UnfinishedError(NOT_ENDED))
             if thread.error:
                 raise thread.error
         return [thread.result for thread in self.threads]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import socket
 import struct
 
@@ -75,6 +76,12 @@ SO_RCVBUFFORCE = 33  # <asm-generic/socket.h>
 FAMILIES = {4: socket.AF_INET, 6: socket.AF_INET6}
 LOOPBACK = {4: "127.0.0.1", 6: "::1"}
 ECN_SEEN = 8  # TCPI_OPT_ECN: negotiated
+ESTABLISHED = 1  # TCP_ESTABLISHED of <net/tcp_states.h>
+GIVEN_UP = (errno.ETIMEDOUT, errno.EHOSTUNREACH, errno.ENETUNREACH)
+"""Errors of a connection whose other end has not answered for as long as TCP tries: the last two
+where a router has said why."""
+NOT_CONNECTED, TIMED_OUT = "not connected", "connection timed out"
+"""Why a flow is unfinished."""
 
 
 def info(connection: socket.socket) -> dict[str, int]:
@@ -82,6 +89,14 @@ def info(connection: socket.socket) -> dict[str, int]:
     size = struct.calcsize(_FORMAT)
     raw = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, size)
     return dict(zip(_FIELDS, struct.unpack(_FORMAT, raw.ljust(size, b"\0")), strict=True))
+
+
+def why_ended(connection: socket.socket) -> str | None:
+    """Why a connection that is to be there is not: one of the words above; None: it is."""
+    state = info(connection)
+    if state["state"] == ESTABLISHED:
+        return None
+    return TIMED_OUT if state["bytes_acked"] else NOT_CONNECTED  # it counts the SYN
 
 
 def congestion_control(connection: socket.socket) -> str:

@@ -114,7 +114,7 @@ def _run(
                     host.run(plan, partial, progress, warn)
                 for path, before in given.items():  # a guest can write to them
                     path.write_bytes(before)
-                content = _evaluate(experiment, plan, partial, backend)
+                content = _evaluate(experiment, plan, partial, backend, warn)
                 content["warnings"] = warnings
                 content["wall_s"] = round(time.monotonic() - started, 3)
                 content["files"] = place.files(partial)
@@ -222,7 +222,13 @@ def _left(directory: Path) -> Iterator[Path]:
         yield from directory.glob(pattern)
 
 
-def _evaluate(experiment: Experiment, plan: Plan, directory: Path, backend: str) -> dict[str, Any]:
+def _evaluate(
+    experiment: Experiment,
+    plan: Plan,
+    directory: Path,
+    backend: str,
+    warn: Callable[[str], None],
+) -> dict[str, Any]:
     """Turn what the agent left in `directory` into tables; returns run.json but for wall_s."""
     # Late: half of the start-up time, and the lab is at work without them.
     from sandglass.run import left, records, summary
@@ -259,9 +265,10 @@ def _evaluate(experiment: Experiment, plan: Plan, directory: Path, backend: str)
         summary.flows(plan, repetition, plan["seed"] + number, columns)
         for number, repetition in enumerate(observed["flows"])
     ]
-    summary.flow_table([flow for each in flows for flow in each], columns).write_parquet(
-        directory / "flows.parquet"
-    )
+    rows_of_flows = [flow for each in flows for flow in each]
+    summary.flow_table(rows_of_flows, columns).write_parquet(directory / "flows.parquet")
+    for doubt in summary.doubts(rows_of_flows, plan):
+        warn(doubt)
     tables = summary.part_tables(plan, observed["flows"], kinds)
     if plan["repeat"] == 1:
         tables |= left.tables(

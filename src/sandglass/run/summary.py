@@ -1,6 +1,6 @@
 """Numbers of a run, computed from its records."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -138,6 +138,7 @@ BASE: dict[str, type[pl.DataType]] = {
     "retransmits": pl.Int64,
     "rtos": pl.Int64,
     "delivered_ce": pl.Int64,
+    "unfinished": pl.String,
 }
 """Columns of flows.parquet that every run has."""
 RENAMED = {"flow": "id", "src": "from", "dst": "to"}
@@ -185,10 +186,19 @@ def flows(
                 "retransmits": result.get("retransmits"),
                 "rtos": result.get("rtos"),
                 "delivered_ce": result.get("delivered_ce"),
+                "unfinished": result.get("unfinished"),
             }
             | {name: _told(result, name) for name in own}
         )
     return table
+
+
+def doubts(rows: Iterable[Mapping[str, Any]], plan: Plan) -> Iterator[str]:
+    """What flows did not do that they were to do, of all repetitions."""
+    for row in rows:
+        if row["unfinished"]:
+            where = f" with seed {row['seed']}" if plan["repeat"] > 1 else ""
+            yield f"flow {row['id']} ({row['workload']}){where} is unfinished: {row['unfinished']}"
 
 
 def flow_table(rows: Sequence[Mapping[str, Any]], own: Mapping[str, Column]) -> pl.DataFrame:
