@@ -57,8 +57,13 @@ SYSCTLS = (
     "net.ipv4.tcp_wmem",
 )
 """What is told of each host, besides what the experiment sets."""
-ALL_MEMORY = " ".join(3 * [str(2**31 - 1)])
-"""For net.ipv4.tcp_mem, in pages: TCP's sockets may have it all."""
+ROOM: dict[str, int | str] = {
+    # In pages. By default a sixteenth of the lab's memory: packets would tell how much that is.
+    "net.ipv4.tcp_mem": " ".join(3 * [str(2**31 - 1)]),
+    # In packets. By default 1000, for all hosts together, as they share a processor.
+    "net.core.netdev_max_backlog": 2**31 - 1,
+}
+"""Sysctls of the lab's whole kernel: nothing is dropped or held back for want of room."""
 MESSAGES_SHOWN = 7  # of the kernel's, on the lab's console: all but those for debugging
 
 
@@ -153,14 +158,14 @@ def run(plan: Plan, directory: str, backend: str, module_base: str | None) -> di
     }
     added = modules.load(plan, module_base)
     if exact:
-        # By default it is a sixteenth of the lab's memory: packets would tell how much that is.
-        kernel.write_sysctl("net.ipv4.tcp_mem", ALL_MEMORY, None)
+        kernel.write_sysctls(ROOM, None, {})
     else:
         # Not before: only in the machine's own may congestion controls be allowed.
         kernel.isolate((kernel.NETNS_DIRECTORY, openvswitch.RUN))
         bring_loopback_up()
         Mininet.inited = True  # else it raises limits of the whole machine
         warn(speed.doubts(plan, speed.measure(plan)))
+    dropped = kernel.dropped_on_arrival()
     network = Network(plan, os.path.join(directory, "topology.py"))
     if plan["record"]:
         recorder.watch(network)
@@ -206,6 +211,7 @@ def run(plan: Plan, directory: str, backend: str, module_base: str | None) -> di
         queues = {"counters": [], "qdiscs": {}}
         results = [first.results(), *repeated(plan, network, directory, workloads)]
     openvswitch.resume()
+    check_arrivals(dropped, exact)
     names = recorder.save(plan["record"], directory) if plan["record"] else {}
     return {
         "kernel": os.uname().release,
@@ -225,6 +231,22 @@ def run(plan: Plan, directory: str, backend: str, module_base: str | None) -> di
         # The lab's are those of its packages: a process each would cost more than the run.
         "tools": {} if exact else tools(network, workloads),
     }
+
+
+def check_arrivals(dropped_before: int, exact: bool) -> None:
+    """Has every packet found room where it waits for a processor, which is no queue of a plan's?
+
+    Raises:
+        RunError: not all have, in the lab. Elsewhere it may have been other networks: a warning.
+    """
+    if dropped := kernel.dropped_on_arrival() - dropped_before:
+        doubt = (
+            f"{dropped} packets were dropped on arrival at a host, where no queue of the "
+            "experiment is: more came at one time than net.core.netdev_max_backlog lets wait"
+        )
+        if exact:
+            raise RunError(doubt, "Leave that sysctl alone, or have fewer packets come at once.")
+        warn([f"{doubt}; other networks of this machine count too"])
 
 
 def tools(network: Network, workloads: dict[str, ModuleType]) -> dict[str, str]:

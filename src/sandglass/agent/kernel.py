@@ -299,6 +299,12 @@ def read_sysctls(names: Iterable[str], where: str | None) -> dict[str, str]:
     return values
 
 
+def dropped_on_arrival() -> int:
+    """Packets, of all namespaces, that found no room where they wait for a processor."""
+    with open("/proc/net/softnet_stat") as file:  # a line for each processor
+        return sum(int(line.split()[1], 16) for line in file)
+
+
 def restart_random(seed: int) -> None:
     """Make all random numbers from now on depend on `seed` alone; only the lab's kernel can."""
     path = "/proc/sys/kernel/random/restart"
