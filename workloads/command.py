@@ -1,18 +1,21 @@
 """Any program of the lab, run on one host: `workload: command` with its words in `argv`.
 
 In a word {to} stands for the other host's address, {from} for the own one, {NAME} for that of any
-host; other braces stay as they are. What the program says is kept as command-ID.txt. It is stopped
-at the flow's end, without that being a failure; ended before, its status counts unless `any_status`
-says otherwise.
+host; other braces stay as they are. What the program says is kept as command-ID.txt; neither that
+nor another file that it writes may become larger than 256 MiB. It is stopped at the flow's end,
+without that being a failure; ended before, its status counts unless `any_status` says otherwise.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
+import resource
 import select
 import signal
 import subprocess
+import threading
 from typing import TYPE_CHECKING
 
 from sandglass.agent import kernel, programs
@@ -21,11 +24,14 @@ from sandglass.agent.failure import RunError
 from sandglass.agent.plan import end_ns
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from sandglass.agent.plan import Flow, Result
     from sandglass.agent.testbed import Testbed
 
 SECOND_NS = 1_000_000_000
 GRACE_S = 1.0
+LARGEST_FILE = 256 << 20  # bytes
 LAST_WORDS = 3  # lines of a program that failed
 IPV6 = True
 OPTIONS = {
@@ -74,7 +80,7 @@ def run(flow: Flow, testbed: Testbed) -> Result:
     environment = {**os.environ, "HOME": "/tmp", **options["environment"]}
     testbed.sleep_until_start(flow)
     path = os.path.join(testbed.directory, output)
-    with open(path, "wb") as said, kernel.namespace(flow["src"]):
+    with open(path, "wb") as said, kernel.namespace(flow["src"]), files_limited():
         process = subprocess.Popen(
             words,
             stdin=subprocess.DEVNULL,
@@ -91,6 +97,11 @@ def run(flow: Flow, testbed: Testbed) -> Result:
     ended_ns = end_ns(flow) if stopped else testbed.clock.now_ns()
     os.close(watched)
     stop(process)  # and what it has started
+    if os.path.getsize(path) >= LARGEST_FILE:
+        raise RunError(
+            f"{words[0]} has said {LARGEST_FILE >> 20} MiB, which is all that is kept",
+            "Have it say less, or send that to /dev/null: sh -c 'program >/dev/null'.",
+        )
     if not stopped and process.returncode and not options["any_status"]:
         with open(path, errors="replace") as said_text:
             last = " ".join(said_text.read().split("\n")[-LAST_WORDS - 1 :]).strip()
@@ -105,6 +116,25 @@ def run(flow: Flow, testbed: Testbed) -> Result:
         "output": output,
         "status": None if stopped else process.returncode,
     }
+
+
+_limiting = threading.Lock()
+
+
+@contextlib.contextmanager
+def files_limited() -> Iterator[None]:
+    """What is started meanwhile, and whatever it starts, writes no file above LARGEST_FILE.
+
+    The kernel ends it (SIGXFSZ). The limit is the agent's own for so long, so that the program has
+    it from its first instruction on.
+    """
+    with _limiting:
+        _, most = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (LARGEST_FILE, most))
+        try:
+            yield
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
 
 
 def stop(process: subprocess.Popen[bytes]) -> None:

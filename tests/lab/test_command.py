@@ -41,6 +41,7 @@ def test_its_environment_and_any_status(lab: Lab) -> None:
     [
         (("sh", "-c", "echo all is lost; exit 3"), "sh ended with status 3: all is lost"),
         (("no-such-program",), "no-such-program is not installed"),
+        (("sh", "-c", "yes | head -c 300000000"), "sh has said 256 MiB, which is all that is kept"),
     ],
 )
 def test_what_fails_is_told(tmp_path: Path, argv: tuple[str, ...], said: str) -> None:
