@@ -15,7 +15,7 @@ from typing import Literal
 
 # tc's bit units, in which k, M, G and T are powers of 1000.
 RATES = {"bit": 1, "kbit": 10**3, "mbit": 10**6, "gbit": 10**9, "tbit": 10**12}
-TIMES = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9, "min": 60 * 10**9}
+TIMES = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9, "min": 60 * 10**9, "h": 3600 * 10**9}
 SIZES = {"B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
 
 # tc reads these as bytes per second, most people as bits per second.
@@ -90,8 +90,8 @@ def format_rate(bits_per_second: int) -> str:
 
 
 def format_time(ns: int) -> str:
-    """In s or below: minutes are read, never written."""
-    return _format(ns, {unit: scale for unit, scale in TIMES.items() if unit != "min"})
+    """In s or below: minutes and hours are read, never written."""
+    return _format(ns, {unit: scale for unit, scale in TIMES.items() if scale <= TIMES["s"]})
 
 
 def format_size(size: int) -> str:
