@@ -63,6 +63,20 @@ def test_goodput_is_what_was_acknowledged_within_the_window(tmp_path: Path) -> N
     assert value("jain", of, **{"from": "2s", "until": "3s"}) == pytest.approx(0.5)
 
 
+def test_who_is_starved_counts_with_nothing(tmp_path: Path) -> None:
+    """Whether it was acknowledged something before the window, or never anything."""
+    pl.DataFrame(
+        {"time_ns": [10**9, 10**9, 2 * 10**9], "flow": [1, 2, 1], "bytes": [1000, 1000, 2000]}
+    ).write_parquet(tmp_path / "goodput.parquet")
+    told = [{"id": 1, "cc": "cubic"}, {"id": 2, "cc": "cubic"}, {"id": 3, "cc": "cubic"}]
+    of = Run(tmp_path, {}, {**DOCUMENT, "flows": [*told, {"id": 4, "cc": None}]})
+    assert value("jain", of, **{"from": "1s", "where": "flow <= 2"}) == pytest.approx(1 / 2)
+    assert value("jain", of, **{"from": "1s"}) == pytest.approx(1 / 3)
+    assert value("jain", of, **{"from": "1s", "where": "flow = 1"}) == pytest.approx(1)
+    assert value("least_share", of, until="2s") == 0
+    assert value("least_share", of, until="2s", where="flow = 1") == 1
+
+
 def test_delay_varies_from_the_least_of_each_flow(tmp_path: Path) -> None:
     rows = [
         {"flow": flow, "sojourn_ns": (flow * 50 + n) * MS} for flow in (1, 2) for n in range(11)

@@ -44,8 +44,7 @@ def goodput(window: Window) -> float:
 
 
 def jain(window: Window) -> float:
-    """Jain's index of the flows' goodput (DEC-TR-301, 1984)."""
-    flows = window.run.records("goodput").select("flow").unique().collect()["flow"]
+    """Jain's index of the flows' goodput (DEC-TR-301, 1984). A starved one counts, with 0."""
     each = [
         goodput(
             Window(
@@ -57,9 +56,8 @@ def jain(window: Window) -> float:
                 window.bottleneck,
             )
         )
-        for flow in flows
+        for flow in window.flows()
     ]
-    each = [value for value in each if value] if window.where else each
     squares = math.fsum(value * value for value in each)
     if not squares:
         raise ValueError("no flow was acknowledged anything")

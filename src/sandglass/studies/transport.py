@@ -30,7 +30,10 @@ Floats = npt.NDArray[np.float64]
 
 
 def acknowledged(window: Window, step_ns: int) -> Floats:
-    """Bytes by flow, a row for each, and step of the window; whole steps alone."""
+    """Bytes by flow, a row for each, and step of the window; whole steps alone.
+
+    A flow of which nothing was ever acknowledged has a row too.
+    """
     rows = window.run.records("goodput")
     rows = rows.filter(pl.sql_expr(window.where)) if window.where else rows
     grown = (
@@ -39,12 +42,12 @@ def acknowledged(window: Window, step_ns: int) -> Floats:
         .with_columns(step=(pl.col("time_ns") - 1 - window.start_ns) // step_ns)
         .collect()
     )
-    flows = sorted(grown["flow"].unique())
+    flows = window.flows()
     steps = (window.end_ns - window.start_ns) // step_ns
     if not flows or not steps:
         raise ValueError("nothing was acknowledged, or the window is shorter than a step")
     found = np.zeros((len(flows), steps))
-    within = grown.filter(pl.col("step").is_between(0, steps - 1))
+    within = grown.filter(pl.col("step").is_between(0, steps - 1), pl.col("flow").is_in(flows))
     for flow, step, new in within.select("flow", "step", "new").rows():
         found[flows.index(flow), step] += new
     return found

@@ -1,6 +1,7 @@
 """A window of a run's time, and the packets that arrive in it."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import polars as pl
 
@@ -31,6 +32,21 @@ class Window:
     def rtt_ns(self) -> int:
         """R."""
         return units.parse_time(self.run.field("experiment.rtt"))
+
+    def flows(self) -> list[int]:
+        """The TCP flows that `where` chooses, of which `goodput` has no row if nothing of them
+        was ever acknowledged: those are starved, and count."""
+        goodput = self.run.records("goodput").select("time_ns", "flow", "bytes").collect()
+        known = {*goodput["flow"], *(each["id"] for each in self._told() if each["cc"])} - {0}
+        nothing = {"time_ns": self.end_ns, "bytes": 0}
+        rows = [{**nothing, "flow": flow} for flow in sorted(known)]
+        every = pl.concat([goodput, pl.DataFrame(rows, goodput.schema)])
+        chosen = every.filter(pl.sql_expr(self.where)) if self.where else every
+        return sorted({*chosen["flow"]} & known)
+
+    def _told(self) -> list[dict[str, Any]]:
+        told: list[dict[str, Any]] = self.run.document.get("flows", [])
+        return told
 
     def packets(self) -> pl.DataFrame:
         """The packets with payload, in the order of their arrival."""
