@@ -27,6 +27,24 @@ def test_a_program_runs_on_its_host_and_its_output_is_kept(lab: Lab) -> None:
     assert found.content["bottleneck"]["utilisation"] == pytest.approx(0.5, abs=0.05)
 
 
+def test_packets_are_those_of_the_flow_that_opened_the_connection(lab: Lab) -> None:
+    """And not of the server's, nor of another client's, where it is plain; else of none."""
+    server = program("iperf", "-s", source="d1", to="s1")
+    first, second, third = (
+        program("iperf", "-c", "{to}", "-t", "1", start=start) for start in ("1s", "3s", "3s")
+    )
+    echo = flow("ping", start="0s", duration="2s", interval="500ms")
+    found = lab(dumbbell(server, first, second, third, echo, queue=QUEUE, duration="6s"))
+    packets = found.packets()
+    early = packets.filter(packets["enqueue_ns"] < 3 * 10**9)
+    assert {*early.filter(early["protocol"] == 6)["flow"]} == {2}
+    assert {*early.filter(early["protocol"] == 1)["flow"]} == {5}
+    late = packets.filter(packets["enqueue_ns"] > 3 * 10**9)
+    assert {*late.filter(late["protocol"] == 6)["flow"]} == {0}, "two clients at one time"
+    acks = found.table("acks")
+    assert {*acks.filter(acks["time_ns"] < 3 * 10**9)["flow"]} == {2}
+
+
 def test_its_environment_and_any_status(lab: Lab) -> None:
     words = ("sh", "-c", "echo $COLOUR {s1} {d1}; exit 3")
     odd = program(*words, environment={"COLOUR": "green"}, any_status=True, duration="1s")

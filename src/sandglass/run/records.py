@@ -5,7 +5,7 @@ hands out are in the module.toml of each module, and of Linux's own in install/l
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from ipaddress import IPv4Address
 from pathlib import Path
 from typing import Any
@@ -35,6 +35,22 @@ GOODPUT_STEP_NS = 10_000_000
 
 
 @dataclass(frozen=True)
+class Portless:
+    """A flow that does not tell its ports, such as that of a program."""
+
+    number: int
+    ends: tuple[str, str]
+    """Its hosts: the one that opens its connections, and the other."""
+    dport: int | None
+    """The other's port, where that is known."""
+    from_ns: int
+    to_ns: int
+    """When it may open one."""
+    echoes: bool
+    """Whether it has echoes of ICMP alone."""
+
+
+@dataclass(frozen=True)
 class Names:
     """What the numbers in the records stand for."""
 
@@ -43,25 +59,96 @@ class Names:
     watches: Sequence[Mapping[str, str]]
     """Of each watched queue: bottleneck, direction, kind."""
     cc: Mapping[int, str]
-    flows: Sequence[tuple[int, str, str, int | None, int | None]]
-    """Of each connection of a flow: its number, source, destination, and ports where known."""
+    flows: Sequence[tuple[int, str, str, int, int]]
+    """Of each connection of a flow: its number, source, destination, and ports."""
     mtu: int
     """The largest of the hosts, in bytes."""
+    portless: Sequence[Portless] = ()
+    seen: bool = False
+    """Whether `flows` has the connections of `portless` too, as packets told them."""
 
 
 def names_of(plan: Mapping[str, Any], observed: Mapping[str, Any]) -> Names:
     """The names in a run, from its plan and from what its agent observed."""
+    results = list(zip(plan["flows"], observed["flows"][0], strict=True))
     return Names(
         hosts={int(IPv4Address(host["address"])): name for name, host in observed["hosts"].items()},
         watches=observed["watches"],
         cc={int(number): name for number, name in observed["cc"].items()},
         flows=[
-            (flow["id"], flow["src"], flow["dst"], result.get("sport"), dport)
-            for flow, result in zip(plan["flows"], observed["flows"][0], strict=True)
+            (flow["id"], flow["src"], flow["dst"], result["sport"], dport)
+            for flow, result in results
+            if _has_ports(result)
             for dport in result.get("dports", [result.get("dport")])
         ],
         mtu=max(host["mtu"] for host in plan["hosts"].values()),
+        portless=[
+            Portless(
+                flow["id"],
+                (flow["src"], flow["dst"]),
+                result.get("dport"),
+                result["start_ns"],
+                result["end_ns"],
+                echoes=flow["workload"] == "ping",
+            )
+            for flow, result in results
+            if not _has_ports(result)
+        ],
     )
+
+
+def _has_ports(result: Mapping[str, Any]) -> bool:
+    """Whether a flow tells those of its connections; one that never was connected has 0."""
+    return bool(result.get("sport")) and bool(result.get("dport") or "dports" in result)
+
+
+def with_connections(names: Names, records: Records) -> Names:
+    """The names with the connections that packets show of flows which do not tell their ports.
+
+    Who sends the first packet opens the connection. It is the flow's that goes from that host to
+    the other one and was under way; where several do, it cannot be told whose it is.
+    """
+    if not names.portless:
+        return names
+    one = pl.col("src").cast(pl.Int64) * 2**16 + pl.col("sport")
+    other = pl.col("dst").cast(pl.Int64) * 2**16 + pl.col("dport")
+    first = (
+        pl.DataFrame(_plain(records, ["enqueue_ns", "src", "dst", "sport", "dport"]))
+        .filter(pl.col("sport") > 0)
+        .sort("enqueue_ns", maintain_order=True)
+        .unique([pl.min_horizontal(one, other), pl.max_horizontal(one, other)], keep="first")
+    )
+    told = {(src, dst, sport, dport) for _, src, dst, sport, dport in names.flows}
+    found = []
+    for at_ns, src, dst, sport, dport in first.iter_rows():
+        ends = names.hosts.get(src, ""), names.hosts.get(dst, "")
+        owners = [
+            flow.number
+            for flow in names.portless
+            if flow.ends == ends
+            and flow.dport in (None, dport)
+            and not flow.echoes
+            and flow.from_ns <= at_ns <= flow.to_ns
+        ]
+        known = {(*ends, sport, dport), (*ends[::-1], dport, sport)} & told
+        if len(owners) == 1 and not known:
+            found.append((owners[0], *ends, sport, dport))
+    return replace(names, flows=[*names.flows, *found], seen=True)
+
+
+def _owners(names: Names, *, ports: bool) -> dict[tuple[str, str], int]:
+    """The one flow without ports that joins two hosts, of packets with ports or without."""
+    joining: dict[frozenset[str], list[Portless]] = {}
+    for flow in names.portless:
+        joining.setdefault(frozenset(flow.ends), []).append(flow)
+    owners: dict[tuple[str, str], int] = {}
+    for flows in joining.values():
+        # Echoes are those of the flows that have them, if there are some.
+        some = [flow for flow in flows if flow.echoes != ports] or ([] if ports else flows)
+        if len(some) == 1:
+            [flow] = some
+            owners |= {flow.ends: flow.number, flow.ends[::-1]: flow.number}
+    return owners
 
 
 def read(path: Path, dtype: np.dtype[np.void]) -> Records:
@@ -102,30 +189,36 @@ def _with_flows(frame: pl.DataFrame, names: Names) -> pl.DataFrame:
                 list(names.hosts), list(names.hosts.values()), default=None, return_dtype=hosts
             )
         )
-    exact, by_hosts = [], []
+    exact = []
     for number, src, dst, sport, dport in names.flows:
-        if sport is None or dport is None:
-            by_hosts += [(src, dst, number), (dst, src, number)]
-        else:
-            exact += [(src, dst, sport, dport, number), (dst, src, dport, sport, number)]
+        exact += [(src, dst, sport, dport, number), (dst, src, dport, sport, number)]
+    by_hosts = [
+        (*ends, ports, number)
+        for ports in ((False,) if names.seen else (False, True))
+        for ends, number in _owners(names, ports=ports).items()
+    ]
     types = {"src": hosts, "dst": hosts}
     ports = {"sport": pl.UInt16, "dport": pl.UInt16}
-    frame = frame.join(
-        pl.DataFrame(exact, {**types, **ports, "flow": pl.UInt16}, orient="row"),
-        on=["src", "dst", "sport", "dport"],
-        how="left",
-        maintain_order="left",
-    ).join(
-        pl.DataFrame(by_hosts, {**types, "flow_by_hosts": pl.UInt16}, orient="row").unique(
-            ["src", "dst"], keep="first", maintain_order=True
-        ),
-        on=["src", "dst"],
-        how="left",
-        maintain_order="left",
+    frame = (
+        frame.with_columns(ports=(pl.col("sport") > 0) | (pl.col("dport") > 0))
+        .join(
+            pl.DataFrame(exact, {**types, **ports, "flow": pl.UInt16}, orient="row"),
+            on=["src", "dst", "sport", "dport"],
+            how="left",
+            maintain_order="left",
+        )
+        .join(
+            pl.DataFrame(
+                by_hosts, {**types, "ports": pl.Boolean, "flow_by_hosts": pl.UInt16}, orient="row"
+            ),
+            on=["src", "dst", "ports"],
+            how="left",
+            maintain_order="left",
+        )
     )
     return frame.with_columns(
         pl.coalesce("flow", "flow_by_hosts", pl.lit(0, pl.UInt16)).alias("flow")
-    ).drop("flow_by_hosts")
+    ).drop("flow_by_hosts", "ports")
 
 
 def packets(records: Records, names: Names) -> pl.DataFrame:

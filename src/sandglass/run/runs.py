@@ -252,6 +252,7 @@ def _evaluate(
             raw = records.read(directory / f"{stream}.records", dtype)
             if name == "packets":
                 met = raw
+                names = records.with_connections(names, raw)
             rows = table(raw, names)
             if name == "acks":
                 last = records.told_last(rows)
