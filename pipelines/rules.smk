@@ -1,5 +1,7 @@
 # What every paper has in common: run the grid points, make tables, draw, judge, report.
 
+from snakemake.io import sourcecache_entry
+
 PROFILE = config["profile"]
 NAMED = config["papers"].split(",")
 PAPERS = {
@@ -27,7 +29,19 @@ STEP = (
 )
 
 
-include: "code.smk"
+def source(path: Path) -> str:
+    """A file of the checkout as an input, which is never fetched from a storage."""
+    return sourcecache_entry(str(path), str(path))
+
+
+def rooms(*names: str) -> list[str]:
+    """The code below src/sandglass whose change has to repeat a step, by its folders."""
+    return [
+        source(path)
+        for name in names
+        for path in sorted((ROOT / "src" / "sandglass" / name).glob("*"))
+        if path.suffix in (".py", ".jinja")
+    ]
 
 
 def part(name: str):

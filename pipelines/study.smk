@@ -20,15 +20,6 @@ PAGE = targets.page(STUDY)
 STEP = f"{sys.executable} -m sandglass.studies."
 
 
-include: "code.smk"
-
-
-MEASURING = [
-    source(ROOT / "src" / "sandglass" / "studies" / f"{name}.py")
-    for name in ("metric", "extension", "tables")
-]
-
-
 localrules:
     measure,
     conclude,
@@ -76,7 +67,6 @@ for number, batch in enumerate(WORK["batches"]):
 rule measure:
     input:
         RUNS,
-        code=rooms("results") + MEASURING,
     output:
         "runs.csv",
     log:
@@ -92,7 +82,6 @@ rule measure:
 rule conclude:
     input:
         "runs.csv",
-        code=rooms("studies"),
     output:
         TABLES[1:],
     log:
@@ -108,7 +97,6 @@ rule conclude:
 rule publish:
     input:
         TABLES,
-        code=rooms("studies", "results", "results/pages"),
     output:
         PAGE,
     log:

@@ -21,6 +21,7 @@ from sandglass.install import builds
 from sandglass.run import runs as running
 from sandglass.studies import work
 from sandglass.workflow import snakemake
+from tests.conftest import copy_checkout
 
 pytestmark = pytest.mark.lab
 
@@ -141,6 +142,30 @@ def test_runs_of_another_experiment_are_done_again(do: Study, tmp_path: Path) ->
     other = pl.read_csv(out / "runs.csv")
     assert other["seed"].to_list() == [2, 3, 2, 3]
     assert other["digest"][0] == fast["digest"][1]
+
+
+def test_another_measure_makes_the_tables_anew_and_no_run(tmp_path: Path) -> None:
+    home, out, file = copy_checkout(tmp_path / "home"), tmp_path / "out", tmp_path / "two.yaml"
+    metrics = {"goodput": {"measure": "goodput"}}
+    experiment = STUDY["experiment"] | {"record": ["goodput"]}
+    changed = {"experiment": experiment, "metrics": metrics, "plots": [], "expect": []}
+    file.write_text(yaml.safe_dump(STUDY | changed))
+
+    def rate() -> float:
+        subprocess.run(
+            command(file, "--out", out),
+            env=ENVIRONMENT | {"PYTHONPATH": str(home / "src")},
+            stdin=subprocess.DEVNULL,
+            check=True,
+        )
+        return float(pl.read_csv(out / "summary.csv")["mean"][0])
+
+    first, before = rate(), done(out)
+    code = home / "src/sandglass/studies/measure.py"
+    code.write_text(code.read_text().replace("found) * 8e-6", "found) * 16e-6"))
+    os.utime(code, (1, 1))  # as old as a file of an archive may be
+    assert rate() == pytest.approx(2 * first)
+    assert done(out) == before
 
 
 def test_what_is_no_run_of_the_study_is_not_measured(do: Study, tmp_path: Path) -> None:

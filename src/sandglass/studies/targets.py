@@ -2,7 +2,9 @@
 
 import hashlib
 import json
+from pathlib import Path
 
+from sandglass.install import builds
 from sandglass.studies.study import Study
 
 STUDY = "study.yaml"
@@ -11,6 +13,9 @@ SUMMARY = "summary.csv"
 DIFFERENCES = "differences.csv"
 CLAIMS = "claims.csv"
 INDEX = "index.html"
+
+MEASURE = tuple(f"src/sandglass/{name}" for name in ("agent", "experiment", "results", "studies"))
+"""The folders whose code turns runs into tables, pictures and page."""
 
 
 def tables(study: Study) -> list[str]:
@@ -34,8 +39,11 @@ def page(study: Study) -> list[str]:
 
 
 def measured(study: Study) -> str:
-    """What decides the table of the runs, besides the runs."""
-    return _of(study, "vary", "metrics", "module")
+    """What decides the table of the runs, besides the runs: the study, its module and our code.
+
+    All else is made of this table, so that a change of our code makes all anew but the runs.
+    """
+    return builds.fingerprint(_code(), _of(study, "vary", "metrics", "module"))
 
 
 def judged(study: Study) -> str:
@@ -46,6 +54,15 @@ def judged(study: Study) -> str:
 def shown(study: Study) -> str:
     """What decides the page, besides the tables."""
     return _of(study, "title", "experiment", "vary", "metrics", "plots", "module")
+
+
+def _code() -> list[Path]:
+    return [
+        path
+        for folder in MEASURE
+        for path in sorted((builds.ROOT / folder).rglob("*"))
+        if path.suffix in (".py", ".jinja")
+    ]
 
 
 def _of(study: Study, *keys: str) -> str:
