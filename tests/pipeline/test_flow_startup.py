@@ -18,6 +18,7 @@ from pipelines.flow_startup import (
     why_link_rate,
     why_rack,
 )
+from sandglass.papers import claims
 from sandglass.results.series import Run
 from tests.pipeline.synthetic import document, packets, value, write
 
@@ -249,6 +250,17 @@ def test_pub3_metrics() -> None:
     assert pub3.growth(DELAYS, "CoDel", "soon", 16, 4, 10) is None
     assert pub3.mean_delay(DELAYS, "CoDel", 16, 1) == 90
     assert pub3.mean_delay(DELAYS, "PIE", 16, 1) is None
+
+
+def test_one_measure_says_who_scales() -> None:
+    """That CoDel does not, and HRED does, are judged by the same flows and the same bound."""
+    known = {claim.id: claim for claim in claims.claims("flow_startup", "pub3")}
+    one, other = known["codel-does-not-scale"], known["hred-scales"]
+    assert one.metric == other.metric
+    assert one.arguments | {"queue": "HRED"} == other.arguments
+    assert one.bounds
+    assert other.bounds
+    assert one.bounds.below == other.bounds.at_least
 
 
 CALLS = pl.DataFrame(
