@@ -121,10 +121,10 @@ def least_wait(table: pl.DataFrame, queue: str, rtt_to: float) -> Extreme | None
     return least(chosen.select("flows", "rtt_ms", "peak_ms"), "peak_ms")
 
 
-def slowest_completion(
+def completion_ratio(
     table: pl.DataFrame, queue: str, rtt_from: float, rtt_to: float, senders: str
 ) -> Extreme | None:
-    """Completion time over that with a FIFO, the largest over flows and RTTs."""
+    """The mean completion time over that with a FIFO, the largest over flows and RTTs."""
     chosen = _of(table, queue, rtt_from, rtt_to, senders)
     return largest(chosen.select("flows", "rtt_ms", "fct_ratio"), "fct_ratio")
 
@@ -132,7 +132,7 @@ def slowest_completion(
 def typical_completion(
     table: pl.DataFrame, queue: str, rtt_from: float, rtt_to: float, senders: str
 ) -> float | None:
-    """Completion time over that with a FIFO, the median over flows and RTTs."""
+    """The mean completion time over that with a FIFO, the median over flows and RTTs."""
     return scalar(_of(table, queue, rtt_from, rtt_to, senders)["fct_ratio"].median())
 
 
@@ -215,7 +215,7 @@ METRICS = (
     typical_delay_ratio,
     peak_margin,
     least_wait,
-    slowest_completion,
+    completion_ratio,
     typical_completion,
     wait_in_rtts,
     pacing_effect,

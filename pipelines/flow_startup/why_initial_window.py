@@ -11,5 +11,5 @@ METRICS = (
     pub4.peak_margin,
     pub4.least_wait,
     pub4.typical_completion,
-    pub4.slowest_completion,
+    pub4.completion_ratio,
 )

@@ -130,7 +130,7 @@ def test_pub4_metrics() -> None:
     assert value(pub4.peak_margin(one, "CoDel", 100, 100, 200)) == pytest.approx(1.5)
     assert value(pub4.peak_margin(one, "CoDel", 100, 100, 400)) == pytest.approx(1.8)
     assert value(pub4.least_wait(TABLE, "CoDel", 100)) == 50
-    assert value(pub4.slowest_completion(TABLE, "CoDel", 200, 1000, BURSTS)) == 1.5
+    assert value(pub4.completion_ratio(TABLE, "CoDel", 200, 1000, BURSTS)) == 1.5
     assert pub4.typical_completion(TABLE, "CoDel", 200, 1000, BURSTS) == pytest.approx(1.45)
     assert value(pub4.wait_in_rtts(TABLE, "Predict", 100)) == 0.45
     assert pub4.pacing_effect(TABLE, "CoDel", 100, "paced") == 2
@@ -163,7 +163,7 @@ def test_pub4_without_data_has_no_value() -> None:
     assert pub4.typical_delay_ratio(TABLE, "Predict", "PIE", 0, 1000, BURSTS) is None
     assert value(pub4.peak_margin(TABLE, "PIE", 100, 100, 200)) is None
     assert value(pub4.least_wait(TABLE, "PIE", 1000)) is None
-    assert value(pub4.slowest_completion(TABLE, "CoDel", 500, 1000, BURSTS)) is None
+    assert value(pub4.completion_ratio(TABLE, "CoDel", 500, 1000, BURSTS)) is None
     assert pub4.typical_completion(TABLE, "CoDel", 500, 1000, BURSTS) is None
     assert value(pub4.wait_in_rtts(TABLE, "Predict", 500)) is None
     assert pub4.pacing_effect(TABLE, "CoDel", 200, "paced") is None
