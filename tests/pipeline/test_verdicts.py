@@ -218,6 +218,17 @@ def test_a_point_of_an_extreme_has_the_replicas_that_have_it() -> None:
     assert verdict.measured == pytest.approx(0.97)
 
 
+def test_n_of_an_extreme_is_that_of_the_point_that_decides() -> None:
+    """Three more replicas of 20 ms alone say nothing more of 320 ms, which is the least here."""
+    all_replicas = claim(metric="least_point", arguments={}, replicas="all")
+    table = partial(1.0, 1.0, 1.0).with_columns(
+        share=pl.when(rtt_ms=20).then(pl.max_horizontal("share", 0.98)).otherwise("share")
+    )
+    (verdict,) = judge(all_replicas, table=table)
+    assert table.group_by("rtt_ms").len().sort("rtt_ms")["len"].to_list() == [5, 2]
+    assert (verdict.measured, verdict.n) == (0.97, 2)
+
+
 def test_a_replica_without_the_points_of_a_claim_is_none_of_it() -> None:
     far = TABLE.tail(1)
     table = ensemble.together([(1, TABLE), (2, TABLE), (3, far)], [3])

@@ -61,7 +61,8 @@ class Verdict(BaseModel):
     where: str
     expected: str
     n: int | None = None
-    """Replicas; one alone has no interval, and its value decides."""
+    """Replicas, of an extreme those of the point that is it; one alone has no interval, and its
+    value decides."""
     measured: float | None = None
     """The mean over the replicas."""
     low: float | None = None
@@ -241,8 +242,11 @@ def _judged(
     measured += [each for found in more if found not in (None, []) for each in _known(claim, found)]
     extremes = [each for each in measured if isinstance(each, Extreme)]
     values = sorted(each.value if isinstance(each, Extreme) else each for each in measured)
-    found = _over_points(extremes, len(whole)) if extremes else statistics.interval(values)
-    row: dict[str, Any] = {"n": len(values), "measured": _rounded(found.mean)}
+    if extremes:
+        n, found = _over_points(extremes, len(whole))
+    else:
+        n, found = len(values), statistics.interval(values)
+    row: dict[str, Any] = {"n": n, "measured": _rounded(found.mean)}
     if claim.plotted is not None:
         return row | _like_ours(claim.plotted, values)
     assert claim.bounds
@@ -251,8 +255,8 @@ def _judged(
     return row | {"verdict": claim.bounds.judge(found)}
 
 
-def _over_points(replicas: Sequence[Extreme], whole: int) -> Interval:
-    """The extreme of the points' means, with its interval.
+def _over_points(replicas: Sequence[Extreme], whole: int) -> tuple[int, Interval]:
+    """The extreme of the points' means with its interval, and how many replicas that point has.
 
     The first `whole` of the replicas have all points, the others at least one. Raises
     SandglassError where a replica has other points than the first.
@@ -262,10 +266,11 @@ def _over_points(replicas: Sequence[Extreme], whole: int) -> Interval:
         each.values.keys() - points for each in replicas
     ):
         raise SandglassError("replicas have values at different points")
-    over = statistics.least if replicas[0].of is min else statistics.largest
-    return over(
-        [[each.values[point] for each in replicas if point in each.values] for point in points]
-    )
+    own = [[each.values[point] for each in replicas if point in each.values] for point in points]
+    means = [math.fsum(values) / len(values) for values in own]
+    of = replicas[0].of
+    deciding = own[means.index(of(means))]
+    return len(deciding), (statistics.least if of is min else statistics.largest)(own)
 
 
 def _like_ours(plotted: float, values: Sequence[float]) -> dict[str, Any]:
