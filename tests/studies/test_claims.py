@@ -131,6 +131,18 @@ def test_one_run_has_no_interval_and_its_value_decides() -> None:
     assert judge(one, at=at, bounds={"below": 5.1}).outcome == "fails"
 
 
+def test_replicas_that_are_alike_are_one_run() -> None:
+    alike = RUNS.with_columns(pl.col("delay").first().over("queue", "rtt"))
+    for entry in (
+        {"at": {"queue": "CoDel", "rtt": "20ms"}, "bounds": {"below": 5}},
+        {"difference": {"queue": ["PIE", "CoDel"]}, "bounds": {"below": 10}},
+        {"ratio": {"queue": ["PIE", "CoDel"]}, "bounds": {"below": 1}},
+        {"falls": "rtt"},
+    ):
+        judged = judge(alike, **entry)
+        assert (judged.n, judged.low, judged.high, judged.outcome) == (1, None, None, "fails")
+
+
 def test_a_claim_without_a_point_is_an_error() -> None:
     with pytest.raises(SandglassError, match="claim 'short': there is no point"):
         judge(RUNS.clear(), bounds={"below": 6})
@@ -152,7 +164,7 @@ def test_table() -> None:
         ({"rises": "rtt", "bounds": {"below": 3}}, "", "rises needs no bounds"),
         ({"rises": "rtt", "falls": "rtt"}, "", "rises and falls stand together"),
         ({"ratio": {"queue": ["PIE"]}, "bounds": {"below": 3}}, "ratio", "two labels of one axis"),
-        ({"kind": "guessed", "rises": "rtt"}, "kind", "'stated', 'derived' or 're-design'"),
+        ({"kind": "guessed", "rises": "rtt"}, "kind", "'stated', 'derived', 're-design' or 'own'"),
         ({"at": None, "rises": "rtt"}, "at", "is empty"),
     ],
 )

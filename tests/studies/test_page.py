@@ -214,8 +214,18 @@ def test_a_rule_that_is_not_reached_is_said_with_the_width(home: Path) -> None:
 
 def test_replicas_that_are_alike_are_said(home: Path) -> None:
     words = "All replicas of a point are equal"
-    assert words in shown(home, {"below": 30}, apart=0).text
+    found = shown(home, {"below": 30}, apart=0).text
+    assert words in found
+    assert "one run, no interval" in found
+    assert "n = 2" not in found
     assert words not in shown(home, {"below": 30}).text
+
+
+def test_a_claim_of_ones_own_says_so_and_one_is_one(home: Path) -> None:
+    found = shown(home, {"below": 30}).text
+    assert "1 claim, each" in found
+    assert "own" in found.split()
+    assert "re-design" not in found
 
 
 @pytest.mark.parametrize(

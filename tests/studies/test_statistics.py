@@ -344,7 +344,35 @@ def test_holm() -> None:
 def test_replicas_that_are_alike_are_noticed(
     delays: list[list[float]], drops: list[list[float]], said: str
 ) -> None:
-    table = statistics.summary(runs(delay=delays, drops=drops), ["queue"], ["delay", "drops"])
-    found = statistics.alike(table, ["queue"])
+    found = statistics.alike(runs(delay=delays, drops=drops), ["queue"])
     assert found.startswith(said)
     assert bool(found) == bool(said)
+
+
+def test_replicas_that_are_alike_are_one_run() -> None:
+    """Of no spread at all there is no interval, however often it was run again."""
+    alike, noisy = [0.1, 0.1, 0.1], [1.0, 2.0, 3.0]
+    table = runs(delay=[alike, noisy], drops=[[0, 0, 0], [0, 0, 0]])
+    summary = statistics.summary(table, ["queue"], ["delay", "drops"])
+    shown = summary.select("queue", "metric", "n", "mean", "sd", "low", "high")
+    assert shown.row(0) == ("CoDel", "delay", 1, 0.1, None, None, None)
+    # Runs that differ are replicas, also where one of their metrics is the same.
+    assert shown.row(3) == ("PIE", "drops", 3, 0, 0, 0, 0)
+    rule = Rule.model_validate({"of": "delay", "within": "5%"})
+    reached = statistics.summary(table, ["queue"], ["delay"], rule)["reached"]
+    assert reached.to_list() == [None, False]
+
+
+def test_equal_numbers_have_no_deviation() -> None:
+    """0.1 + 0.1 + 0.1 is no 0.3: the last digit of their mean is none of theirs."""
+    table = runs(delay=[[0.1, 0.1, 0.1], [7, 7, 7]], drops=[[1, 2, 3], [1, 2, 3]])
+    assert statistics.summary(table, ["queue"], ["delay"])["sd"].to_list() == [0, 0]
+
+
+def test_pairs_of_runs_that_are_alike_are_one_pair() -> None:
+    table = runs(delay=[[0.1, 0.1, 0.1], [7, 7, 7]])
+    (row,) = statistics.differences(table, ["queue"], ["delay"], "queue", "CoDel").to_dicts()
+    assert (row["n"], row["mean"], row["low"], row["p"]) == (1, 6.9, None, None)
+    table = runs(delay=[[0.1, 0.1, 0.1], [6, 7, 8]])
+    (row,) = statistics.differences(table, ["queue"], ["delay"], "queue", "CoDel").to_dicts()
+    assert (row["n"], row["mean"]) == (3, pytest.approx(6.9))

@@ -23,7 +23,7 @@ def cells(
     for place, (new, old) in {"first": (own, other), **points}.items():
         for label, values in (("mine", new), (AT, old)):
             rows += [
-                {"queue": label, "place": place, "replica": n, "m": value}
+                {"queue": label, "place": place, "replica": n, "m": value, "noise": n}
                 for n, value in enumerate(values, 1)
             ]
     judged = judging.judge(

@@ -28,6 +28,9 @@ from sandglass.studies import quantity, statistics
 from sandglass.studies.statistics import Interval, matching, named, points, written
 
 Kind = Literal["stated", "derived", "re-design"]
+"""Where the bound of a claim on a source comes from."""
+Bound = Literal[Kind, "own"]
+"""Of a study's claim, which needs no source: its author's own."""
 Outcome = Literal["holds", "open", "fails"]
 Labels = dict[str, Value]
 
@@ -128,8 +131,9 @@ class Expect(Part):
     """The words of a source."""
     where: str = ""
     """Which source, and where in it."""
-    kind: Kind = "re-design"
-    """Whether the bound is stated there, derived from what is, or our own."""
+    kind: Bound = "own"
+    """Whether the bound is stated there, derived from what is, chosen where it says nothing, or of
+    nobody but the study."""
     explanation: str = ""
     """Why it fails, when it does."""
 
@@ -200,7 +204,7 @@ class Judged(BaseModel):
     """
 
     claim: str
-    kind: Kind
+    kind: Bound
     quote: str
     where: str
     expected: str
@@ -291,6 +295,7 @@ def _measured(
     if not (expect.compared or expect.rises or expect.falls):
         for place, own in points(chosen, axes):
             values = statistics.numbers(own, expect.metric, place)
+            values = values[:1] if statistics.copies(own) else values
             yield named(place), values.size, statistics.interval(values)
         return
     axis = expect.compared[0] if expect.compared else str(expect.rises or expect.falls)

@@ -404,7 +404,7 @@ def _finished(
     if not isinstance(entry, entries.Heat):
         own = quantity.ordered(results.axes[layout.colour]) if layout.colour else [ALL]
         made += _colours(flows or [said(each) for each in own])
-    if alike := statistics.alike(results.summary, list(results.axes)):
+    if alike := statistics.alike(results.runs, list(results.axes)):
         text = f"{text.strip()} {capital(alike)}."
     caption = "\n".join(
         textwrap.fill(line, CAPTION_COLUMNS) for line in (text, results.origin) if line

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from sandglass.studies import statistics, tables, targets
 from sandglass.studies.points import text
+from sandglass.studies.quantity import count
 from sandglass.studies.study import Study
 from sandglass.terminal import complain
 
@@ -26,7 +27,7 @@ def tell(study: Study, out: Path) -> None:
     summary = tables.read(targets.SUMMARY, study, out)
     units = {name: metric.unit for name, metric in study.metrics.items()}
     console.print(table(summary, study.axes, units))
-    if alike := statistics.alike(summary, study.axes):
+    if alike := statistics.alike(tables.read(targets.RUNS, study, out), study.axes):
         complain(alike, statistics.ALIKE_HINT)
     if study.expects:
         for row in pl.read_csv(out / targets.CLAIMS, infer_schema_length=None).to_dicts():
@@ -54,7 +55,7 @@ def table(summary: pl.DataFrame, axes: list[str], units: Mapping[str, str]) -> T
     for point, cells in list(rows.items())[:MOST_ROWS]:
         found.add_row(*point, *cells)
     if (more := len(rows) - MOST_ROWS) > 0:
-        found.caption = f"and {more} points more in {targets.SUMMARY}"
+        found.caption = f"and {count(more, 'point')} more in {targets.SUMMARY}"
     return found
 
 

@@ -15,7 +15,7 @@ from sandglass.studies import quantity, targets
 from sandglass.studies.claims import Judged, Outcome
 from sandglass.studies.layout import Results
 from sandglass.studies.origin import Origin
-from sandglass.studies.quantity import said, titled
+from sandglass.studies.quantity import count, said, titled
 from sandglass.studies.statistics import ALIKE_HINT, Rule, alike
 from sandglass.studies.study import Study
 
@@ -85,10 +85,11 @@ def page(
         .render(
             study=study,
             lead=_lead(study, results, source),
-            alike=alike(results.summary, list(results.axes)),
+            alike=alike(results.runs, list(results.axes)),
             alike_hint=ALIKE_HINT,
             contents=[(key, words.get(key, key)) for key, there in sections.items() if there],
             claims=claims,
+            claimed=count(len(claims), "claim"),
             outcomes=[
                 (outcome, SIGNS[outcome], sum(each.outcome == outcome for each in claims))
                 for outcome in get_args(Outcome)
@@ -114,9 +115,9 @@ def _lead(study: Study, results: Results, source: Origin) -> str:
     points = results.runs.select(*results.axes).unique().height if results.axes else 1
     by = f" by {' and '.join(_words(axis, results) for axis in results.axes)}" if points > 1 else ""
     metrics = results.summary["metric"].unique(maintain_order=True)
-    noun = "point" if points == 1 else "points"
     return (
-        f"{points} {noun}{by}, {source.runs} runs of {' and '.join(source.durations)} "
+        f"{count(points, 'point')}{by}, {count(source.runs, 'run')} of "
+        f"{' and '.join(source.durations)} "
         f"({source.seeded}); measured: {', '.join(map(quantity.words, metrics))}."
     )
 

@@ -11,6 +11,7 @@ from sandglass.studies.layout import Results
 from sandglass.studies.origin import Origin, origin
 from sandglass.studies.page import Picture
 from sandglass.studies.points import text
+from sandglass.studies.quantity import count
 from sandglass.studies.study import Study
 from sandglass.studies.tables import read
 from sandglass.terminal import guarded
@@ -51,7 +52,7 @@ def _saved(name: str, drawn: ggplot) -> Picture:
 def results(study: Study, rows: pl.DataFrame, summary: pl.DataFrame, source: Origin) -> Results:
     """What the pictures are made of."""
     said = (
-        f"{source.runs} runs, {source.seeded}, Linux {source.kernel_release}, "
+        f"{count(source.runs, 'run')}, {source.seeded}, Linux {source.kernel_release}, "
         f"lab build {source.lab_build}, digest {source.digest[:16]}."
     )
     # As the tables have them: text, where not all are numbers.

@@ -108,6 +108,11 @@ def _last(name: str) -> str:
     return " ".join(part.upper() if part in SHORT else part for part in keys[-1].split("_"))
 
 
+def count(number: int, noun: str) -> str:
+    """So many of something: 1 run, 2 runs."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
 def titled(name: str, unit: str, among: Iterable[str] = ()) -> str:
     """What an axis of a picture or a column of a table is called: Goodput (Mb/s)."""
     found = capital(words(name, among))

@@ -38,6 +38,9 @@ FLOATS = frozenset(
 )
 """Columns that may have no value in any row."""
 
+COLUMNS = ("replica", "seed", "digest", "virtual_s", "wall_s", "directory")
+"""Of runs.csv, what is neither an axis nor a metric."""
+
 ALIKE_HINT = "let something differ as on a testbed: noise: testbed, rtt_spread, start_within"
 
 Floats = npt.NDArray[np.float64]
@@ -185,11 +188,12 @@ def summary(
 
     Columns: the axes, metric, n, mean, sd (null of one run), median, low and high of the mean's
     95 % interval (null of one run), and with a `rule` reached, which is null of other metrics.
-    Points are in the order of `runs`. Raises SandglassError, naming the point, where a run has no
-    number for a metric.
+    Replicas that are `copies` are one run. Points are in the order of `runs`. Raises
+    SandglassError, naming the point, where a run has no number for a metric.
     """
     rows: list[dict[str, Any]] = []
-    for point, own in points(runs, axes):
+    for point, every in points(runs, axes):
+        own = every.head(1) if copies(every) else every
         for metric in metrics:
             values = numbers(own, metric, point)
             found = interval(values)
@@ -198,23 +202,33 @@ def summary(
                 "metric": metric,
                 "n": values.size,
                 "mean": found.mean,
-                "sd": float(values.std(ddof=1)) if values.size > 1 else None,
+                "sd": _deviation(values),
                 "median": float(np.median(values)),
                 "low": found.low,
                 "high": found.high,
             }
             if rule:
-                row["reached"] = enough(values.tolist(), rule) if metric == rule.of else None
+                said = metric == rule.of and not copies(every)
+                row["reached"] = enough(values.tolist(), rule) if said else None
             rows.append(row)
     return _frame(rows, runs, axes)
 
 
-def alike(summary: pl.DataFrame, axes: Sequence[str]) -> str:
-    """Where the replicas of a point say no more than one would, in words; else nothing."""
-    equal = [
-        bool((own["n"] > 1).all() and (own["low"] == own["high"]).all())
-        for _, own in points(summary, axes)
-    ]
+def _deviation(values: Floats) -> float | None:
+    """The standard deviation; that of equal numbers is 0, not their mean's last digit."""
+    if values.size < 2:
+        return None
+    return float(values.std(ddof=1)) if np.ptp(values) else 0.0
+
+
+def copies(point: pl.DataFrame) -> bool:
+    """Whether a point's replicas are one run, several times: all that is measured is equal."""
+    return point.height > 1 and point.drop(COLUMNS, strict=False).unique().height == 1
+
+
+def alike(runs: pl.DataFrame, axes: Sequence[str]) -> str:
+    """Where the replicas of a point are `copies`, in words; else nothing."""
+    equal = [copies(own) for _, own in points(runs, axes)]
     if not any(equal):
         return ""
     if all(equal):
@@ -309,11 +323,16 @@ def ratio(new: Floats, old: Floats) -> Interval:
 def pairs(
     new: pl.DataFrame, old: pl.DataFrame, metric: str, point: Mapping[str, Value]
 ) -> tuple[Floats, Floats]:
-    """A metric of the replicas that two points have in common. Raises SandglassError without."""
+    """A metric of the replicas that two points have in common; one pair, where both have copies.
+
+    Raises SandglassError without any.
+    """
     own, other = (side.select("replica", metric) for side in (new, old))
     both = own.join(other, on="replica", suffix="_old").sort("replica")
     if both.is_empty():
         raise SandglassError(f"{named(point)} has no replica to compare {metric} with")
+    if copies(new) and copies(old):
+        both = both.head(1)
     return numbers(both, metric, point), numbers(both, f"{metric}_old", point)
 
 

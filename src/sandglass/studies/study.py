@@ -13,14 +13,12 @@ from sandglass.studies.claims import Expect
 from sandglass.studies.metric import Metric
 from sandglass.studies.plot import Entry
 from sandglass.studies.points import Replica, Setting, directories, product, text
-from sandglass.studies.statistics import FLOATS, Rule
+from sandglass.studies.statistics import COLUMNS, FLOATS, Rule
 
 FIRST = 5
 FIRST_IN_A_GRID = 3
 """Replicas before an interval is looked at; fewer in a grid of more than `GRID` points."""
 GRID = 20
-COLUMNS = ("replica", "seed", "digest", "virtual_s", "wall_s", "directory")
-"""Columns of runs.csv besides axes and metrics."""
 DRAWN = ("x", "y", "colour", "panel", "base", "middle", "beside", "slot", "text", "ink")
 """Columns of what pictures are made of."""
 TAKEN = frozenset([*COLUMNS, *FLOATS, *DRAWN, "metric", "against", "n", "reached"])

@@ -20,8 +20,8 @@ from sandglass.studies import (
     work,
 )
 from sandglass.studies.points import text
-from sandglass.studies.statistics import FLOATS
-from sandglass.studies.study import COLUMNS, TAKEN, Study
+from sandglass.studies.statistics import COLUMNS, FLOATS
+from sandglass.studies.study import TAKEN, Study
 from sandglass.studies.work import Task
 from sandglass.terminal import guarded
 
