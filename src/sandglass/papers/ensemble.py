@@ -41,14 +41,16 @@ def together(
 
 def replicas(table: pl.DataFrame, *, parts: bool = False) -> list[pl.DataFrame]:
     """The tables of the replicas that have all points, or of the others, without the columns that
-    tell them apart; of a table without them, the table alone."""
+    tell them apart; of a table without them, the table alone. Where all are equal, the first: it
+    is one run, that often."""
     if PARTIAL in table.columns:
         table = table.filter(pl.col(PARTIAL) == parts).drop(PARTIAL)
     elif parts:
         return []
     if REPLICA not in table.columns:
         return [table]
-    return [own.drop(REPLICA) for _, own in table.group_by(REPLICA, maintain_order=True)]
+    found = [own.drop(REPLICA) for _, own in table.group_by(REPLICA, maintain_order=True)]
+    return found[:1] if all(own.equals(found[0]) for own in found) else found
 
 
 def numbered(table: pl.DataFrame) -> pl.DataFrame:
