@@ -111,6 +111,20 @@ def test_replicas_that_are_alike_are_said(content: dict[str, Any]) -> None:
     assert words not in caption(draw(of, **content))
 
 
+def test_a_dollar_is_a_dollar(tmp_path: Path) -> None:
+    """Titles, labels, captions and what is on axes and in legends are shown as they are written."""
+    of = results()
+    odd = r"$\frac{1$"
+    axes = {**AXES, "queue": [odd, "CoDel"]}
+    runs, summary = (
+        each.with_columns(pl.col("queue").replace({"PIE": odd})) for each in (of.runs, of.summary)
+    )
+    found = Results(axes, runs, summary, of.home, METRICS, odd)
+    for place in ({"x": "queue"}, {"x": "rtt", "colour": "queue"}, {"x": "rtt", "facet": "queue"}):
+        drawn = draw(found, y="delay", title=odd, labels={"delay": odd}, **place)
+        style.save(drawn, tmp_path / "odd")
+
+
 def test_names_have_slots_beside_each_other() -> None:
     drawn = draw(x="queue", y="delay", colour="rtt")
     bars = layer(drawn, "geom_errorbar").sort("x")

@@ -126,6 +126,15 @@ MALFORMED = [
 ]
 
 
+@pytest.mark.parametrize("name", ["'a\"b'", "'{a}'", "'*'", "'^a$'", "' '", r'"a\nb"'])
+def test_an_axis_whose_column_would_not_be_read_is_refused(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "study.yaml"
+    axis = f"{name}: {{key: rtt, values: [20ms, 100ms]}}"
+    path.write_text(GOOD.replace("rtt: [20ms, 100ms]", axis, 1))
+    with pytest.raises(UsageError, match=r":11: vary\..* is no name of an axis: write letters"):
+        reading.load(path)
+
+
 @pytest.mark.parametrize(
     ("old", "new", "said"), MALFORMED, ids=[f"{old} > {new}" for old, new, _ in MALFORMED]
 )

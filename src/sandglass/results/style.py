@@ -33,7 +33,13 @@ DPI = 160
 
 # Text as outlines in matplotlib's own font: nothing depends on the fonts of the machine.
 FONT = "DejaVu Sans"
-RC: Any = {"svg.hashsalt": "sandglass", "svg.fonttype": "path", "font.family": FONT}
+# What a file calls things is shown as it is written: a $ in it begins no formula.
+RC: Any = {
+    "svg.hashsalt": "sandglass",
+    "svg.fonttype": "path",
+    "font.family": FONT,
+    "text.parse_math": False,
+}
 
 
 def house() -> theme:

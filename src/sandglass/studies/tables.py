@@ -72,6 +72,11 @@ def measured(study: Study, task: Task) -> dict[str, Any]:
     if study.module:
         more = extension.metrics(extension.load(study.module), run)
         for name in more:
+            if not reading.NAME.fullmatch(name):
+                raise SandglassError(
+                    f"{study.module} measures {name!r}, which is no name",
+                    "write letters, digits and _",
+                )
             if name in TAKEN or name in study.axes or name in study.metrics:
                 raise SandglassError(
                     f"{study.module} measures {name}, and a column is called so",

@@ -1,12 +1,14 @@
 """What a study varies: the key `vary` of its file, as axes and what their values set."""
 
 import math
+import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from sandglass.errors import nearest
+from sandglass.experiment import units
 from sandglass.experiment.document import Value
 from sandglass.experiment.problems import EMPTY, KeyPath
 from sandglass.studies import points
@@ -14,6 +16,9 @@ from sandglass.studies.points import Setting, text
 from sandglass.studies.study import TAKEN
 
 ZIP, CASES = "zip", "cases"
+NOT_IN_A_NAME = re.compile(r"""["{}*^$\\`]""")
+"""The name of an axis is that of a column: what is not read back from the head of a table, or means
+something else to Polars or plotnine."""
 
 Wrong = Callable[[KeyPath, str], None]
 """Takes down where something is wrong, and what."""
@@ -40,6 +45,13 @@ def factors(value: Any, wrong: Wrong) -> list[list[Setting]]:
 
 def _axis(name: str, spec: Any, at: KeyPath, wrong: Wrong) -> list[Setting]:
     """The settings of one axis, in any of its forms."""
+    if not name.strip() or not name.isprintable() or NOT_IN_A_NAME.search(name):
+        wrong(
+            at,
+            f"{units.shown(name)} is no name of an axis: write letters, digits and spaces. What a "
+            "picture calls it is its entry in `labels`",
+        )
+        return []
     if name in TAKEN:
         wrong(at, f"an axis cannot be called {name}: a column is called so")
         return []
