@@ -115,7 +115,7 @@ def test_a_dollar_is_a_dollar(tmp_path: Path) -> None:
     """Titles, labels, captions and what is on axes and in legends are shown as they are written."""
     of = results()
     odd = r"$\frac{1$"
-    axes = {**AXES, "queue": [odd, "CoDel"]}
+    axes: dict[str, list[Value]] = {**AXES, "queue": [odd, "CoDel"]}
     runs, summary = (
         each.with_columns(pl.col("queue").replace({"PIE": odd})) for each in (of.runs, of.summary)
     )
