@@ -98,6 +98,26 @@ def test_commands_are_there_and_understood(path: Path) -> None:
             typer.main.get_group(app).commands[name].make_context(name, rest)
 
 
+@pytest.mark.parametrize("path", [GITHUB, RELEASE, SITE, ACTION], ids=lambda path: path.name)
+def test_actions_are_of_a_commit_which_no_tag_moves(path: Path) -> None:
+    used = re.findall(r"uses: (.*)", path.read_text())
+    assert used
+    for each in used:
+        assert re.fullmatch(r"[\w/-]+@[0-9a-f]{40} # v[\d.]+", each)
+
+
+@pytest.mark.parametrize("path", [GITHUB, RELEASE, SITE], ids=lambda path: path.name)
+def test_a_job_may_read_and_no_more_unless_it_says_so(path: Path) -> None:
+    assert read(path)["permissions"] == {"contents": "read"}
+
+
+def test_what_writes_the_locks_is_installed_by_its_hash() -> None:
+    script = (ROOT / "setup" / "lock").read_text()
+    (install,) = re.findall(r"pip\" install .*", script)
+    assert "--require-hashes" in install
+    assert re.search(r"uv==[\d.]+ --hash=sha256:[0-9a-f]{64}", script)
+
+
 @pytest.mark.parametrize("path", [GITHUB, GITLAB], ids=lambda path: path.name)
 def test_all_tests_are_run_on_every_commit(path: Path) -> None:
     assert ".ci/run" in scripts(path)
