@@ -2,10 +2,12 @@
 
 import json
 import re
+import subprocess
 
 import polars as pl
 import pytest
 
+from sandglass.install import builds
 from sandglass.papers import provenance, shelf, steps, verdicts
 from sandglass.papers.shelf import REFERENCE
 from tests.conftest import Reproduced
@@ -99,6 +101,27 @@ def test_a_papers_reference_holds_together(paper: str) -> None:
     assert {each.figure for each in judged} == names
     assert "not judged" not in {each.verdict for each in judged}
     assert unexplained(judged) == []
+
+
+def test_the_commits_named_are_in_the_repository() -> None:
+    """But for those that the reference's README lists, with the commit that stands for each."""
+    git = ("git", "-C", str(builds.ROOT))
+    listed = subprocess.run([*git, "rev-list", "HEAD"], capture_output=True, text=True, check=False)
+    shallow = (*git, "rev-parse", "--is-shallow-repository")
+    if listed.returncode or subprocess.check_output(shallow, text=True).strip() == "true":
+        pytest.skip("this checkout has no history")
+    known = {each[:12] for each in listed.stdout.split()}
+    named = {
+        commit
+        for path in REFERENCE.rglob("*.json")
+        for commit in json.loads(path.read_text()).get("commits", [])
+    }
+    lost = dict(
+        re.findall(r"^\| `(\w{12})` \| `(\w{12})` ", (REFERENCE / "README.md").read_text(), re.M)
+    )
+    assert len(named & known) > 10
+    assert named - known == lost.keys()
+    assert set(lost.values()) <= known
 
 
 @pytest.mark.parametrize("paper", PROFILES)
