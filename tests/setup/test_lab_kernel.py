@@ -30,7 +30,7 @@ def sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "kmods/recorder/Kbuild": "obj-m += recorder.o\n",
         "kmods/recorder/recorder.c": "\n",
         builds.ROOT_PACKAGES: "python3 runs the agent\n",
-        builds.ROOT_RECIPE: "\n",
+        **dict.fromkeys(builds.ROOT_RECIPE, "\n"),
     }.items():
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(text)
@@ -62,7 +62,7 @@ def put_kernel(version: str, series: str = "6.12") -> Path:
     return home
 
 
-@pytest.mark.parametrize("changed", [builds.ROOT_PACKAGES, builds.ROOT_RECIPE])
+@pytest.mark.parametrize("changed", [builds.ROOT_PACKAGES, *builds.ROOT_RECIPE])
 def test_a_change_of_the_roots_packages_asks_for_a_new_one(sources: Path, changed: str) -> None:
     put_kernel("6.12.117-1")
     builds.lab_kernel()

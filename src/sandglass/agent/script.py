@@ -7,6 +7,7 @@ stays; all else goes with the lab.
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import json
 import os
@@ -18,14 +19,15 @@ import time
 CODE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 sys.path[0:1] = [os.path.join(CODE, "src"), CODE]
 
-from sandglass.agent import interfaces, kernel, openvswitch  # noqa: E402
+from sandglass.agent import interfaces, kernel, openvswitch, tmpfiles  # noqa: E402
 from sandglass.agent.failure import RunError  # noqa: E402
 from sandglass.agent.netlink import Rtnetlink  # noqa: E402
 
 HERE = "/run/sandglass/here"
 PROGRAMS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "bin")
-HOME = "/root"
-ETC = "/run/sandglass/etc"
+HOME, SHELL = "/root", "/bin/bash"
+LAYERS = "/run/sandglass/layers"
+FACTORY = "/usr/share/factory/var"  # what packages have in /var (install/root.py)
 CGROUPS = "/sys/fs/cgroup"
 # The rest of the world, for what looks for it by way of NAT: RFC 5737's addresses for examples.
 OUTSIDE = "outside"
@@ -34,6 +36,7 @@ OWN_MAC, GATEWAY_MAC = "02:00:00:00:00:02", "02:00:00:00:00:01"
 SSHD = "UsePAM no\nSubsystem sftp /usr/lib/openssh/sftp-server\n"
 SSH_KEY = "/etc/ssh/ssh_host_ed25519_key"
 BEAT_S = 1.0
+PIECE = 1 << 16  # what a pipe holds
 # Open files, as in a session of Debian's. For each host mnexec closes as many as there may be, one
 # by one; Mininet itself asks for 16384.
 FILES = 1024
@@ -49,10 +52,10 @@ def prepare(here: str) -> dict[str, str]:
     os.makedirs(HERE)
     kernel.mount("hostfs", HERE, here)
     kernel.mount("tmpfs", HOME, "mode=700")
-    for layer in ("upper", "work"):
-        os.makedirs(f"{ETC}/{layer}")
-    kernel.mount("overlay", "/etc", f"lowerdir=/etc,upperdir={ETC}/upper,workdir={ETC}/work")
-    os.makedirs("/run/sshd")
+    overlay("/etc", "/etc")
+    overlay(FACTORY, "/var")
+    os.makedirs("/run/lock")
+    tmpfiles.create()
     with open("/etc/ssh/sshd_config", "w") as settings:
         settings.write(SSHD)
     kernel.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", SSH_KEY])
@@ -68,8 +71,17 @@ def prepare(here: str) -> dict[str, str]:
         "PATH": f"{PROGRAMS}:{os.environ['PATH']}",
         "HOME": HOME,
         "PWD": HERE,
+        "SHELL": SHELL,
         "PYTHONUNBUFFERED": "1",
     }
+
+
+def overlay(lower: str, place: str) -> None:
+    """Have a directory of the root's be writable, in memory."""
+    upper, work = (f"{LAYERS}{place}/{name}" for name in ("upper", "work"))
+    for layer in (upper, work):
+        os.makedirs(layer)
+    kernel.mount("overlay", place, f"lowerdir={lower},upperdir={upper},workdir={work}")
 
 
 def outside() -> None:
@@ -99,7 +111,7 @@ def run(command: list[str], environment: dict[str, str], directory: str, prompt:
     child = os.fork()
     if child == 0:
         if not prompt:
-            os.dup2(os.open(f"{directory}/typed", os.O_RDONLY), 0)
+            os.dup2(piped(f"{directory}/typed"), 0)
         _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
         resource.setrlimit(resource.RLIMIT_NOFILE, (FILES, most))
         try:
@@ -114,6 +126,23 @@ def run(command: list[str], environment: dict[str, str], directory: str, prompt:
     _, status = os.waitpid(child, 0)
     code = os.waitstatus_to_exitcode(status)
     return code if code >= 0 else 128 - code
+
+
+def piped(path: str) -> int:
+    """A pipe that brings what a file holds; returns its end.
+
+    Mininet's prompt takes what is ready for the input of the command that runs, which a file always
+    is, and a pipe that it has read is not.
+    """
+    end, begin = os.pipe()
+    if os.fork() == 0:
+        os.close(end)
+        with contextlib.suppress(BrokenPipeError), open(path, "rb") as file:
+            while piece := file.read(PIECE):
+                os.write(begin, piece)
+        os._exit(0)
+    os.close(begin)
+    return end
 
 
 def beat(path: str) -> None:

@@ -24,7 +24,7 @@ DEBUG = "-debug"
 SUITE = "bookworm"
 """The release of Debian that the lab is made of, whatever the host is."""
 ROOT_PACKAGES = "setup/packages-lab.txt"
-ROOT_RECIPE = "src/sandglass/install/root.py"
+ROOT_RECIPE = ("src/sandglass/install/root.py", "src/sandglass/install/maintainers.py")
 ROOT_PATCHES = "setup/patches"
 ROOT_FILES = "root"
 ROOT_LIST = "packages.json"
@@ -351,7 +351,7 @@ def further_packages() -> list[str]:
 
 def root_key(further: Iterable[str] = ()) -> str:
     """What a root with further packages is made of, but for the packages' versions."""
-    made_of = [ROOT / ROOT_PACKAGES, ROOT / ROOT_RECIPE, *root_patches()]
+    made_of = [*(ROOT / name for name in (ROOT_PACKAGES, *ROOT_RECIPE)), *root_patches()]
     return fingerprint(made_of, SUITE, *further)
 
 

@@ -6,47 +6,47 @@ runs on: the same programs on every host, whatever is installed there.
 
 import fcntl
 import hashlib
+import io
 import json
 import os
 import re
 import shutil
 import subprocess
+import tarfile
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TypedDict
 
 from sandglass.errors import SandglassError
-from sandglass.install import builds, debian
+from sandglass.install import builds, debian, maintainers
 
 LEFT_OUT = ("doc-base", "info", "lintian", "locale", "man")
 """Folders of /usr/share that no program reads; licences (doc/*/copyright) stay."""
 DOCUMENTED = ("mininet",)
 """Packages whose documentation stays: Mininet's has its examples and their tests."""
-ALTERNATIVES = {
-    "usr/bin/awk": "mawk",
-    "usr/bin/telnet": "inetutils-telnet",
-    "usr/bin/traceroute": "traceroute.db",
-    "usr/bin/which": "which.debianutils",
-    "usr/sbin/ip6tables": "ip6tables-nft",
-    "usr/sbin/iptables": "iptables-nft",
-    "usr/sbin/iptables-restore": "iptables-nft-restore",
-    "usr/sbin/iptables-save": "iptables-nft-save",
-    "usr/sbin/ovs-vswitchd": "../lib/openvswitch-switch/ovs-vswitchd",
-}
-"""Names that maintainers' scripts would give to programs."""
 COPIES = {
     "etc/passwd": "usr/share/base-passwd/passwd.master",
     "etc/group": "usr/share/base-passwd/group.master",
     "etc/nsswitch.conf": "usr/share/libc-bin/nsswitch.conf",
 }
-"""Files that maintainers' scripts would copy."""
-USERS = "sshd:x:101:65534::/run/sshd:/usr/sbin/nologin\n"
-"""Those that maintainers' scripts would add to /etc/passwd."""
+"""Files that maintainers' scripts copy before all others, or that a lab's start makes."""
+PAM = ("account", "auth", "password", "session", "session-noninteractive")
+"""What pam-auth-update writes: files of /etc/pam.d that all others include."""
+PAM_PROFILE = "usr/share/pam-configs/unix"
+PERMITTED = "{}\t[default=1]\tpam_permit.so\n"
+FACTORY = "usr/share/factory/var"
+"""What /var holds at a lab's start, where it is in memory (tmpfiles.d(5))."""
 MERGED = ("bin", "lib", "lib64", "sbin")
 """Directories that are those of /usr, as on every Debian machine."""
 MOUNT_POINTS = ("dev", "proc", "run", "sys", "tmp", "var")
+MODULES = "/run/sandglass/lab/lib/modules"
+"""Where a lab has the modules of its kernel, for modprobe, which the kernel starts, too."""
+IN_RUN = {"lock": "/run/lock", "run": "/run"}
+"""Directories of /var that are others' of /run, as on every Debian machine."""
 MADE_S = 1_700_000_000
 """When every file was last changed, so that no file tells when it was unpacked."""
+STEPS_SHOWN = 5  # of each package
 SCRATCH = "root-"
 LOADER = "usr/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2"
 LIBRARIES = "usr/lib/x86_64-linux-gnu"
@@ -89,7 +89,8 @@ def _make(scratch: Path) -> Path:
     lay_out(root)
     for deb in debs:
         unpack(deb, root)
-    finish(root)
+    left = finish(root, {deb.name.partition("_")[0]: maintainers_scripts(deb) for deb in debs})
+    tell(left)
     packages = sorted(map(described, debs), key=lambda package: package["name"])
     (product / builds.ROOT_LIST).write_text(json.dumps(packages, indent=1) + "\n")
     target = builds.directory() / "roots" / builds.root_name(product)
@@ -109,6 +110,7 @@ def lay_out(root: Path) -> None:
         (root / name).symlink_to(f"usr/{name}")
     for name in MOUNT_POINTS:
         (root / name).mkdir()
+    (root / "usr/lib/modules").symlink_to(MODULES)
 
 
 def unpack(deb: Path, root: Path) -> None:
@@ -124,22 +126,42 @@ def unpack(deb: Path, root: Path) -> None:
         raise SandglassError(f"{deb.name} cannot be unpacked", done.stderr.strip())
 
 
-def finish(root: Path) -> None:
-    """What maintainers' scripts would do, as far as a lab needs it."""
+def finish(root: Path, scripts: Mapping[str, maintainers.Scripts]) -> dict[str, list[str]]:
+    """What maintainers' scripts would do, as far as it can be; returns what is left of each."""
     for name, source in COPIES.items():
         shutil.copyfile(root / source, root / name)
-    for name, target in ALTERNATIVES.items():
-        (root / name).symlink_to(target)
+    left = maintainers.set_up(root, scripts)
+    authenticate_users(root)
     for patch in builds.root_patches():
         _run(["patch", "-p1", "-F0", "-s", "-d", str(root), "-i", str(patch)])
-    with (root / "etc/passwd").open("a") as passwd:
-        passwd.write(USERS)
     (root / "etc/hosts").write_text("127.0.0.1 localhost\n::1 localhost\n")
     _run([str(root / "usr/sbin/ldconfig"), "-r", str(root)])
     shutil.rmtree(root / "var/cache/ldconfig")  # it knows files by their times
     compile_python(root)
+    (root / FACTORY).parent.mkdir(parents=True)
+    (root / "var").rename(root / FACTORY)
+    (root / "var").mkdir()
+    for name, place in IN_RUN.items():
+        (root / FACTORY / name).rmdir()
+        (root / FACTORY / name).symlink_to(place)
     for path in (root, *root.rglob("*")):
         os.utime(path, (MADE_S, MADE_S), follow_symlinks=False)
+    return left
+
+
+def authenticate_users(root: Path) -> None:
+    """Fill in the templates of PAM's settings with the modules that know /etc/passwd."""
+    profile = (root / PAM_PROFILE).read_text()
+    for kind in PAM:
+        stage = kind.partition("-")[0]
+        found = re.search(rf"^{stage.title()}-Initial:\n((?:\t.*\n)+)", profile, re.M)
+        modules = re.sub(r"^\t", f"{stage}\t", found[1] if found else "", flags=re.M)
+        text = (root / f"usr/share/pam/common-{kind}").read_text()
+        decides = "success=end" in modules  # then it passes over the refusal behind it
+        first = modules.replace("success=end", "success=1") if decides else PERMITTED.format(stage)
+        text = re.sub(r"^\$\w+_primary\n", first, text, flags=re.M)
+        text = re.sub(r"^\$\w+_additional\n", "" if decides else modules, text, flags=re.M)
+        (root / f"etc/pam.d/common-{kind}").write_text(text)
 
 
 def compile_python(root: Path) -> None:
@@ -165,6 +187,29 @@ def _run(command: list[str], environment: dict[str, str] | None = None) -> None:
     )
     if done.returncode:
         raise SandglassError(f"{' '.join(command)} failed", (done.stdout + done.stderr).strip())
+
+
+def maintainers_scripts(deb: Path) -> maintainers.Scripts:
+    """Those of a package that set it up."""
+    packed = subprocess.check_output(["dpkg-deb", "--ctrl-tarfile", str(deb)])
+    with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
+
+        def text(name: str) -> str:
+            file = archive.extractfile(name) if name in archive.getnames() else None
+            return file.read().decode() if file else ""
+
+        return maintainers.Scripts(before=text("./preinst"), after=text("./postinst"))
+
+
+def tell(left: Mapping[str, list[str]]) -> None:
+    """Say what the set-up of further packages would do besides; those of every lab do without."""
+    usual = builds.built_root(())
+    listed = json.loads((usual / builds.ROOT_LIST).read_text()) if usual else []
+    known = {package["name"] for package in listed}
+    for name in sorted(set(left) - known):
+        shown, more = left[name][:STEPS_SHOWN], len(left[name]) - STEPS_SHOWN
+        rest = f"; and {more} more" if more > 0 else ""
+        print(f"not done of the set-up of {name}: {'; '.join(shown)}{rest}", flush=True)
 
 
 def described(deb: Path) -> Package:
