@@ -71,7 +71,7 @@ def test_a_failure_leaves_no_half_root(tmp_path: Path, monkeypatch: pytest.Monke
         root.make()
     assert builds.built_root() is None
     assert sorted(path.name for path in (tmp_path / "cache").iterdir()) == ["roots.lock"]
-    monkeypatch.setattr(root, "finish", lambda files: None)
+    monkeypatch.setattr(root, "finish", lambda *_: {})
     home = root.make()
     assert (home / builds.ROOT_FILES / "usr/bin/tool").exists()
     monkeypatch.setattr(debian, "download", lambda *_: pytest.fail("it is there"))

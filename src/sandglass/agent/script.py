@@ -12,6 +12,7 @@ import errno
 import json
 import os
 import resource
+import select
 import sys
 import termios
 import time
@@ -22,6 +23,7 @@ sys.path[0:1] = [os.path.join(CODE, "src"), CODE]
 from sandglass.agent import interfaces, kernel, openvswitch, tmpfiles  # noqa: E402
 from sandglass.agent.failure import RunError  # noqa: E402
 from sandglass.agent.netlink import Rtnetlink  # noqa: E402
+from sandglass.agent.wiring import Wiring  # noqa: E402
 
 HERE = "/run/sandglass/here"
 PROGRAMS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "bin")
@@ -122,7 +124,7 @@ def run(command: list[str], environment: dict[str, str], directory: str, prompt:
             print(f"{command[0]}: {why}", file=sys.stderr, flush=True)
             os._exit(STATUS_NOT_FOUND)
     if not prompt and os.fork() == 0:
-        beat(f"{directory}/beat")
+        beat(directory)
     _, status = os.waitpid(child, 0)
     code = os.waitstatus_to_exitcode(status)
     return code if code >= 0 else 128 - code
@@ -145,12 +147,24 @@ def piped(path: str) -> int:
     return end
 
 
-def beat(path: str) -> None:
-    """Tell outside that time goes on, which it does not while a program waits in a busy loop."""
+def beat(directory: str) -> None:
+    """Tell outside that time goes on, which it does not while a program waits in a busy loop.
+
+    And how switches are linked: a ring of them may be why it does not.
+    """
+    wiring, due = Wiring(), time.monotonic()
+    known: list[tuple[str, str]] = []
     while True:
-        with open(path, "w") as file:
-            file.write(f"{time.monotonic()}\n")
-        time.sleep(BEAT_S)
+        if (now := time.monotonic()) >= due:
+            due = now + BEAT_S
+            with open(f"{directory}/beat", "w") as file:
+                file.write(f"{now}\n")
+        if select.select([wiring.socket], [], [], max(due - now, 0))[0]:
+            wiring.take()
+            if (links := wiring.links) != known:
+                known = links
+                with open(f"{directory}/links", "w") as file:
+                    file.writelines(f"{one} {other}\n" for one, other in links)
 
 
 def main(directory: str) -> int:

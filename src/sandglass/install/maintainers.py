@@ -212,7 +212,9 @@ def _alternatives(setup: Setup, words: Words) -> bool:
     for number, word in enumerate(words):
         if word == "--slave":
             others[words[number + 1]] = words[number + 3]
-    setup.alternatives.setdefault(link, []).append(Alternative(int(priority), path, others))
+    setup.alternatives.setdefault(_merged(link), []).append(
+        Alternative(int(priority), path, others)
+    )
     return True
 
 
@@ -228,11 +230,15 @@ def _choose(root: Path, link: str, offered: list[Alternative]) -> None:
 
 def _link(root: Path, name: str, target: str) -> None:
     """A relative symbolic link, unless there is something of its name, or nothing at its end."""
-    place, end = (MERGED.sub(r"/usr\g<0>", path) for path in (name, target))
+    place, end = map(_merged, (name, target))
     if os.path.lexists(root / place[1:]) or not (root / end[1:]).exists():
         return
     (root / place[1:]).parent.mkdir(parents=True, exist_ok=True)
     (root / place[1:]).symlink_to(os.path.relpath(end, Path(place).parent))
+
+
+def _merged(path: str) -> str:
+    return MERGED.sub(r"/usr\g<0>", path)
 
 
 # Users

@@ -203,6 +203,8 @@ def maintainers_scripts(deb: Path) -> maintainers.Scripts:
 
 def tell(left: Mapping[str, list[str]]) -> None:
     """Say what the set-up of further packages would do besides; those of every lab do without."""
+    if not builds.further_packages():
+        return
     usual = builds.built_root(())
     listed = json.loads((usual / builds.ROOT_LIST).read_text()) if usual else []
     known = {package["name"] for package in listed}

@@ -2,15 +2,16 @@
 
 import json
 import os
+import re
 import select
 import sys
 import tempfile
 from pathlib import Path
 from typing import BinaryIO
 
-from sandglass.errors import UsageError
+from sandglass.errors import SandglassError, UsageError
 from sandglass.install import builds
-from sandglass.run import lab
+from sandglass.run import lab, loops
 from sandglass.terminal import complain
 
 PROGRAM = "src/sandglass/agent/script.py"
@@ -18,6 +19,18 @@ SYSCALL_NS = 2000
 PATIENCE_S = 2
 BYTE_PS = 500
 """What a system call takes in virtual time, and each byte that it copies: of a small machine."""
+PROMPT = b"mininet> "
+PROGRAMS = ("usr/bin", "usr/sbin")
+OLD_PYTHON = re.compile(
+    rb"^SyntaxError: (Missing parentheses in call to|multiple exception types must be parenthesized"
+    rb"|leading zeros in decimal)|^TabError: "
+    rb"|^NameError: name '(raw_input|xrange|unicode|unichr|execfile|file)' is not defined"
+    rb"|^ModuleNotFoundError: No module named '(urllib2|Queue|StringIO|ConfigParser|commands"
+    rb"|thread|httplib|SocketServer|SimpleHTTPServer|Tkinter)'"
+    rb"|^AttributeError: 'dict' object has no attribute '(iteritems|itervalues|has_key)'",
+    re.MULTILINE,
+)
+"""What Python 3 says of scripts for Python 2."""
 CLOCK = (*lab.VIRTUAL_TIME, f"syscall-cost={SYSCALL_NS},{BYTE_PS}")
 
 
@@ -41,14 +54,38 @@ def run(command: list[str], *, seed: int, memory_mb: int, real_time: bool) -> in
             given = b"" if typed or sys.stdin is None else _read(sys.stdin.buffer)
             (directory / "typed").write_bytes(given)
         clock = () if real_time else CLOCK
-        return lab.execute(
-            PROGRAM,
-            directory,
-            memory_mb=memory_mb,
-            seed=seed,
-            clock=clock,
-            prompt=prompt,
-            here=here,
+        try:
+            with loops.watched(directory):
+                status = lab.execute(
+                    PROGRAM,
+                    directory,
+                    memory_mb=memory_mb,
+                    seed=seed,
+                    clock=clock,
+                    prompt=prompt,
+                    here=here,
+                )
+        except SandglassError as error:
+            hints = filter(None, (error.hint, loops.hint(directory)))
+            raise SandglassError(error.message, "\n".join(hints) or None) from None
+        if not prompt:
+            said = (directory / "console.log").read_bytes()
+            _explain(said, failed=status != 0, given=bool(given))
+        return status
+
+
+def _explain(said: bytes, *, failed: bool, given: bool) -> None:
+    """Say what a beginner may not see of how a program has ended."""
+    if failed and OLD_PYTHON.search(said):
+        complain(
+            "this is Python 2, and the lab has Python 3",
+            "`2to3 --write --nobackups FILE.py` rewrites most of it (Debian's package 2to3).",
+        )
+    if PROMPT in said and not given:
+        complain(
+            "Mininet's prompt had nothing to read, and has ended",
+            "To type at it: --real-time, as in ./sandglass exec --real-time FILE.py\n"
+            "To hand it commands: echo pingall | ./sandglass exec FILE.py",
         )
 
 
@@ -63,7 +100,7 @@ def found(command: list[str], here: Path) -> list[str]:
     """A command as the lab starts it.
 
     A file of the working directory by its name below that, one in Python by Python, which its first
-    line need not say; all else is a program of the lab's.
+    line need not say; all else is a program of the lab's, which goes before a file of its name.
 
     Raises UsageError for a path that leads to neither, or to what cannot be run.
     """
@@ -71,7 +108,7 @@ def found(command: list[str], here: Path) -> list[str]:
     path = here / name
     if not name or (path.is_dir() and ("/" in name or name == ".")):
         raise UsageError(f"{name or repr(name)} is no program")
-    if path.is_file() and ("/" in name or path.suffix == ".py"):
+    if path.is_file() and ("/" in name or path.suffix == ".py" or not _is_program(name)):
         if path.resolve().is_relative_to(here.resolve()):
             own = f"./{path.resolve().relative_to(here.resolve())}"
             if path.suffix != ".py" and not os.access(path, os.X_OK):
@@ -85,6 +122,13 @@ def found(command: list[str], here: Path) -> list[str]:
     elif "/" in name and not _in_lab(name):
         raise UsageError(f"no file {name}")
     return command
+
+
+def _is_program(name: str) -> bool:
+    """Whether the lab has a program of a name."""
+    root = builds.lab_kernel().root
+    own = (builds.ROOT / PROGRAM).parent / "bin"
+    return any((place / name).is_file() for place in (own, *(root / each for each in PROGRAMS)))
 
 
 def _in_lab(name: str) -> bool:
