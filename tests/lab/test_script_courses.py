@@ -31,7 +31,7 @@ def test_a_long_flow_delays_a_page_and_pings(said: str, tmp_path: Path) -> None:
     assert fetched
     assert int(fetched[1]) >= 2
     pings = re.findall(r"time=([\d.]+) ms", (tmp_path / "out/ping.txt").read_text())
-    assert 100 < max(map(float, pings)) < 1000  # 100 packets at 1.5 Mb/s are 800 ms
+    assert max(map(float, pings)) > 700  # 100 packets at 1.5 Mb/s are 800 ms, larger ones more
     queue = [int(line.split(",")[1]) for line in (tmp_path / "out/qlen.txt").open()]
     assert 50 < max(queue) <= 101
 

@@ -96,7 +96,7 @@ def test_users_and_names_are_those_of_a_machine(sandglass: Cli, tmp_path: Path) 
 
 def test_a_ring_of_switches_is_told(sandglass: Cli, tmp_path: Path) -> None:
     (tmp_path / "ring.py").write_text(RING)
-    done = sandglass("exec", "ring.py", SANDGLASS_WATCHDOG="5")
+    done = sandglass("exec", "ring.py", SANDGLASS_WATCHDOG="20")
     assert done.returncode == 1
     assert "These links form a ring of switches: s1-eth2 - s2-eth1, " in done.stderr
     assert "stp=1" in done.stderr
