@@ -6,6 +6,9 @@ all where links have no delay.
 """
 
 import contextlib
+import os
+import re
+import stat
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +20,8 @@ LINKS = "links"
 ends, such as s1-eth2 s2-eth1 (agent/script.py)."""
 BEAT = "beat"
 """Another: the lab's time in seconds, when it was last looked at."""
+LINK = re.compile(r"^([\w.-]+) ([\w.-]+)$", re.M)
+MOST_READ = 1 << 20
 LOOK_S = 30.0
 """How often, in real time, the lab's time is compared with it."""
 ADVICE = """\
@@ -59,13 +64,8 @@ def _switch(end: str) -> str:
 
 def hint(directory: Path) -> str | None:
     """What to say of a lab that is slow or silent; None where its switches form no ring."""
-    try:
-        lines = (directory / LINKS).read_text().split("\n")
-    except FileNotFoundError:
-        return None
-    found = ring(
-        [(one, other) for one, _, other in (line.partition(" ") for line in lines if line)]
-    )
+    lines = LINK.findall(_told(directory / LINKS))
+    found = ring(lines)
     return f"These links form a ring of switches: {', '.join(found)}.\n{ADVICE}" if found else None
 
 
@@ -95,7 +95,15 @@ def _watch(directory: Path, over: threading.Event) -> None:
 
 
 def _time(directory: Path) -> float:
+    said = re.fullmatch(r"\d+\.\d+\n", _told(directory / BEAT))
+    return float(said[0]) if said else 0.0
+
+
+def _told(path: Path) -> str:
+    """What a file of the lab's holds; empty for what is none, such as a link that leads away."""
     try:
-        return float((directory / BEAT).read_text() or 0)
-    except FileNotFoundError:
-        return 0.0
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:
+        return ""
+    with open(descriptor, errors="replace") as file:
+        return file.read(MOST_READ) if stat.S_ISREG(os.fstat(descriptor).st_mode) else ""
