@@ -105,5 +105,5 @@ def _told(path: Path) -> str:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:
         return ""
-    with open(descriptor, errors="replace") as file:
+    with os.fdopen(descriptor, errors="replace") as file:
         return file.read(MOST_READ) if stat.S_ISREG(os.fstat(descriptor).st_mode) else ""
