@@ -8,9 +8,11 @@ What a script or a notebook uses is here, and is imported when it is first used:
 import importlib
 import sys
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
 
+TYPE_CHECKING = False  # of typing, whose import would be most of the time until Ctrl-C is caught
 if TYPE_CHECKING:
+    from typing import Any
+
     from sandglass.errors import SandglassError as SandglassError
     from sandglass.library import StudyResult as StudyResult
     from sandglass.library import load as load
@@ -42,12 +44,12 @@ class _Package(ModuleType):
     function's place. `from sandglass.run import …` finds it all the same.
     """
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> "Any":
         if name in OFFERED:
             return getattr(importlib.import_module(OFFERED[name]), name)
         raise AttributeError(f"module 'sandglass' has no attribute {name!r}")
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: "Any") -> None:
         if name not in OFFERED:
             super().__setattr__(name, value)
 

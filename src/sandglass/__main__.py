@@ -1,9 +1,14 @@
 """`python -m sandglass` is the command line."""
 
 import gc
+import signal
 
 # Importing makes many objects and no garbage: a tenth of a start went into looking for some.
 gc.set_threshold(100_000)
+
+# Until there is somebody to catch an interrupt, it ends us without a traceback.
+if signal.getsignal(signal.SIGINT) == signal.default_int_handler:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 from sandglass.cli import main  # noqa: E402
 

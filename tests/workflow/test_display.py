@@ -6,12 +6,15 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 from sandglass.install import builds
 from sandglass.terminal import INTERRUPTED
+from sandglass.workflow import snakemake
 from sandglass.workflow.display import clock, parts
 from sandglass.workflow.events import Event, Reader, What, tell
 from sandglass.workflow.state import State
@@ -132,6 +135,42 @@ def test_an_interrupt_ends_in_good_order(tmp_path: Path) -> None:
     assert "sandglass: interrupted" in seen
     (tmp_path / "go").touch()
     assert do(tmp_path, command).returncode == 0
+
+
+class Interrupted:
+    """A display during which somebody presses Ctrl-C, and a reader that tells of killed jobs."""
+
+    def __init__(self) -> None:
+        self.shown = 0
+
+    def show(self) -> None:
+        self.shown += 1
+        if self.shown == 2:
+            raise KeyboardInterrupt
+
+    def new(self) -> Iterator[Event]:
+        if self.shown > 1:
+            yield Event(What.FAILED, "1", "a run", "run", logs=["run.log"])
+
+
+def test_an_interrupt_that_gets_lost_is_sent_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As Python loses one in a destructor. And what is ended by it is no failure."""
+    monkeypatch.setattr(snakemake, "AGAIN_S", 0.2)
+    deaf = "trap 'trap - INT' INT; echo ready; while :; do sleep 0.1; done"
+    state, both = State({}), Interrupted()
+    with subprocess.Popen(["bash", "-c", deaf], stdout=subprocess.PIPE, process_group=0) as process:
+        assert process.stdout
+        process.stdout.readline()
+        assert snakemake._watch(process, state, cast(Reader, both), both) == INTERRUPTED
+    assert process.returncode == -signal.SIGINT
+    assert state.failures == []
+
+
+def test_the_last_words_of_a_failure_are_harmless(tmp_path: Path) -> None:
+    command = r"printf 'no \\033[2J memory\n'; exit 3; touch {output}"
+    done = do(tmp_path, prepared(tmp_path, command))
+    assert r"no \x1b[2J memory" in done.stderr
+    assert "\x1b" not in done.stderr
 
 
 NAMED = "test -e go || {{ echo $BASHPID > pid.{wildcards.n}; exec sleep 1000; }}; touch {output}"

@@ -340,7 +340,7 @@ def report(labs: list[builds.Lab]) -> None:
         if differing := differences(lab):
             about += [f"differs in {', '.join(differing)}"]
         table.add_row(lab.id, version + debug, used, "; ".join(about))
-    Console().print(table)
+    Console(markup=False, emoji=False, highlight=False).print(table)
 
 
 def differences(lab: builds.Lab) -> list[str]:

@@ -13,7 +13,7 @@ from sandglass.studies import statistics, tables, targets
 from sandglass.studies.points import text
 from sandglass.studies.quantity import count
 from sandglass.studies.study import Study
-from sandglass.terminal import complain
+from sandglass.terminal import complain, harmless, put, say
 
 MOST_ROWS = 40
 MOST_DIGITS = 4
@@ -23,18 +23,18 @@ COLOURS = {"holds": "green", "fails": "red", "open": "yellow"}
 
 def tell(study: Study, out: Path) -> None:
     """Print the summary, the claims' outcomes, and where the page is."""
-    console = Console(highlight=False)
+    console = Console(highlight=False, markup=False, emoji=False)
     summary = tables.read(targets.SUMMARY, study, out)
     units = {name: metric.unit for name, metric in study.metrics.items()}
-    console.print(table(summary, study.axes, units))
+    put(table(summary, study.axes, units))
     if alike := statistics.alike(tables.read(targets.RUNS, study, out), study.axes):
         complain(alike, statistics.ALIKE_HINT)
     if study.expects:
         for row in pl.read_csv(out / targets.CLAIMS, infer_schema_length=None).to_dicts():
             said = Text(f"{row['outcome']:5}", style=COLOURS[row["outcome"]])
-            console.print(said.append(f" {row['claim']}: {_judged(row)}", "none"), soft_wrap=True)
-    page = out / targets.INDEX
-    console.print(f"open {page}", soft_wrap=True)
+            said.append(harmless(f" {row['claim']}: {_judged(row)}"), "none")
+            console.print(said, soft_wrap=True)
+    say(f"open {out / targets.INDEX}")
 
 
 def table(summary: pl.DataFrame, axes: list[str], units: Mapping[str, str]) -> Table:

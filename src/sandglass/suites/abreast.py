@@ -37,7 +37,7 @@ def abreast(
     free = [wide // lanes + (number < wide % lanes) for number in range(lanes)]
     # Not forked: threads of Polars would be lost in the copy, with the locks that they hold.
     context = multiprocessing.get_context("spawn")
-    console = Console(highlight=False)
+    console = Console(highlight=False, markup=False, emoji=False)
     waiting, running = list(scenarios), dict[int, tuple[SpawnProcess, int]]()
     status = 0
     try:

@@ -13,6 +13,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from sandglass.terminal import harmless
 from sandglass.workflow.state import Count, Failure, State
 
 EVERY_S = 0.2
@@ -85,7 +86,7 @@ class Lively:
     def show(self) -> None:
         """Draw it anew."""
         for failure in self._failures.new():
-            self._live.console.print(Text(failure, style="red"))
+            self._live.console.print(Text(harmless(failure), style="red"))
         self._live.update(self._drawn(), refresh=True)
 
     def _drawn(self) -> RenderableType:
@@ -94,10 +95,12 @@ class Lively:
             return Text(f"{self._title}: looking what there is to do")
         head = Table.grid(padding=(0, 1))
         bar = ProgressBar(total=state.of, completed=state.done, width=24)
-        head.add_row(self._title, bar, ", ".join(parts(state)))
+        head.add_row(Text(harmless(self._title)), bar, ", ".join(parts(state)))
         now_s = time.monotonic()
         running = list(state.running.values())
-        lines = [Text(f"  {clock(now_s - each.since_s)}  {each.name}") for each in running]
+        lines = [
+            Text(f"  {clock(now_s - each.since_s)}  {harmless(each.name)}") for each in running
+        ]
         if len(lines) > MOST_SHOWN:
             lines[MOST_SHOWN:] = [Text(f"  and {len(lines) - MOST_SHOWN} more")]
         for line in lines:
@@ -118,7 +121,7 @@ class Plain:
     def show(self) -> None:
         """Say what is new, if it is time."""
         for failure in self._failures.new():
-            print(failure, file=sys.stderr, flush=True)
+            print(harmless(failure), file=sys.stderr, flush=True)
         now, now_s = Count(self._state.done, self._state.of), time.monotonic()
         first = not self._said.of
         if now != self._said and (first or now_s - self._said_s > PLAIN_EVERY_S):

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
@@ -19,6 +20,10 @@ from sandglass.terminal import INTERRUPTED, complain
 from sandglass.workflow import events
 from sandglass.workflow.display import EVERY_S, TAIL, Display, display
 from sandglass.workflow.state import State
+
+AGAIN_S = 3
+"""After this it is interrupted again: Python loses an interrupt that comes in a destructor or while
+a library catches everything."""
 
 
 @dataclass(frozen=True)
@@ -115,20 +120,31 @@ def _watch(
     process: subprocess.Popen[bytes], state: State, reader: events.Reader, shown: Display
 ) -> int:
     """Show what goes on until it ends; an interrupt is passed on, and it ends in good order."""
-    interrupted = False
+    asked_s = None
     status = None
     while status is None:
         try:
             with suppress(subprocess.TimeoutExpired):
                 status = process.wait(EVERY_S)
-            for event in reader.new():
-                state.take(event)
-            shown.show()
+            if asked_s is None:
+                for event in reader.new():
+                    state.take(event)
+                shown.show()
+            # Nothing more is shown: what is ended is no failure.
+            elif time.monotonic() - asked_s > AGAIN_S:
+                _signal(process, signal.SIGINT)
+                asked_s = time.monotonic()
         except KeyboardInterrupt:
             # what does not end in good order may end in another
-            os.killpg(process.pid, signal.SIGTERM if interrupted else signal.SIGINT)
-            interrupted = True
-    return INTERRUPTED if interrupted else status
+            _signal(process, signal.SIGINT if asked_s is None else signal.SIGTERM)
+            asked_s = time.monotonic()
+    return status if asked_s is None else INTERRUPTED
+
+
+def _signal(process: subprocess.Popen[bytes], number: signal.Signals) -> None:
+    """Send a signal to the process's group, if there still is one."""
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, number)
 
 
 @contextmanager
@@ -146,7 +162,7 @@ def _tied_to_us(process: subprocess.Popen[bytes]) -> Iterator[None]:
     finally:
         signal.signal(signal.SIGTSTP, before)
         if process.poll() is None:
-            os.killpg(process.pid, signal.SIGINT)
+            _signal(process, signal.SIGINT)
 
 
 def _conclude(work: Work, state: State, status: int) -> None:
