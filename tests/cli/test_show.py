@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import polars as pl
+import pytest
 
 from tests.cli.conftest import Cli
 
@@ -13,7 +14,7 @@ RUN = {
     "seed": 7,
     "experiment": {"repeat": 1},
     "backend": "lab",
-    "lab_build": "fedcba987654",
+    "lab": "fedcba987654",
     "commit": "123456789abc-dirty",
     "kernel": {"release": "6.12.117-sandglass", "build": "0123456789ab"},
     "flows": [
@@ -67,7 +68,7 @@ def test_it_shows_flows_bottlenecks_speed_and_digest(sandglass: Cli, tmp_path: P
     assert ["bottleneck", "prob=0.0123457", "maxq=45"] in rows
     assert "90 s in 1.80 s, 50 times as fast" in done.stdout
     assert "d1" * 32 in done.stdout.replace("\n", "")
-    assert ["lab", "build", "fedcba987654"] in rows
+    assert ["lab", "fedcba987654"] in rows
     assert ["commit", "123456789abc-dirty"] in rows
     assert "repetition" not in done.stdout
 
@@ -112,7 +113,70 @@ def test_it_shows_round_trips_of_pings(sandglass: Cli, tmp_path: Path) -> None:
 
 def test_what_is_no_run_is_said_to_be_none(sandglass: Cli, tmp_path: Path) -> None:
     (tmp_path / "experiment.yaml").touch()
-    for name in ("experiment.yaml", "absent"):
-        done = sandglass("show", str(tmp_path / name))
-        assert done.returncode != 0
-        assert f"{name} is no finished run: it has no run.json" in done.stderr
+    done = sandglass("show", str(tmp_path / "experiment.yaml"))
+    assert done.returncode == 2
+    assert "experiment.yaml is no finished run: it has no run.json" in done.stderr
+
+
+def test_a_run_that_is_not_there_and_one_that_is_called_alike(
+    sandglass: Cli, tmp_path: Path
+) -> None:
+    (tmp_path / "runs" / "first").mkdir(parents=True)
+    (tmp_path / "runs" / "first" / "run.json").write_text(json.dumps(RUN))
+    for command in ("show", "plot", "compare", "view"):
+        done = sandglass(command, "runs/frist")
+        assert done.returncode == 2
+        assert "runs/frist does not exist, did you mean 'runs/first'?" in done.stderr
+
+
+PLAN = {
+    "hosts": {"s1": {"half_rtt_ns": 20_000_000}, "d1": {"half_rtt_ns": 20_000_000}},
+    "bottlenecks": {
+        "bottleneck": {
+            "recorded": True,
+            "forward": {
+                "rate_bps": 20_000_000,
+                "queue": {"kind": "pie", "limit": 1000, "limit_unit": "packets"},
+            },
+        }
+    },
+    "flows": [{"src": "s1", "dst": "d1"}],
+}
+
+
+def test_it_names_queue_rate_and_round_trip(sandglass: Cli, tmp_path: Path) -> None:
+    (tmp_path / "run.json").write_text(json.dumps(RUN))
+    (tmp_path / "plan.json").write_text(json.dumps(PLAN))
+    rows = [line.split() for line in sandglass("show", str(tmp_path)).stdout.splitlines()]
+    assert ["bottleneck", "pie,", "limit", "1000", "packets,", "20mbit"] in rows
+    assert ["RTT", "40ms"] in rows
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("{", "cannot be read"),
+        ("[]", "it is no mapping"),
+        ('{"title": "x"}', "it has no seed"),
+        (json.dumps(RUN | {"flows": [7]}), "flows.0 is no mapping"),
+        (json.dumps(RUN | {"flows": [{}]}), "it has no flows.0.id"),
+        (json.dumps(RUN | {"virtual_s": "long"}), "virtual_s is 'long'"),
+        (json.dumps(RUN | {"bottlenecks": {"b": 1}}), "bottlenecks.b is no mapping"),
+        (json.dumps(RUN | {"experiment": {}}), "it has no experiment.repeat"),
+        ("[" * 100_000, "cannot be read"),
+    ],
+)
+def test_a_damaged_run_is_named(sandglass: Cli, tmp_path: Path, content: str, said: str) -> None:
+    (tmp_path / "run.json").write_text(content)
+    done = sandglass("show", str(tmp_path))
+    assert done.returncode == 2
+    assert f"{tmp_path}/run.json" in done.stderr
+    assert said in done.stderr
+
+
+def test_a_damaged_table_is_named(sandglass: Cli, tmp_path: Path) -> None:
+    (tmp_path / "run.json").write_text(json.dumps(RUN))
+    (tmp_path / "rtt.parquet").write_bytes(b"PAR1 no more")
+    done = sandglass("show", str(tmp_path))
+    assert done.returncode == 2
+    assert f"{tmp_path}/rtt.parquet cannot be read" in done.stderr

@@ -78,6 +78,20 @@ def test_a_run_is_what_the_command_makes(lab: Lab, tmp_path: Path) -> None:
 
 
 @pytest.mark.lab
+def test_a_run_shows_where_it_is_and_a_wrong_field_what_there_is() -> None:
+    flows = [{"goodput_mbit": 1.0, "cc": "reno"}]
+    run = sandglass.Run(Path("there"), {}, {"title": "One", "digest": "ab" * 32, "flows": flows})
+    assert repr(run) == "Run('there': One, digest abababababab)"
+    for path, said in {
+        "flows.0.goodput_mbits": "no flows.0.goodput_mbits, did you mean 'goodput_mbit'?",
+        "flows.1.cc": "flows has 1 entries, from 0",
+        "flows.0.cc.kind": "flows.0.cc is 'reno'",
+        "xyz": "run.json has title, digest, flows",
+    }.items():
+        with pytest.raises(sandglass.SandglassError, match=re.escape(said)):
+            run.field(path)
+
+
 def test_settings_and_seed_change_an_experiment_of_either_kind(tmp_path: Path) -> None:
     file = tmp_path / "one.yaml"
     file.write_text(str(SHORT))  # JSON but for its quotes, which YAML takes

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from sandglass.results import show
+from sandglass.results import document
 from sandglass.results.view import page
 from tests.conftest import one_at_a_time
 from tests.lab.experiments import Run, bulk, dumbbell, flow, run
@@ -67,7 +67,7 @@ def run_of(shared: Path) -> Callable[[str], Run]:
         with one_at_a_time(home / "lock"):
             if not (made := home / name).exists():
                 run(experiments[name], home).path.rename(made)
-        return Run(made, show.read(made))
+        return Run(made, document.read(made))
 
     return of
 

@@ -1,13 +1,18 @@
 """Finished runs, looked at."""
 
 from pathlib import Path
-from typing import Annotated
+from shlex import quote
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from sandglass.cli.arguments import RunDirectories, RunDirectory
 from sandglass.errors import UsageError
 from sandglass.results.export.point import Point
+from sandglass.terminal import say
+
+if TYPE_CHECKING:
+    from sandglass.results.series import Run
 
 app = typer.Typer()
 
@@ -30,7 +35,7 @@ def plot(
     run_directory: RunDirectory,
     out: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Instead of results/plot.svg, .png."),
+        typer.Option(metavar="FILE", help="Instead of RUN_DIR/plot.svg, .png."),
     ] = None,
 ) -> None:
     """Draw a finished run over time.
@@ -82,8 +87,8 @@ def view(
     from sandglass.results.view import page
 
     written = page.view(run_directories, out)
-    print(f"{written}: {written.stat().st_size / 1e6:.1f} MB")
-    print(f"open it in a browser: {written.resolve().as_uri()}")
+    say(f"{written}: {written.stat().st_size / 1e6:.1f} MB")
+    say(f"open it in a browser: {written.resolve().as_uri()}")
 
 
 @app.command()
@@ -106,18 +111,28 @@ def export(
 
     Example: ./sandglass export results/runs/experiment-1a2b3c4d --pcapng run.pcapng
     """
-    from sandglass.results import series
-    from sandglass.results.export import flent_data, tables
-    from sandglass.results.export import pcapng as capture
+    from sandglass.results import document, series
 
     if not (pcapng or csv or flent):
         raise UsageError("export to what?", "Give --pcapng FILE, --csv DIR or --flent FILE.")
+    document.read(run_directory)
     run = series.load(run_directory, {})
+    with document.readable(run_directory):
+        _export(run, pcapng, at, csv, flent)
+
+
+def _export(
+    run: "Run", pcapng: Path | None, at: Point, csv: Path | None, flent: Path | None
+) -> None:
+    from sandglass.results.export import flent_data, tables
+    from sandglass.results.export import pcapng as capture
+
     if pcapng:
         count = capture.write(run, pcapng, at)
-        print(f"{pcapng}: {count} frames; open it: wireshark {pcapng}")
+        say(f"{pcapng}: {count} frames; open it: wireshark {quote(str(pcapng))}")
     if csv:
-        print(f"{csv}: {', '.join(tables.write(run, csv))}")
+        say(f"{csv}: {', '.join(tables.write(run, csv))}")
     if flent:
         plots = flent_data.write(run, flent)
-        print(f"{flent}: open it: flent --plot {plots[0]} {flent}; also {', '.join(plots[1:])}")
+        also = ", ".join(plots[1:])
+        say(f"{flent}: open it: flent --plot {plots[0]} {quote(str(flent))}; also {also}")

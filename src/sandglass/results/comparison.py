@@ -16,12 +16,13 @@ from plotnine import (
     scale_color_manual,
     scale_linetype_manual,
 )
-from rich.console import Console
 from rich.table import Table
 
 from sandglass.errors import UsageError
 from sandglass.install import builds
-from sandglass.results import series, show, style
+from sandglass.results import document, series, setting, style
+from sandglass.results.export.whole import whole_file
+from sandglass.terminal import put, say
 
 COMPARISON = builds.ROOT / "results" / "comparison"
 STEP_NS = 500_000_000
@@ -38,7 +39,7 @@ def load(directories: Sequence[Path]) -> dict[str, series.Run]:
     names = [directory.resolve().name for directory in directories]
     runs: dict[str, series.Run] = {}
     for directory, name in zip(directories, names, strict=True):
-        show.read(directory)
+        document.read(directory)
         called = str(directory) if names.count(name) > 1 else name
         if called in runs:
             raise UsageError(f"{directory} is given twice")
@@ -102,8 +103,9 @@ def table(runs: dict[str, series.Run]) -> pl.DataFrame:
 
 def draw(runs: dict[str, series.Run]) -> ggplot:
     """A line per run in two panels."""
-    order = pl.Enum(list(runs))
-    shown = pl.concat([curves(name, run) for name, run in runs.items()]).with_columns(
+    names = called(runs)
+    order = pl.Enum(list(names.values()))
+    shown = pl.concat([curves(names[name], run) for name, run in runs.items()]).with_columns(
         pl.col("run").cast(order), pl.col("panel").cast(pl.Enum([THROUGHPUT, WAIT]))
     )
     plot: ggplot = (
@@ -119,13 +121,22 @@ def draw(runs: dict[str, series.Run]) -> ggplot:
     return style.finish(plot, " | ".join(titles), "\n".join(starmap(origin, runs.items())))
 
 
+def called(runs: dict[str, series.Run]) -> dict[str, str]:
+    """How the legend calls each run: by its name, and what its packets met where that differs."""
+    met = {name: setting.of(run.directory) for name, run in runs.items()}
+    if len({*met.values()}) == 1:
+        return {name: name for name in runs}
+    return {name: f"{name}: {met[name]}" if met[name] else name for name in runs}
+
+
 def origin(name: str, run: series.Run) -> str:
-    """Where a run's numbers come from, in a line."""
-    document = run.document
-    where = f"{document['backend']}, Linux {document['kernel']['release']}"
-    digest = document["digest"]
+    """What a run's packets went through, and where its numbers come from, in a line."""
+    found = run.document
+    where = f"{found['backend']}, Linux {found['kernel']['release']}"
+    digest = found["digest"]
     kept = f"digest {digest[:16]}" if digest else "in real time, so without a digest"
-    return f"{name}: {where}, seed {document['seed']}, {kept}."
+    met = setting.of(run.directory)
+    return f"{name}: {met}{'; ' if met else ''}{where}, seed {found['seed']}, {kept}."
 
 
 def compare(directories: Sequence[Path], out: Path | None) -> None:
@@ -133,15 +144,17 @@ def compare(directories: Sequence[Path], out: Path | None) -> None:
     stem = style.stem(out or COMPARISON)
     runs = load(directories)
     numbers = table(runs)
-    plot = draw(runs)
+    with document.readable(Path(", ".join(map(str, directories)))):
+        plot = draw(runs)
     stem.parent.mkdir(parents=True, exist_ok=True)
-    numbers.write_csv(stem.with_name(f"{stem.name}.csv"))
+    with whole_file(stem.with_name(f"{stem.name}.csv")) as file:
+        numbers.write_csv(file)
     style.save(plot, stem)
     shown = Table(box=None, pad_edge=False, header_style="bold")
     for column in ("", *numbers["run"]):
-        shown.add_column(column, justify="right" if column else "left")
+        shown.add_column(column, justify="right" if column else "left", no_wrap=True)
     for column in numbers.drop("run").iter_columns():
         words = (f"{value:.4g}" if isinstance(value, float) else str(value) for value in column)
         shown.add_row(column.name.replace("_", " "), *words)
-    Console().print(shown)
-    print(f"see {stem}.svg")
+    put(shown)
+    say(f"see {stem}.svg")

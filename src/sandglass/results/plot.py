@@ -22,10 +22,9 @@ from plotnine import (
 )
 
 from sandglass.errors import UsageError
-from sandglass.install import builds
-from sandglass.results import series, show, style
+from sandglass.results import document, series, setting, style
+from sandglass.terminal import say
 
-PLOT = builds.ROOT / "results" / "plot"
 STEPS = 100
 """Into so many a run's duration is divided; each is drawn as a mean, at its middle."""
 PANEL_IN = 1.5
@@ -138,15 +137,18 @@ def draw_times(run: series.Run) -> ggplot:
 
 
 def origin(run: series.Run) -> str:
-    """What a caption says of where the numbers come from."""
-    return f"Seed {run.document['seed']}, digest {(run.document['digest'] or 'none')[:16]}."
+    """What a caption says of the network, and of where the numbers come from."""
+    met = setting.of(run.directory)
+    seed, digest = run.document["seed"], run.document["digest"] or "none"
+    return f"{met}{'. ' if met else ''}Seed {seed}, digest {digest[:16]}."
 
 
 def plot(directory: Path, out: Path | None) -> None:
-    """Write `out`.svg and .png, by default in the checkout."""
-    stem = style.stem(out or PLOT)
-    show.read(directory)
-    drawn = draw(series.load(directory, {}))
+    """Write `out`.svg and .png, by default plot.svg beside the run's run.json."""
+    stem = style.stem(out or directory / "plot")
+    document.read(directory)
+    with document.readable(directory):
+        drawn = draw(series.load(directory, {}))
     stem.parent.mkdir(parents=True, exist_ok=True)
     style.save(drawn, stem)
-    print(f"see {stem}.svg")
+    say(f"see {stem}.svg")

@@ -14,9 +14,10 @@ from typing import Any
 import polars as pl
 import polars.selectors as cs
 
-from sandglass.errors import SandglassError
+from sandglass.errors import SandglassError, nearest
 from sandglass.experiment import units
 from sandglass.experiment.document import Value
+from sandglass.results import document
 
 FORMAT = 1
 DIGITS = 10
@@ -32,7 +33,7 @@ SIGNALLED = pl.col("drop_ns").is_not_null() | MARKED
 """Of `packets`: one that this queue dropped or marked."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Run:
     """A finished run: its directory, its values on the figure's axes, and its run.json."""
 
@@ -40,17 +41,25 @@ class Run:
     axes: Mapping[str, Value]
     document: Mapping[str, Any]
 
+    def __repr__(self) -> str:
+        """Where it is and what it is of; all the rest is in `document`."""
+        digest = (self.document.get("digest") or "none")[:12]
+        return f"Run({str(self.directory)!r}: {self.document.get('title')}, digest {digest})"
+
     def field(self, path: str) -> Any:
         """A field of run.json by its dotted path, such as 'flows.0.goodput_mbit'.
 
-        Raises SandglassError when it is not there: a result that is missing is never a zero.
+        Raises SandglassError when it is not there, naming what is and resembles it: a result that
+        is missing is never a zero.
         """
         found: Any = self.document
         for key in path.split("."):
             try:
                 found = found[int(key) if isinstance(found, list) else key]
             except (KeyError, IndexError, ValueError, TypeError) as error:
-                raise SandglassError(f"{self.directory}/run.json has no {path}") from error
+                raise SandglassError(
+                    f"{self.directory}/run.json has no {path}{_alike(found, key, path)}"
+                ) from error
         return found
 
     def time_ns(self, path: str) -> int:
@@ -114,7 +123,8 @@ class Run:
 
         Raises SandglassError when the run did not record it.
         """
-        return self.records(name).collect()
+        with document.readable(self.directory / f"{name}.parquet"):
+            return self.records(name).collect()
 
     def records(self, name: str) -> pl.LazyFrame:
         """The same, read when collected.
@@ -127,6 +137,18 @@ class Run:
                 f"{path} is missing", f"the experiment has to record {name}: see its key 'record'"
             )
         return pl.scan_parquet(path, glob=False)  # a list in its name has brackets
+
+
+def _alike(found: Any, key: str, path: str) -> str:
+    """How a sentence about a field that is not there ends: what there is where the path ends."""
+    before = path.split(".")
+    place = ".".join(before[: before.index(key)]) or "run.json"
+    if isinstance(found, list):
+        return f": {place} has {len(found)} entries, from 0"
+    if not isinstance(found, Mapping):
+        return f": {place} is {found!r:.40}"
+    near = nearest(key, map(str, found))
+    return near if near != "." else f": {place} has {', '.join(map(str, found)):.200}"
 
 
 def load(directory: Path, axes: Mapping[str, Value]) -> Run:

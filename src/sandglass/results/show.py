@@ -1,14 +1,14 @@
 """A finished run as tables in the terminal."""
 
-import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console, Group, RenderableType
+from rich.console import RenderableType
 from rich.table import Table
 
-from sandglass.errors import UsageError
+from sandglass.results import document, setting
+from sandglass.terminal import put
 
 OF_ALL = frozenset(
     [
@@ -20,29 +20,19 @@ OF_ALL = frozenset(
 QUANTILES = ("mean", "median", "p90", "p95", "p99", "max")
 
 
-def read(run: Path) -> dict[str, Any]:
-    """A run's run.json; raises UsageError where there is none."""
-    path = run / "run.json"
-    try:
-        content: dict[str, Any] = json.loads(path.read_text())
-    except (FileNotFoundError, NotADirectoryError):
-        raise UsageError(f"{run} is no finished run: it has no run.json") from None
-    except (OSError, ValueError) as error:
-        raise UsageError(f"{path} cannot be read: {error}") from error
-    return content
-
-
 def show(run: Path) -> None:
     """Print what a run found."""
-    console = Console()
-    console.print(render(read(run)))
+    put(*parts(document.read(run), setting.parts(run)))
     if (answers := run / "rtt.parquet").is_file():
-        console.print(pings(answers))
+        put(pings(answers))
 
 
-def render(result: Mapping[str, Any]) -> RenderableType:
-    """Heading, flows, bottlenecks and their queueing delays, and what only some of them tell."""
-    parts = [heading(result), flows(result)]
+def parts(result: Mapping[str, Any], met: Sequence[tuple[str, str]]) -> Iterator[RenderableType]:
+    """Heading, flows, bottlenecks and their queueing delays, and what only some of them tell.
+
+    `met` is what the packets went through, as in setting.parts.
+    """
+    parts = [heading(result, met), flows(result)]
     if result["bottlenecks"]:
         parts += [bottlenecks(result), delays(result)]
     if counting := counters(result):
@@ -51,42 +41,46 @@ def render(result: Mapping[str, Any]) -> RenderableType:
         parts.append(others(result))
     if any("media" in flow for flow in result["flows"]):
         parts.append(media(result))
-    return Group(*(line for part in parts for line in (part, "")))
+    for part in parts:
+        yield part
+        yield ""
 
 
-def heading(result: Mapping[str, Any]) -> Table:
+def heading(result: Mapping[str, Any], met: Sequence[tuple[str, str]]) -> Table:
     """What was run, on what, and how fast."""
-    table = Table(box=None, show_header=False, pad_edge=False, title_justify="left")
+    table = Table("", "", box=None, show_header=False, pad_edge=False, title_justify="left")
+    table.columns[0].style = "bold"
+    table.add_row("title", result["title"])
+    for row in met:
+        table.add_row(*row)
     virtual_s, wall_s = result["virtual_s"], result["wall_s"]
-    kernel = result["kernel"]
     times = f", {virtual_s / wall_s:.0f} times as fast" if result["backend"] == "lab" else ""
     for name, value in {
-        "title": result["title"],
         "seed": str(result["seed"]),
-        "kernel": kernel["release"] + (f", build {kernel['build']}" if "build" in kernel else ""),
-        "lab build": result.get("lab_build"),
+        "kernel": result["kernel"]["release"],
+        "lab": result.get("lab"),
         "commit": result.get("commit"),
         "backend": result["backend"] + ("" if times else ", in real time"),
         "time": f"{virtual_s:g} s in {wall_s:.2f} s{times}",
         "digest": result["digest"] or "none: another run gives other records",
     }.items():
         if value is not None:
-            table.add_row(f"[bold]{name}[/bold]", value)
+            table.add_row(name, value)
     if (repeat := result["experiment"]["repeat"]) > 1:
-        table.add_row("[bold]repetitions[/bold]", f"{repeat}, of which the first is shown here")
+        table.add_row("repetitions", f"{repeat}, of which the first is shown here")
     for warning in result.get("warnings", []):
-        table.add_row("[bold]warning[/bold]", warning)
+        table.add_row("warning", warning)
     return table
 
 
 def flows(result: Mapping[str, Any]) -> Table:
     """A row for each flow."""
     table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("flow", justify="right")
+    table.add_column("flow", justify="right", no_wrap=True)
     for name in ("workload", "from", "to", "cc", "ecn"):
-        table.add_column(name)
+        table.add_column(name, no_wrap=True)
     for name in ("Mb/s", "FCT s", "resent", "RTOs"):
-        table.add_column(name, justify="right")
+        table.add_column(name, justify="right", no_wrap=True)
     for flow in result["flows"]:
         table.add_row(
             str(flow["id"]),
@@ -131,7 +125,7 @@ def others(result: Mapping[str, Any]) -> Table:
     names = list(dict.fromkeys(name for found in rows.values() for name in found))
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name in ("flow", *names):
-        table.add_column(name, justify="right")
+        table.add_column(name, justify="right", no_wrap=True)
     for number_of, found in rows.items():
         table.add_row(str(number_of), *(shown(found.get(name)) for name in names))
     return table
@@ -147,9 +141,9 @@ def shown(value: object) -> str:
 def bottlenecks(result: Mapping[str, Any]) -> Table:
     """A row for each bottleneck: what it carried and dropped or marked."""
     table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("bottleneck")
+    table.add_column("bottleneck", no_wrap=True)
     for name in ("used %", "packets", "drops", "marks"):
-        table.add_column(name, justify="right")
+        table.add_column(name, justify="right", no_wrap=True)
     for name, link in result["bottlenecks"].items():
         used = link.get("utilisation")
         counts = (number(link.get(count), "d") for count in ("packets", "drops", "marks"))
@@ -160,9 +154,9 @@ def bottlenecks(result: Mapping[str, Any]) -> Table:
 def delays(result: Mapping[str, Any]) -> Table:
     """A row for each bottleneck: how long packets waited there, in milliseconds."""
     table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("queueing delay, ms")
+    table.add_column("queueing delay, ms", no_wrap=True)
     for name in QUANTILES:
-        table.add_column(name, justify="right")
+        table.add_column(name, justify="right", no_wrap=True)
     for name, link in result["bottlenecks"].items():
         delay = link.get("queue_delay_ms") or {}
         table.add_row(name, *(number(delay.get(quantile), ".2f") for quantile in QUANTILES))
@@ -176,10 +170,11 @@ def pings(answers: Path) -> Table:
     from sandglass.run.summary import quantiles_ms  # noqa: PLC0415 likewise
 
     table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("round trips, ms", justify="right")
+    table.add_column("round trips, ms", justify="right", no_wrap=True)
     for name in ("min", *QUANTILES):
-        table.add_column(name, justify="right")
-    found = pl.read_parquet(answers, glob=False)
+        table.add_column(name, justify="right", no_wrap=True)
+    with document.readable(answers):
+        found = pl.read_parquet(answers, glob=False)
     for (flow,), rows in found.group_by("flow", maintain_order=True):
         times = rows["rtt_ns"].drop_nulls().to_numpy()
         least = float(times.min()) / 1e6 if len(times) else None
@@ -192,10 +187,10 @@ def pings(answers: Path) -> Table:
 def media(result: Mapping[str, Any]) -> Table:
     """A row for each media flow: one-way delay in milliseconds, losses, and what was not played."""
     table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("media, ms", justify="right")
+    table.add_column("media, ms", justify="right", no_wrap=True)
     quantiles = ("mean", "median", "p99", "max")
     for name in (*quantiles, "lost %", "loss periods", "unplayed %"):
-        table.add_column(name, justify="right")
+        table.add_column(name, justify="right", no_wrap=True)
     for flow in result["flows"]:
         if "media" in flow:
             found = flow["media"]

@@ -22,6 +22,7 @@ from plotnine import (
 )
 
 from sandglass.results import palette
+from sandglass.results.export.whole import whole_file
 
 PALETTE = palette.PALETTE
 SHAPES = ("o", "s", "^", "D", "v", "P", "X", "*")
@@ -86,7 +87,8 @@ def save(plot: ggplot, stem: Path) -> None:
     plot = _with_pandas(plot)
     drawn = {suffix: _draw(plot, suffix) for suffix in ("svg", "png")}
     for suffix, content in drawn.items():
-        stem.with_name(f"{stem.name}.{suffix}").write_bytes(content)
+        with whole_file(stem.with_name(f"{stem.name}.{suffix}")) as file:
+            file.write(content)
 
 
 def _with_pandas(plot: ggplot) -> ggplot:

@@ -14,7 +14,7 @@ import yaml
 
 from sandglass.errors import UsageError
 from sandglass.install import builds
-from sandglass.results import show
+from sandglass.results import document, setting, show
 from sandglass.results.export.whole import whole_file
 from sandglass.results.palette import PALETTE
 from sandglass.results.series import Run, load
@@ -51,11 +51,12 @@ def view(directories: Sequence[Path], out: Path | None) -> Path:
     if out is not None and out.suffix not in (".html", ".htm"):
         raise UsageError(f"{out} is no name of a page: let it end in .html")
     for directory in directories:
-        show.read(directory)
+        document.read(directory)
     if out is None:
         [*_, last] = directories
         out = (last if len(directories) == 1 else builds.ROOT / "results") / "view.html"
-    page = render([load(directory, {}) for directory in directories])
+    with document.readable(Path(", ".join(map(str, directories)))):
+        page = render([load(directory, {}) for directory in directories])
     with whole_file(out) as file:
         file.write(page.encode())
     return out
@@ -118,30 +119,31 @@ def embedded(content: Any) -> str:
 
 def description(run: Run, runs: Sequence[Run]) -> dict[str, Any]:
     """What the page says of a run besides its streams."""
-    document = run.document
+    found = run.document
     names = [other.directory.resolve().name for other in runs]
     name = run.directory.resolve().name
-    experiment = document["experiment"]
+    experiment = found["experiment"]
     return {
         "name": name if names.count(name) == 1 else str(run.directory),
-        "seed": document["seed"],
-        "digest": document["digest"],
-        "kernel": document["kernel"]["release"],
-        "warnings": document.get("warnings", []),
-        "duration": round(document["virtual_s"] * 1e9),
-        "flows": [{key: flow.get(key) for key in IDENTITY} for flow in document["flows"]],
+        "met": setting.of(run.directory),
+        "seed": found["seed"],
+        "digest": found["digest"],
+        "kernel": found["kernel"]["release"],
+        "warnings": found.get("warnings", []),
+        "duration": round(found["virtual_s"] * 1e9),
+        "flows": [{key: flow.get(key) for key in IDENTITY} for flow in found["flows"]],
         "repeat": experiment["repeat"],
         "missing": {name: RECORD[name] for name in RECORD if name not in experiment["record"]},
         "experiment": yaml.safe_dump(experiment, sort_keys=False, allow_unicode=True),
         "flow_heads": FLOW_HEADS,
-        "flow_rows": [flow_row(flow) for flow in document["flows"]],
+        "flow_rows": [flow_row(flow) for flow in found["flows"]],
         "qdisc_heads": QDISC_HEADS,
         "qdisc_rows": [
             qdisc_row(node, qdisc)
-            for node, reported in document["observed"]["qdiscs"].items()
+            for node, reported in found["observed"]["qdiscs"].items()
             for qdisc in reported
         ],
-        "versions": versions(document),
+        "versions": versions(found),
     }
 
 
@@ -177,19 +179,19 @@ def words(values: Any) -> str:
     )
 
 
-def versions(document: Mapping[str, Any]) -> list[tuple[str, str]]:
+def versions(run: Mapping[str, Any]) -> list[tuple[str, str]]:
     """On what the run was made, and how it is called."""
-    kernel = document["kernel"]
+    kernel = run["kernel"]
     found = {
-        "seed": document["seed"],
-        "digest": document["digest"] or "none: another run gives other records",
+        "seed": run["seed"],
+        "digest": run["digest"] or "none: another run gives other records",
         "kernel": kernel["release"],
         "kernel build": kernel.get("build"),
         "modules": words(kernel.get("modules", {})),
-        "lab": document.get("lab"),
-        "lab build": document.get("lab_build"),
-        "commit": document.get("commit"),
-        "backend": document["backend"],
-        **document["tools"],
+        "lab": run.get("lab"),
+        "lab build": run.get("lab_build"),
+        "commit": run.get("commit"),
+        "backend": run["backend"],
+        **run["tools"],
     }
     return [(name, str(value)) for name, value in found.items() if value not in (None, "")]
