@@ -12,13 +12,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sandglass.errors import UsageError
-from sandglass.experiment import reading, topology, units
+from sandglass.experiment import qdiscs, reading, topology, units
+from sandglass.experiment.document import Override
 from sandglass.experiment.experiment import Experiment
 from sandglass.run import plan
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = sorted((ROOT / "examples").glob("*.yaml"))
 CODEL = ROOT / "examples" / "codel.yaml"
+TITLE = "One CUBIC flow through CoDel"
 
 # The example of the issue that asked for the lab, word for word.
 ISSUE = """\
@@ -339,6 +341,21 @@ def test_later_overrides_win_and_seed_is_an_override() -> None:
     assert (experiment.rtt, experiment.seed) == (20_000_000, 7)
 
 
+@pytest.mark.parametrize(
+    ("overrides", "title"),
+    [
+        ([], TITLE),
+        (["bottleneck.queue.kind=pie"], f"{TITLE}, with bottleneck.queue.kind=pie"),
+        (["rtt=10ms", "rtt=20ms", "pairs=2"], f"{TITLE}, with rtt=20ms, pairs=2"),
+        (["rtt=10ms", "title=A short way"], "A short way"),
+        (["seed=5", "record=[]"], TITLE),
+        ([("pairs", 2), ("flows.0.ecn", False)], f"{TITLE}, with pairs=2, flows.0.ecn=false"),
+    ],
+)
+def test_what_is_set_becomes_part_of_the_title(overrides: list[Override], title: str) -> None:
+    assert reading.load(CODEL, overrides).title == title
+
+
 def test_an_override_does_not_reach_through_an_alias(tmp_path: Path) -> None:
     text = LEAST + "hosts: {s1: &same {mtu: 1400}, d1: *same}\n"
     hosts = reading.load(written(tmp_path, text), ["hosts.s1.mtu=9000"]).hosts
@@ -419,9 +436,47 @@ def test_a_file_that_may_not_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyP
     def refuse(*_args: object, **_options: object) -> str:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(Path, "read_text", refuse)  # root may read everything
+    monkeypatch.setattr(Path, "open", refuse)  # root may read everything
     with pytest.raises(UsageError, match="cannot be read: Permission denied"):
         reading.load(tmp_path / "secret.yaml")
+
+
+def test_a_file_without_end() -> None:
+    with pytest.raises(UsageError, match="/dev/zero: has more than 1000 kB"):
+        reading.load("/dev/zero")
+
+
+@pytest.mark.parametrize("kind", ["<<: [{0}, {0}, {0}]", "k: [{0}, {0}, {0}]"])
+def test_aliases_that_multiply(tmp_path: Path, kind: str) -> None:
+    """Whether they are merged or stand for lists: a few lines would be millions of values."""
+    lines = ["a0: &a0 {k: v}"]
+    for number in range(1, 40):
+        lines.append(f"a{number}: &a{number} {{{kind.format(f'*a{number - 1}')}}}")
+    with pytest.raises(UsageError, match="more than 200,000 values, with what aliases bring"):
+        reading.load(written(tmp_path, "\n".join(lines)))
+
+
+def test_an_alias_of_what_it_is_in(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="this holds itself"):
+        reading.load(written(tmp_path, "flows: &it [*it]"))
+
+
+def test_many_flows_are_read_in_time_that_grows_with_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Which modules there are is looked up once for a file, not for each flow."""
+    looked: list[str] = []
+
+    def look() -> list[Path]:
+        looked.append("again")
+        return []
+
+    monkeypatch.setattr(qdiscs, "module_directories", look)
+    flows = "".join("  - {workload: bulk, from: s1, to: d1, cc: cubic}\n" for _ in range(50))
+    reading.load(
+        written(tmp_path, LEAST.partition("flows:")[0] + f"duration: 10s\nflows:\n{flows}")
+    )
+    assert len(looked) <= 2
 
 
 @pytest.mark.parametrize(

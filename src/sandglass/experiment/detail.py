@@ -23,6 +23,7 @@ from sandglass.experiment.picture import picture, ranges
 from sandglass.experiment.trace import Trace
 from sandglass.install.builds import ROOT, module_directories
 from sandglass.install.modules import FILE, Module, read
+from sandglass.terminal import shown
 
 COMMON = ("src", "dst", "start", "duration", "start_within", "count")
 """Keys that flows of all workloads have."""
@@ -200,8 +201,8 @@ def examples(name: str) -> Iterator[str]:
     path = ROOT / name if (ROOT / name).is_file() else Path(name)
     yield from _head(path)
     yield ""
-    yield f"look at it: ./sandglass check {name}"
-    yield f"run it: ./sandglass run {name}"
+    yield f"look at it: ./sandglass check {shown(path)}"
+    yield f"run it: ./sandglass run {shown(path)}"
     yield f"start from it: ./sandglass new my.yaml --from {path.stem}"
 
 
@@ -209,7 +210,7 @@ def studies(name: str) -> Iterator[str]:
     """A study: what it shows, and how it is done."""
     yield from _head(ROOT / name)
     yield ""
-    yield f"do it: ./sandglass study {name}"
+    yield f"do it: ./sandglass study {shown(ROOT / name)}"
 
 
 def _head(path: Path) -> Iterator[str]:

@@ -17,6 +17,10 @@ EXAMPLES = ROOT / "examples"
 TEXT = "tag:yaml.org,2002:str"
 MERGE = "tag:yaml.org,2002:merge"
 NOTHING = "tag:yaml.org,2002:null"
+LARGEST = 1_000_000
+"""Bytes of a file; 15,000 flows, a line each, are less."""
+MOST_VALUES = 200_000
+"""Values in a file, those that an alias brings counted each time."""
 LONGEST_NUMBER = 256
 """Bits; Python writes numbers of some 14,000 no more, not even into a message."""
 
@@ -102,7 +106,9 @@ def _entry(node: yaml.Node, key: str | int) -> tuple[yaml.Node, yaml.Node] | Non
 def read(path: Path, noun: str = "an experiment", example: str = "codel.yaml") -> Document:
     """The mapping that a YAML file holds, which should be `noun`. Raises UsageError."""
     try:
-        text = path.read_text(encoding="utf-8")
+        with path.open("rb") as file:
+            written = file.read(LARGEST + 1)
+        text = written.decode("utf-8")
     except FileNotFoundError:
         near = EXAMPLES / path.with_suffix(".yaml").name
         hint = f"There is {near}." if near.is_file() else None
@@ -113,6 +119,9 @@ def read(path: Path, noun: str = "an experiment", example: str = "codel.yaml") -
         raise UsageError(f"{path}: cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:
         raise UsageError(f"{path}: is not text in UTF-8: write a YAML file") from None
+    if len(written) > LARGEST:
+        hint = "For many flows alike, give one a count, or from: [s1, s2, …]."
+        raise UsageError(f"{path}: has more than {LARGEST // 1000} kB, too much for {noun}", hint)
     data, root = _yaml(text, f"{path}")
     if data is None:
         raise UsageError(f"{path}: is empty: write {noun}, as in examples/{example}")
@@ -127,6 +136,7 @@ def _yaml(text: str, here: str, *, of_file: bool = True) -> tuple[Any, yaml.Node
     try:
         loader = _Loader(text)
         root = loader.get_single_node() or yaml.ScalarNode(NOTHING, "")
+        _values(root, {})
         return loader.construct_document(root), root
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
@@ -138,6 +148,27 @@ def _yaml(text: str, here: str, *, of_file: bool = True) -> tuple[Any, yaml.Node
         raise UsageError(f"{here}: is not YAML: {str(error).splitlines()[0]}") from None
     except RecursionError:
         raise UsageError(f"{here}: is nested too deeply: write it flatter") from None
+
+
+def _values(node: yaml.Node, found: dict[int, int | None]) -> int:
+    """How many values a node stands for, each as often as aliases bring it; `found` is of others.
+
+    Raises MarkedYAMLError where they are too many, or it is part of itself.
+    """
+    if isinstance(node, yaml.ScalarNode):
+        return 1
+    if id(node) in found:
+        known = found[id(node)]
+        if known is None:
+            raise _refusal("this holds itself, by an alias", node)
+        return known
+    found[id(node)] = None
+    inside = [part for pair in node.value for part in (pair if isinstance(pair, tuple) else [pair])]
+    number = 1 + sum(_values(part, found) for part in inside)
+    if number > MOST_VALUES:
+        raise _refusal(f"more than {MOST_VALUES:,} values, with what aliases bring", node)
+    found[id(node)] = number
+    return number
 
 
 def override(data: dict[str, Any], text: Override, source: Path) -> KeyPath:

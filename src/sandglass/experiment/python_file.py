@@ -107,6 +107,8 @@ def _topology(path: Path) -> tuple[str, Any]:
     try:
         with _mininet():
             table = getattr(_loaded(path), "topos", None)
+    except UsageError:  # such as $SANDGLASS_LAB, which is no lab
+        raise
     except ModuleNotFoundError as error:
         hint = "Run `./sandglass setup`." if error.name == "mininet" else None
         raise UsageError(f"{path.name} needs the module {error.name}", hint) from None

@@ -13,7 +13,7 @@ from typing import Literal
 from sandglass.errors import nearest
 from sandglass.experiment import units
 from sandglass.experiment.units import QueueLength
-from sandglass.install.builds import aliases, module_directories
+from sandglass.install.builds import aliases, module_directories, once
 
 LARGEST_COUNT = 2**32 - 1  # the kernel's limits are 32 bits wide
 
@@ -213,10 +213,26 @@ class Link:
     packet_bytes: int  # a full packet on the wire
 
 
+PREFIXES: tuple[Literal["sch_", "tcp_"], ...] = ("sch_", "tcp_")
+
+
 def modules(prefix: Literal["sch_", "tcp_"]) -> set[str]:
     """The names that out-of-tree modules add: 'sch_' for qdiscs, 'tcp_' congestion controls."""
-    folders = (folder for place in module_directories() for folder in place.glob(f"{prefix}*/"))
-    return {name for folder in folders for name in called(folder, prefix)}
+    return _modules()[prefix]
+
+
+@once
+def _modules() -> dict[str, set[str]]:
+    """The same, by the prefix."""
+    return {
+        prefix: {
+            name
+            for place in module_directories()
+            for folder in place.glob(f"{prefix}*/")
+            for name in called(folder, prefix)
+        }
+        for prefix in PREFIXES
+    }
 
 
 def called(module: Path, prefix: Literal["sch_", "tcp_"]) -> set[str]:

@@ -32,10 +32,14 @@ from sandglass.experiment.problems import (
 )
 from sandglass.experiment.topology import TopologyFacts
 from sandglass.experiment.trace import BESIDE
+from sandglass.install import builds
 from sandglass.install.builds import ROOT
+from sandglass.terminal import shown
 
 MOST_TOLD = 15
 """Problems of one file; the rest often comes of these."""
+UNTITLED = ("seed", "record")
+"""Keys that make no other experiment: what is set of them is no part of the title."""
 MAPPED = {"hosts": HostSettings, "bottlenecks": BottleneckOverride, "links": LinkSettings}
 """Keys whose values are parts by names of the topology."""
 JSON_TYPES = {"int": "integer", "float": "number", "str": "string", "bool": "boolean"}
@@ -46,15 +50,36 @@ def load(
 ) -> Experiment:
     """Read an experiment file, with overrides of its keys and, if given, another seed.
 
+    What is set becomes part of the title, unless the title is: it is another experiment.
+
     Raises UsageError, which lists everything that is wrong, a line each.
     """
     path = Path(path)
+    overrides = [*overrides]
     found = document.read(path)
+    if "experiment" in found.data and "flows" not in found.data:
+        hint = f"Do it: ./sandglass study {shown(path)}"
+        raise UsageError(f"{path}: is a study, an experiment varied", hint)
     changed = {document.override(found.data, text, path): "--set" for text in overrides}
+    title = found.data.get("title", path.stem)
+    if isinstance(title, str) and ("title",) not in changed:
+        found.data["title"] = ", with ".join([title, *filter(None, [_changes(overrides)])])
     if seed is not None:
         found.data["seed"] = seed
         changed[("seed",)] = "--seed"
     return parse(found.data, path, lambda problem: line(path, problem, found, changed))
+
+
+def _changes(overrides: Iterable[Override]) -> str:
+    """What was set, in short; a key that was set again as it was in the end."""
+    pairs = (
+        text.partition("=")[::2]
+        if isinstance(text, str)
+        else (text[0], text[1] if isinstance(text[1], str) else json.dumps(text[1]))
+        for text in overrides
+    )
+    found = {name: value for name, value in pairs if name not in UNTITLED}
+    return ", ".join(f"{name}={value}" for name, value in found.items())
 
 
 def parse(
@@ -65,6 +90,13 @@ def parse(
     Paths in it are relative to `source`. `said` tells of a problem and where it is.
     Raises UsageError.
     """
+    with builds.settled():  # else each flow looks anew which modules there are
+        return _parsed(data, source, said)
+
+
+def _parsed(
+    data: dict[str, Any], source: Path, said: Callable[[Problem], str] | None
+) -> Experiment:
     data = {"title": source.stem} | data
     written = data.get("flows")
     senders = [_by_sender(flow) for flow in written] if isinstance(written, list) else []

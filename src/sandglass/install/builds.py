@@ -61,11 +61,12 @@ def settled() -> Iterator[None]:
     It is for many runs in one process: to look anew takes a twentieth of a second each time.
     """
     global _settled  # noqa: PLW0603
-    _settled = {}
+    before = _settled
+    _settled = {} if before is None else before
     try:
         yield
     finally:
-        _settled = None
+        _settled = before
 
 
 def once(look_up: Callable[[], Found]) -> Callable[[], Found]:
