@@ -13,7 +13,7 @@ from tests.cli.conftest import Cli
 def test_without_a_lab_kernel_it_says_so_and_exits_1(sandglass: Cli, empty_cache: Path) -> None:
     done = sandglass("doctor")
     assert done.returncode == 1
-    rows = [line for line in done.stdout.splitlines() if "lab kernel" in line]
+    rows = [line for line in done.stdout.splitlines() if "  lab kernel" in line]
     assert len(rows) == 1
     assert rows[0].startswith("missing")
     assert "./sandglass setup" in rows[0]
@@ -31,6 +31,24 @@ def test_it_lists_packages_with_versions_and_the_machine(sandglass: Cli) -> None
         "package patch",
     ):
         assert any(line.startswith("ok") and thing in line for line in rows), thing
+
+
+def test_it_says_in_the_end_whether_experiments_can_run(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    there, absent = doctor.Finding("a", "1"), doctor.Finding("b", "", needed=True)
+    unneeded = doctor.Finding("c", "", needed=False)
+    assert doctor.report([there, unneeded])
+    told = capsys.readouterr().out
+    assert "ready: experiments can run" in told
+    assert "- is not there, and not needed" in told
+    assert not doctor.report([there, absent])
+    assert "not ready: missing are b" in capsys.readouterr().out
+
+
+def test_each_package_is_listed_once() -> None:
+    things = [finding.thing for finding in doctor.packages()]
+    assert sorted(things) == sorted({*things})
 
 
 def test_a_package_that_is_not_installed_has_no_version() -> None:

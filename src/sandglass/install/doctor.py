@@ -28,6 +28,8 @@ SANDBOXES: dict[cage.Layer, str] = {
     "landlock-files": "Landlock and seccomp: files and network; not signals to your processes",
     "none": "seccomp alone: network; not your files",
 }
+OPTIONAL = "-"
+WITHOUT = "only run --backend host and a build of the lab want such packages"
 
 
 @dataclass(frozen=True)
@@ -48,18 +50,26 @@ def examine() -> list[Finding]:
 
 
 def report(findings: list[Finding]) -> bool:
-    """Print the table; true when nothing needed is missing."""
+    """Print the table, and what comes of it; true when nothing needed is missing."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column in ("", "needed"):
         table.add_column(column, no_wrap=True)
     table.add_column("found", overflow="fold")
     table.add_column("what to do", overflow="fold")
     for finding in findings:
-        mark = "ok" if finding.found else "missing" if finding.needed else "-"
+        mark = "ok" if finding.found else "missing" if finding.needed else OPTIONAL
         table.add_row(mark, finding.thing, finding.found, finding.remedy)
     # a pipe has no width of its own: there, a row stays a line
-    Console(width=None if sys.stdout.isatty() else PIPE_WIDTH).print(table)
-    return all(finding.found or not finding.needed for finding in findings)
+    width = None if sys.stdout.isatty() else PIPE_WIDTH
+    Console(width=width, markup=False, emoji=False, highlight=False).print(table)
+    missing = [each.thing for each in findings if each.needed and not each.found]
+    if missing:
+        print(f"not ready: missing are {', '.join(missing)}")
+    else:
+        print("ready: experiments can run")
+    if any(not each.found and not each.needed for each in findings):
+        print(f"({OPTIONAL} is not there, and not needed: {WITHOUT})")
+    return not missing
 
 
 def machine() -> Iterator[Finding]:
@@ -134,8 +144,9 @@ def packages() -> Iterator[Finding]:
     """Debian packages of setup's lists, with what each is for where it is missing.
 
     Those to build with are needed only while there is no lab; the others on the machine's own
-    kernel.
+    kernel. One that is in both lists is told once, as one to build with.
     """
+    told = set[str]()
     remedies = {"packages-build.txt": "--system", "packages-host.txt": "--host"}
     for listed, option in remedies.items():
         text = (builds.ROOT / "setup" / listed).read_text()
@@ -143,6 +154,9 @@ def packages() -> Iterator[Finding]:
         installed = installed_packages(list(wanted))
         needed = option == "--system" and not lab_kernel().found
         for name, purpose in wanted.items():
+            if name in told:
+                continue
+            told.add(name)
             version = installed.get(name, "")
             remedy = "" if version else f"sudo ./sandglass setup {option} ({purpose})"
             yield Finding(f"package {name}", version, remedy, needed)
