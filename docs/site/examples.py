@@ -94,6 +94,8 @@ def _study(example: Path, scratch: Path) -> dict[str, bytes]:
 
 def _sandglass(*words: str | Path) -> None:
     command = [sys.executable, "-P", "-m", "sandglass", *map(str, words)]
+    if words[0] in ("run", "study"):
+        print(f"runs {words[1]}", file=sys.stderr, flush=True)
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         raise PluginError(f"{' '.join(command[3:])} failed:\n{done.stdout}{done.stderr}")

@@ -149,11 +149,11 @@ def test_what_a_cache_holds_is_where_set_up_puts_it(
 
 
 def test_the_site_is_kept_from_where_it_is_made() -> None:
-    assert "./sandglass docs" in scripts(SITE)
+    assert "./sandglass docs --runs" in scripts(SITE)
     for action in ("actions/upload-artifact", "actions/upload-pages-artifact"):
         assert step(SITE, action)["path"] == "results/site"
     job = read(GITLAB)["pages"]
-    assert f"./sandglass docs --out {job['artifacts']['paths'][0]}" in job["script"]
+    assert f"./sandglass docs --runs --out {job['artifacts']['paths'][0]}" in job["script"]
 
 
 def test_what_is_published_is_made_by_the_jobs_before() -> None:

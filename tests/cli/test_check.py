@@ -40,7 +40,20 @@ def test_what_would_be_run() -> None:
     assert "BDP at 50ms: 125000 B, 82.6 packets of 1514 B" in done.stdout
     assert "bulk s1 → d1, cubic, ECN, from 0s to 90s" in done.stdout
     assert "warning" not in done.stdout
-    assert lines[-1] == f"run it: ./sandglass run {CODEL} --set rtt=50ms"
+    assert lines[-1].endswith(f"/sandglass run {CODEL} --set rtt=50ms")
+
+
+def test_of_a_topology_without_a_bottleneck() -> None:
+    """Its links have the delays; what cannot be known is not said to be none."""
+    told = check(str(builds.ROOT / "docs" / "tutorial" / "ping.yaml")).stdout
+    assert "round trips   what links and queues take: h1 → h2" in told
+    assert "0s:" not in told
+    assert "(0 rows)" not in told
+
+
+def test_a_path_with_a_space_is_quoted(tmp_path: Path) -> None:
+    (tmp_path / "a b.yaml").write_text(CODEL.read_text())
+    assert check(str(tmp_path / "a b.yaml")).stdout.endswith(f"run '{tmp_path}/a b.yaml'\n")
 
 
 def test_for_programs() -> None:

@@ -13,6 +13,8 @@ from sandglass.terminal import guarded
 from tests.cli.conftest import Cli
 
 EXAMPLE = builds.ROOT / "examples" / "codel.yaml"
+STUDY = builds.ROOT / "examples" / "studies" / "rtt.yaml"
+STUDY_BY = f"{builds.ROOT}/sandglass study {STUDY}"
 PODS = builds.ROOT / "profiles" / "kubernetes"
 
 
@@ -29,7 +31,11 @@ PODS = builds.ROOT / "profiles" / "kubernetes"
         (["run", str(EXAMPLE), "--seed", "-1"], "--seed"),
         (["verify", "absent.yaml", "--times", "1"], "--times"),
         (["setup", "--remove"], "--host"),
-        (["show", "absent"], "absent is no finished run"),
+        (["show", "absent"], "absent does not exist"),
+        (["run", str(STUDY)], f"is a study, an experiment varied\n  Do it: {STUDY_BY}"),
+        (["run", str(EXAMPLE), "--lab", "nothing"], "no lab is called nothing"),
+        (["reproduce"], "984 runs   Alternative Backoff"),
+        (["check", "/dev/zero"], "/dev/zero: has more than 1000 kB"),
         (["reproduce", "abc"], "did you mean 'abe'?"),
         (["reproduce", "abe/fig3"], "did you mean 'fig03'?"),
         (["reproduce", "abe", "--profile", "slow"], "'smoke', 'quick', 'paper'"),
@@ -53,7 +59,7 @@ def test_an_executor_that_is_missing_is_told_by_its_name(sandglass: Cli, tmp_pat
     done = sandglass("study", str(EXAMPLE), "--profile", str(tmp_path))
     assert done.returncode == 2
     assert "Snakemake's executor cluster-absent is not installed" in done.stderr
-    assert "./sandglass setup --cluster" in done.stderr
+    assert "/sandglass setup --cluster" in done.stderr
 
 
 def test_show_of_a_broken_file_names_it(sandglass: Cli, tmp_path: Path) -> None:
@@ -77,16 +83,16 @@ def failing(error: BaseException) -> Callable[[], object]:
         (SandglassError("the lab hung", "raise the limit"), 1, "the lab hung\n  raise the limit\n"),
         (UsageError("no such qdisc"), 2, "no such qdisc\n"),
         (OSError(28, "No space left on device", "/x/run"), 1, "/x/run: No space left on device\n"),
-        (KeyboardInterrupt(), 130, None),
+        (KeyboardInterrupt(), 130, "interrupted\n"),
     ],
 )
 def test_failures_have_their_exit_status(
-    capsys: pytest.CaptureFixture[str], error: BaseException, status: int, said: str | None
+    capsys: pytest.CaptureFixture[str], error: BaseException, status: int, said: str
 ) -> None:
     with pytest.raises(SystemExit) as ended:
         guarded(failing(error))
     assert ended.value.code == status
-    assert capsys.readouterr().err == (f"sandglass: {said}" if said else "")
+    assert capsys.readouterr().err == f"sandglass: {said}"
 
 
 def test_a_defect_of_ours_keeps_its_traceback_in_a_file(

@@ -28,6 +28,12 @@ def test_help_has_an_example_and_sets_nothing_up(
     assert not empty_cache.exists()
 
 
+def test_the_version_and_the_lab(sandglass: Cli) -> None:
+    done = sandglass("--version")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert re.match(r"sandglass \S+, commit \S+\nlab: the lab kernel .* is not built", done.stdout)
+
+
 def test_help_lists_every_command_in_one_line_each(sandglass: Cli) -> None:
     listing = sandglass("--help").stdout.split("Commands:\n")[1]
     lines = [line.strip() for line in listing.splitlines() if line.strip()]

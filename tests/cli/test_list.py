@@ -40,7 +40,7 @@ def listed(text: str) -> dict[str, dict[str, str]]:
 
 
 def test_everything_of_ours_with_a_line_about_it(sandglass: Cli, empty_cache: Path) -> None:
-    done = sandglass("list")
+    done = sandglass("list", *offer.KINDS, "papers")
     assert (done.returncode, done.stderr) == (0, "")
     found = listed(done.stdout)
     assert list(found["topologies"]) == topology.names()
@@ -57,6 +57,17 @@ def test_everything_of_ours_with_a_line_about_it(sandglass: Cli, empty_cache: Pa
     for name in found["examples"]:
         reading.load(builds.ROOT / name)
     assert all(about for things in found.values() for about in things.values())
+    assert not empty_cache.exists()
+
+
+def test_without_a_kind_it_says_how_many_there_are(sandglass: Cli, empty_cache: Path) -> None:
+    lines = sandglass("list").stdout.splitlines()
+    assert len(lines) < 24
+    rows = {line.split()[0]: line.split()[1] for line in lines if line.startswith("  ")}
+    assert rows.keys() == {*offer.KINDS, "papers"}
+    assert rows["topologies"] == str(len(topology.names()))
+    assert rows["papers"] == str(len(shelf.papers()))
+    assert lines[-1].endswith("sandglass list qdiscs codel")
     assert not empty_cache.exists()
 
 
@@ -137,8 +148,8 @@ def test_an_unknown_thing(sandglass: Cli) -> None:
 def test_a_thing_without_its_kind(sandglass: Cli) -> None:
     done = sandglass("list", "codel")
     assert done.returncode == 2
-    assert "./sandglass list qdiscs codel" in done.stderr
-    assert "./sandglass list examples codel" in done.stderr
+    assert f"{builds.ROOT}/sandglass list qdiscs codel" in done.stderr
+    assert f"{builds.ROOT}/sandglass list examples codel" in done.stderr
 
 
 @pytest.mark.lab
@@ -172,7 +183,7 @@ def test_what_the_environment_names(
     shutil.copytree(AUTHORS, tmp_path / "theirs")
     monkeypatch.setenv("SANDGLASS_KMODS", "theirs/kmods")
     monkeypatch.setenv("SANDGLASS_PAPERS", "theirs/papers")
-    found = listed(sandglass("list").stdout)
+    found = listed(sandglass("list", "congestion-controls", "papers").stdout)
     assert "gaimd" in found["congestion-controls"]
     assert "sharing/fig1" in found["papers"]
 

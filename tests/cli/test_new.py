@@ -33,7 +33,7 @@ def new(folder: Path, *words: str, answers: str = "") -> subprocess.CompletedPro
 def test_answers_through_a_pipe(tmp_path: Path) -> None:
     done = new(tmp_path, "my.yaml", answers="\n10mbit\n\npie\n3\ncubic,bbr\n")
     assert done.returncode == 0, done.stderr
-    assert "run it: ./sandglass run my.yaml" in done.stdout
+    assert "/sandglass run my.yaml" in done.stdout
     assert "Rate of the bottleneck [20mbit]: 10mbit" in done.stderr
     found = reading.load(tmp_path / "my.yaml")
     assert (found.topology, found.rtt, found.duration) == ("dumbbell", 50_000_000, 30 * 10**9)

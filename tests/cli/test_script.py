@@ -227,6 +227,25 @@ def test_nothing_is_installed_when_nothing_is_missing(checkout: Path, bare_machi
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
+def test_no_locale_takes_letters_from_files() -> None:
+    """Names, descriptions and pictures have more than ASCII."""
+    environment = os.environ | {"LC_ALL": "C", "PYTHONUTF8": "0"}
+    done = subprocess.run(
+        [builds.ROOT / "sandglass", "list", "topologies"],
+        env=environment,
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    done = subprocess.run(
+        [builds.ROOT / "sandglass", "python", "-c", "print('─')"],
+        env=environment,
+        capture_output=True,
+        check=False,
+    )
+    assert done.stdout.decode() == "─\n"
+
+
 def test_another_system_is_told_what_to_use_instead(checkout: Path, open_directory: Path) -> None:
     path = only(open_directory / "few", "bash", "dirname", "readlink", "env")
     done = subprocess.run(

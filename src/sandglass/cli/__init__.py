@@ -22,6 +22,7 @@ from sandglass.cli import (
     traces,
     upkeep,
 )
+from sandglass.errors import SandglassError
 from sandglass.terminal import guarded
 
 app = typer.Typer(
@@ -42,13 +43,34 @@ app.add_typer(lab.app, name="lab")
 app.add_typer(suites.app, name="characterise")
 
 
-@app.callback()
+def tell_version(asked: bool) -> None:
+    """Print version, commit and lab: what a report of a fault should say."""
+    if not asked:
+        return
+    from sandglass import __version__
+    from sandglass.install import builds, checkout
+
+    print(f"sandglass {__version__}, commit {checkout.commit() or 'unknown'}")
+    try:
+        print(f"lab {builds.lab().id}, Linux {builds.lab_kernel().release}")
+    except SandglassError as error:
+        print(f"lab: {error.message}")
+    raise typer.Exit
+
+
+@app.callback(no_args_is_help=True)
 def every_command(
     require_sandbox: Annotated[
         bool,
         typer.Option(
             "--require-sandbox",
             help="Run nothing in a lab that this machine cannot seal (docs/security.md).",
+        ),
+    ] = False,
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", is_eager=True, callback=tell_version, help="Tell it, and the lab's."
         ),
     ] = False,
 ) -> None:

@@ -12,7 +12,7 @@ import typer
 
 from sandglass.cli.arguments import ExperimentFile, Seed, Settings, WhichLab
 from sandglass.errors import UsageError
-from sandglass.terminal import note, progress
+from sandglass.terminal import INTERRUPTED, complain, note, progress, say
 
 if TYPE_CHECKING:
     from sandglass.run.preview import Preview
@@ -54,14 +54,14 @@ def run(
     Example: ./sandglass run experiment.yaml --seed 2 --set bottleneck.rate=10mbit
     """
     from sandglass.experiment import kernel, reading
-    from sandglass.install import setup_lab
+    from sandglass.install import builds, setup_lab
     from sandglass.run import runs
 
     changes = list(settings or [])
     if record is not None:
         changes.append(f"record=[{'' if record == 'none' else record}]")
     if which:
-        os.environ["SANDGLASS_LAB"] = which
+        os.environ["SANDGLASS_LAB"] = builds.lab_called(which).id
     wanted = reading.load(experiment, changes, seed)
     if backend is Backend.LAB:
         if series := kernel.wanted(wanted):
@@ -69,26 +69,30 @@ def run(
         setup_lab.lab(series)
     elif cached:
         raise UsageError("--cached is for the lab", "Runs on a host are not equal.")
-    with progress(experiment.stem) as advance:
-        result = runs.run(
-            wanted,
-            experiment,
-            out,
-            backend=backend.value,
-            cached=cached,
-            progress=advance,
-            force=force,
-        )
+    try:
+        with progress(experiment.stem) as advance:
+            result = runs.run(
+                wanted,
+                experiment,
+                out,
+                backend=backend.value,
+                cached=cached,
+                progress=advance,
+                force=force,
+            )
+    except KeyboardInterrupt:
+        complain("interrupted: nothing of this run is kept")
+        raise typer.Exit(INTERRUPTED) from None
     if backend is Backend.HOST:
-        print(f"{result.path}: in real time, so that no other run is equal: no digest")
+        say(f"{result.path}: in real time, so that no other run is equal: no digest")
     elif result.cached:
-        print(f"{result.path}: from the cache")
+        say(f"{result.path}: from the cache")
     else:
         speed = result.content["virtual_s"] / result.content["wall_s"]
-        print(f"{result.path}: {speed:.0f} times as fast as real time")
+        say(f"{result.path}: {speed:.0f} times as fast as real time")
     if backend is Backend.LAB:
         print(f"digest {result.content['digest']}")
-    print(f"look at it: ./sandglass view {result.path}")
+    say(f"look at it: ./sandglass view {shlex.quote(str(result.path))}")
 
 
 @app.command()
@@ -109,9 +113,10 @@ def check(
     from sandglass.experiment import document, reading
     from sandglass.install import setup_lab
 
+    is_study = "experiment" in document.read(experiment).data
     setup_lab.lab()
     found: Preview | StudyPreview
-    if "experiment" in document.read(experiment).data:
+    if is_study:
         from sandglass.studies import preview as studies
         from sandglass.studies import reading as study_files
 
@@ -127,10 +132,10 @@ def check(
     if as_json:
         print(json.dumps(found.as_json(), indent=1))
         return
-    print("\n".join(found.told()))
+    say("\n".join(found.told()))
     again = "".join(f" --set {shlex.quote(each)}" for each in settings or [])
     again += "" if seed is None else f" --seed {seed}"
-    print(f"\n{done} it: ./sandglass {done} {experiment}{again}")
+    say(f"\n{done} it: ./sandglass {done} {shlex.quote(str(experiment))}{again}")
 
 
 @app.command(context_settings={"allow_extra_args": True})
@@ -159,7 +164,7 @@ def debug(
     setup_lab.debugger()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # gdb's
     result = runs.run(wanted, experiment, out, gdb=context.args)
-    print(f"{result.path}\ndigest {result.content['digest']}")
+    say(f"{result.path}\ndigest {result.content['digest']}")
 
 
 @app.command()

@@ -1,5 +1,6 @@
 """A new experiment."""
 
+import shlex
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -8,6 +9,8 @@ import typer
 
 from sandglass.cli import completion
 from sandglass.errors import UsageError
+from sandglass.results.export.whole import whole_file
+from sandglass.terminal import say
 
 app = typer.Typer()
 
@@ -77,10 +80,13 @@ def new(
                 raise UsageError(f"--{name}: {wrong}")
         answers = {name: value or _answer(name) for name, value in given.items()}
         text = draft.written(answers, file)
-    with file.open("x") as opened:
-        opened.write(text)
-    print(f"{file} is written\nlook at it: ./sandglass check {file}")
-    print(f"run it: ./sandglass run {file}")
+    if file.exists():
+        raise UsageError(f"{file} has come meanwhile", "Choose another name.")
+    with whole_file(file) as opened:
+        opened.write(text.encode())
+    quoted = shlex.quote(str(file))
+    say(f"{file} is written\nlook at it: ./sandglass check {quoted}")
+    say(f"run it: ./sandglass run {quoted}")
 
 
 def _answer(name: str) -> str:

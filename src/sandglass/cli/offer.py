@@ -1,5 +1,6 @@
 """What there is."""
 
+import textwrap
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Annotated
@@ -8,6 +9,7 @@ import typer
 
 from sandglass.cli import completion
 from sandglass.errors import UsageError, nearest
+from sandglass.terminal import say
 
 app = typer.Typer()
 
@@ -22,6 +24,8 @@ def list_all(
     ] = None,
 ) -> None:
     """List what there is to name or to run.
+
+    Without a kind, how many there are of each.
 
     Kinds: topologies, workloads, qdiscs, congestion-controls, examples, studies, traces, benches,
     papers. With the name of one thing after its kind, that one in detail: the options of a qdisc,
@@ -44,7 +48,7 @@ def list_all(
         kind = chosen[0]
         there = [each for each, _ in kinds[kind](directories)]
         for name in names:
-            print("\n".join(_tell(kind)(detail.chosen(kind, name, there))))
+            say("\n".join(_tell(kind)(detail.chosen(kind, name, there))))
         return
     for word in names:
         of = [
@@ -56,10 +60,30 @@ def list_all(
             f"{word} is neither a kind nor a directory{nearest(word, kinds)}",
             "\n".join(of) or f"kinds: {', '.join(kinds)}",
         )
+    if not words:
+        say("\n".join(_overview()))
+        return
     for kind in chosen or kinds:
         found = list(kinds[kind](directories))
         width = max((len(name) for name, _ in found), default=0)
-        print("\n".join([f"{kind}:", *(f"  {name:{width}}  {about}" for name, about in found)]))
+        say("\n".join([f"{kind}:", *(f"  {name:{width}}  {about}" for name, about in found)]))
+
+
+def _overview() -> Iterator[str]:
+    """How many there are of each kind, a line each."""
+    from sandglass.experiment import offer
+    from sandglass.experiment.detail import table
+    from sandglass.papers import shelf
+
+    names = {kind: [Path(name).stem for name, _ in find([])] for kind, find in offer.KINDS.items()}
+    names["papers"] = shelf.papers()
+    shown = {
+        kind: textwrap.shorten(", ".join(each), 70, placeholder=" …")
+        for kind, each in names.items()
+    }
+    yield from table(*((kind, f"{len(names[kind]):>3}", shown[kind]) for kind in names))
+    yield "all of a kind, each in a line: ./sandglass list qdiscs"
+    yield "one of them, with its options: ./sandglass list qdiscs codel"
 
 
 def _tell(kind: str) -> Callable[[str], Iterator[str]]:

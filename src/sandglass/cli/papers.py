@@ -7,6 +7,8 @@ from typing import Annotated
 import typer
 
 from sandglass.cli import completion
+from sandglass.errors import UsageError
+from sandglass.terminal import say
 
 app = typer.Typer()
 
@@ -31,28 +33,33 @@ def reproduce(
     cores: Annotated[
         int | None, typer.Option(min=1, help="Labs at once; all processors by default.")
     ] = None,
+    everything: Annotated[bool, typer.Option("--all", help="All papers.")] = False,
     strict: Annotated[
         bool, typer.Option("--strict", help="A claim that fails is a failure: exit status 1.")
     ] = False,
 ) -> None:
     """Reproduce papers or single figures.
 
-    Without a target all papers. Each figure comes with its verdict. A paper of your own is named by
-    its folder's path, such as ../mine/papers/new or ../mine/papers/new/fig1.
+    Without a target it says which papers there are. Each figure comes with its verdict. A paper of
+    your own is named by its folder's path, such as ../mine/papers/new or ../mine/papers/new/fig1.
 
     Example: ./sandglass reproduce abe/fig03 abe/fig11
     """
     from sandglass.install import setup_lab
     from sandglass.papers import reproduce as reproduction
 
-    wanted: list[str | None] = [reproduction.named(each) for each in targets or []] or [None]
+    if not targets and not everything:
+        raise UsageError("reproduce what? Name papers or figures", reproduction.choices())
+    wanted: list[str | None] = [reproduction.named(each) for each in targets or []]
+    if everything:
+        wanted = [None]
     words = [word for each in wanted for word in reproduction.targets(each)]
     setup_lab.lab()
     papers = {each and each.partition("/")[0] for each in wanted}
     free_mb = min(map(reproduction.memory_mb, papers))
     status = reproduction.snakemake(words, profile.value, cores, free_mb)
     if status == 0:
-        print(*map(reproduction.judged, wanted), sep="\n")
+        say("\n".join(map(reproduction.judged, wanted)))
     if status == 0 and strict:
         reproduction.strict(wanted)
     raise typer.Exit(status)

@@ -66,6 +66,7 @@ def env() -> None:
     from sandglass.install import builds
 
     places = ":".join([str(Path(sys.executable).parent), str(builds.ROOT)])
+    print("export PYTHONUTF8=1")
     print(f"export PATH={shlex.quote(places)}:$PATH")
     print(f"export PYTHONPATH={shlex.quote(str(builds.ROOT / 'src'))}${{PYTHONPATH:+:$PYTHONPATH}}")
 

@@ -7,6 +7,8 @@ import typer
 
 from sandglass.cli import completion
 from sandglass.errors import UsageError, nearest
+from sandglass.results.export.whole import whole_file
+from sandglass.terminal import say
 
 app = typer.Typer()
 
@@ -36,5 +38,6 @@ def trace(
         known = ", ".join(synthetic.TRACES)
         raise UsageError(f"no trace {name}{nearest(name, synthetic.TRACES)}", f"There are {known}.")
     made = Trace(name, synthetic.opportunities(name, seed, seconds))
-    out.write_text(made.text)
-    print(f"{out}: {len(made.ms)} opportunities in {seconds} s, {made.mean_bps / 1e6:.2f} Mb/s")
+    with whole_file(out) as file:
+        file.write(made.text.encode())
+    say(f"{out}: {len(made.ms)} opportunities in {seconds} s, {made.mean_bps / 1e6:.2f} Mb/s")

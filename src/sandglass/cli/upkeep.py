@@ -76,19 +76,20 @@ def docs(
     serve: Annotated[
         bool, typer.Option("--serve", help="Show it at a local address, and what you change.")
     ] = False,
-    no_runs: Annotated[
-        bool, typer.Option("--no-runs", help="With blank pictures of examples: for its words.")
+    runs: Annotated[
+        bool, typer.Option("--runs", help="Run every example for its picture: most of an hour.")
     ] = False,
 ) -> None:
     """Make the documentation a site.
 
-    With search, a reference, and a gallery for which the examples are run. It opens from the disk
-    and loads nothing from a network. A link that leads nowhere is an error.
+    With search, a reference, and a gallery of the examples, whose pictures are blank without
+    --runs. It opens from the disk and loads nothing from a network. A link that leads nowhere is an
+    error.
 
-    Example: ./sandglass docs --out ../site
+    Example: ./sandglass docs --runs --out ../site
     """
     from sandglass.install import setup_lab, upkeep
 
     setup_lab.documentation()
     setup_lab.lab()
-    raise typer.Exit(upkeep.serve(not no_runs) if serve else upkeep.site(out, not no_runs))
+    raise typer.Exit(upkeep.serve(runs) if serve else upkeep.site(out, runs))

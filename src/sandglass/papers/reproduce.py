@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from sandglass.errors import SandglassError, UsageError, nearest
+from sandglass.experiment.detail import table
 from sandglass.install import builds, memory
 from sandglass.papers import batches, shelf, verdicts
 from sandglass.terminal import complain
@@ -50,6 +51,22 @@ def targets(wanted: str | None) -> list[str]:
         two_digits = re.sub(r"\d+", lambda number: number[0].zfill(2), figure)
         raise UsageError(f"{paper} has no figure {figure!r}{nearest(two_digits, known)}")
     return [f"results/{paper}/{figure}.html"]
+
+
+def choices() -> str:
+    """The papers there are, a line each, with how many runs they take, and how to go on."""
+    about = {name: shelf.figures(name) for name in shelf.papers()}
+    runs = {name: sum(batches.counts([name], "quick").values()) for name in about}
+    rows = [(name, f"{runs[name]} runs", about[name].title) for name in about]
+    first = next(iter(about))
+    return "\n".join(
+        [
+            *table(*rows),
+            f"one of them: ./sandglass reproduce {first}",
+            f"its figures: ./sandglass list papers {first}",
+            f"all, {sum(runs.values())} runs: ./sandglass reproduce --all",
+        ]
+    )
 
 
 def memory_mb(wanted: str | None) -> int:

@@ -186,7 +186,10 @@ def _round_trips(plan: Plan) -> Iterator[str]:
         ends["to"].append(dst)
     for rtt_ns, ends in found.items():
         pairs = f"{ranges(set(ends['from']))} → {ranges(set(ends['to']))}"
-        yield f"{units.format_time(rtt_ns)}: {pairs}, without what links and queues add"
+        if rtt_ns:
+            yield f"{units.format_time(rtt_ns)}: {pairs}, without what links and queues add"
+        else:
+            yield f"what links and queues take: {pairs}"
 
 
 def _flows(experiment: Experiment, plan: Plan) -> Iterator[str]:
@@ -239,7 +242,11 @@ def _hosts(experiment: Experiment, plan: Plan) -> Iterator[str]:
 def _records(plan: Plan, expected: Forecast) -> str:
     if not plan["record"]:
         return "nothing over time"
-    tables = ", ".join(f"{name} ({rows:,} rows)" for name, rows in expected.rows.items())
+    if expected.packets is None:
+        return f"{', '.join(plan['record'])}: as many rows as come, for no rate limits them"
+    tables = ", ".join(f"{name} ({rows:,} rows)" for name, rows in expected.rows.items() if rows)
+    if not tables:
+        return "what each flow measures"
     return f"{tables}: at most about {max(expected.disk_mb, 0.1):.1f} MB"
 
 
