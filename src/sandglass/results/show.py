@@ -79,7 +79,7 @@ def flows(result: Mapping[str, Any]) -> Table:
     table.add_column("flow", justify="right", no_wrap=True)
     for name in ("workload", "from", "to", "cc", "ecn"):
         table.add_column(name, no_wrap=True)
-    for name in ("Mb/s", "FCT s", "resent", "RTOs"):
+    for name in ("Mb/s", "FCT s", "retransmitted", "RTOs"):
         table.add_column(name, justify="right", no_wrap=True)
     for flow in result["flows"]:
         table.add_row(

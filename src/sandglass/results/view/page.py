@@ -30,7 +30,7 @@ IDENTITY = ("id", "workload", "from", "to", "cc")
 """What the page's scripts know a flow by."""
 FLOW_HEADS = (
     *("flow", "workload", "from", "to", "cc", "ecn", "start, s", "end, s", "Mb/s"),
-    *("completion, s", "resent", "timeouts"),
+    *("completion, s", "retransmitted", "timeouts"),
 )
 QDISC_HEADS = ("node", "device", "kind", "parent", "options", "counters")
 TOLD = ("kind", "link", "direction", "flow", "name", "gauge", "whole")
