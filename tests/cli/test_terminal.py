@@ -6,6 +6,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -115,6 +116,27 @@ def test_output_that_cannot_be_written_is_a_failure() -> None:
     assert done.returncode == 1
     assert done.stderr.startswith("sandglass: a disk is full")
     assert "Exception" not in done.stderr
+
+
+@pytest.mark.lab
+def test_an_interrupted_run_says_so_and_leaves_nothing(tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    codel = builds.ROOT / "examples" / "codel.yaml"
+    long = ["--set", "duration=2h", "--set", "flows.0.duration=2h", "--record", "none"]
+    with subprocess.Popen(
+        [sys.executable, "-P", "-m", "sandglass", "run", codel, *long, "--out", out],
+        env=os.environ | {"PYTHONPATH": str(builds.ROOT / "src")},
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        while not list(tmp_path.glob(".run.partial-*/console.log")):
+            assert process.poll() is None
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate()
+    assert process.returncode == 130
+    assert said == "sandglass: interrupted: nothing of this run is kept\n"
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_an_interrupt_while_it_starts_is_no_traceback() -> None:

@@ -55,6 +55,18 @@ def test_runs_are_called_after_their_directories(runs: list[Run], tmp_path: Path
     assert list(comparison.load([run.path for run in runs])) == [str(run.path) for run in runs]
 
 
+def test_runs_that_differ_in_what_they_met_are_called_so(lab: Lab, runs: list[Run]) -> None:
+    flows = bulk(cc="cubic", start_within="1s")
+    other = lab(dumbbell(flows, queue={"kind": "pie"}, duration="4s"))
+    alike = comparison.load([run.path for run in runs])
+    assert [*comparison.called(alike).values()] == [*alike]
+    both = comparison.load([runs[0].path, other.path])
+    first, second = comparison.called(both).values()
+    assert first.endswith(": bottleneck codel, 10mbit; RTT 40ms")
+    assert second.endswith(": bottleneck pie, 10mbit; RTT 40ms")
+    assert "pie, 10mbit" in comparison.origin("x", both[str(other.path)])
+
+
 def test_what_is_drawn_is_what_left_the_queue(runs: list[Run]) -> None:
     """Throughput adds up to the bytes of the packets, delays end at the longest."""
     loaded = comparison.load([runs[0].path])

@@ -57,6 +57,14 @@ def test_the_picture_repeats(run: Run, tmp_path: Path) -> None:
     assert pictures[0] == pictures[1]
 
 
+def test_it_lies_beside_the_run_and_says_what_the_packets_met(run: Run) -> None:
+    plot.plot(run.path, None)
+    assert (run.path / "plot.svg").is_file()
+    assert (run.path / "plot.png").is_file()
+    loaded = series.load(run.path, {})
+    assert plot.origin(loaded).startswith("bottleneck codel, 10mbit; RTT 40ms. Seed 1, digest ")
+
+
 def test_many_flows_have_one_line_each_and_one_name(lab: Lab) -> None:
     crowd = lab(dumbbell(bulk(cc="reno", count=9), queue=CODEL, duration="1s"))
     shown = plot.draw(series.load(crowd.path, {})).data

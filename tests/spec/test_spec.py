@@ -425,6 +425,16 @@ def test_a_directory(tmp_path: Path) -> None:
         reading.load(tmp_path)
 
 
+def test_a_run_or_a_script_where_an_experiment_should_be(tmp_path: Path) -> None:
+    (tmp_path / "run.json").touch()
+    with pytest.raises(UsageError, match="is a finished run, not an experiment") as caught:
+        reading.load(tmp_path)
+    assert str(caught.value.hint).startswith("Look at it: ./sandglass show ")
+    with pytest.raises(UsageError, match="is a Python script, not an experiment") as caught:
+        reading.load(ROOT / "topologies" / "dumbbell.py")
+    assert "./sandglass exec " in str(caught.value.hint)
+
+
 def test_a_binary_file(tmp_path: Path) -> None:
     path = tmp_path / "binary.yaml"
     path.write_bytes(b"\xff\xfe\x00\x01")

@@ -12,6 +12,7 @@ from sandglass.errors import UsageError
 from sandglass.experiment import units
 from sandglass.experiment.problems import KeyPath, where
 from sandglass.install.builds import ROOT
+from sandglass.terminal import shown
 
 EXAMPLES = ROOT / "examples"
 TEXT = "tag:yaml.org,2002:str"
@@ -114,11 +115,17 @@ def read(path: Path, noun: str = "an experiment", example: str = "codel.yaml") -
         hint = f"There is {near}." if near.is_file() else None
         raise UsageError(f"{path}: no such file", hint) from None
     except IsADirectoryError:
+        if (path / "run.json").is_file():
+            hint = f"Look at it: ./sandglass show {shown(path)}"
+            raise UsageError(f"{path}: is a finished run, not {noun}", hint) from None
         raise UsageError(f"{path}: is a directory: name a file in it") from None
     except OSError as error:
         raise UsageError(f"{path}: cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:
         raise UsageError(f"{path}: is not text in UTF-8: write a YAML file") from None
+    if path.suffix == ".py":
+        hint = f"Run it: ./sandglass exec {shown(path)}; or name it as an experiment's topology."
+        raise UsageError(f"{path}: is a Python script, not {noun}", hint)
     if len(written) > LARGEST:
         hint = "For many flows alike, give one a count, or from: [s1, s2, …]."
         raise UsageError(f"{path}: has more than {LARGEST // 1000} kB, too much for {noun}", hint)
