@@ -23,7 +23,7 @@ from sandglass.cli import (
     upkeep,
 )
 from sandglass.errors import SandglassError
-from sandglass.terminal import guarded
+from sandglass.terminal import guarded, say
 
 app = typer.Typer(
     name="sandglass",
@@ -54,7 +54,7 @@ def tell_version(asked: bool) -> None:
     try:
         print(f"lab {builds.lab().id}, Linux {builds.lab_kernel().release}")
     except SandglassError as error:
-        print(f"lab: {error.message}")
+        say(f"lab: {error.message}")
     raise typer.Exit
 
 

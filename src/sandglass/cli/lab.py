@@ -8,7 +8,7 @@ import typer
 
 from sandglass.cli import completion
 from sandglass.cli.arguments import WhichLab
-from sandglass.terminal import progress
+from sandglass.terminal import progress, say
 
 app = typer.Typer(
     help="What runs are done in: kernel, modules and programs, in one.",
@@ -74,8 +74,8 @@ def lab_export(
 
     found = builds.lab_called(which) if which else builds.lab()
     labs.export(found, file)
-    print(f"{file}: lab {found.id}, {file.stat().st_size / 1e6:.0f} MB")
-    print(f"SHA-256 {labs.checksum(file)}  {file}")
+    say(f"{file}: lab {found.id}, {file.stat().st_size / 1e6:.0f} MB")
+    say(f"SHA-256 {labs.checksum(file)}  {file}")
 
 
 @app.command(name="import")
@@ -92,8 +92,8 @@ def lab_import(
     from sandglass.install import labs
 
     found = labs.take(file)
-    print(f"lab {found.id} is there: Linux {found.name}")
-    print(f"SHA-256 {labs.checksum(file)}  {file}")
+    say(f"lab {found.id} is there: Linux {found.name}")
+    say(f"SHA-256 {labs.checksum(file)}  {file}")
 
 
 @app.command(name="remove")
@@ -106,7 +106,7 @@ def lab_remove(which: LabId) -> None:
 
     found = builds.lab_called(which)
     labs.remove(found)
-    print(f"lab {found.id} is removed")
+    say(f"lab {found.id} is removed")
 
 
 @app.command(name="check")

@@ -10,7 +10,7 @@ import typer
 from sandglass.cli import completion
 from sandglass.errors import UsageError
 from sandglass.results.export.whole import whole_file
-from sandglass.terminal import say
+from sandglass.terminal import harmless, say
 
 app = typer.Typer()
 
@@ -98,10 +98,10 @@ def _answer(name: str) -> str:
         print(f"{question.text} [{question.default}]: ", end="", file=sys.stderr, flush=True)
         answer = sys.stdin.readline().strip() or question.default
         if not sys.stdin.isatty():
-            print(answer, file=sys.stderr)
+            print(harmless(answer), file=sys.stderr)
         wrong = problem(name, answer)
         if wrong is None:
             return answer
         if not sys.stdin.isatty():
             raise UsageError(f"{name}: {wrong}")
-        print(f"  {wrong}", file=sys.stderr)
+        print(f"  {harmless(wrong)}", file=sys.stderr)

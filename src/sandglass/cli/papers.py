@@ -101,4 +101,4 @@ def bundle(
 
     wanted = archive.Wanted(targets, profile.value, pythons or wheels.PYTHONS, records)
     archive.write(wanted, out)
-    print(f"{out}: {out.stat().st_size / 1e6:.0f} MB")
+    say(f"{out}: {out.stat().st_size / 1e6:.0f} MB")

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 import typer
 
 from sandglass.errors import UsageError
+from sandglass.terminal import say
 
 app = typer.Typer(help="Put an algorithm through all scenarios of a document.")
 
@@ -99,7 +100,7 @@ def _characterise(
     wanted = characterise.wanted(kind, name, rivals, own, size, sections, out)
     setup_lab.lab()
     status = characterise.characterise(wanted, cores, cluster)
-    print(f"open {wanted.home / 'index.html'}")
+    say(f"open {wanted.home / 'index.html'}")
     raise typer.Exit(status)
 
 

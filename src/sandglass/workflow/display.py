@@ -126,7 +126,11 @@ class Plain:
         first = not self._said.of
         if now != self._said and (first or now_s - self._said_s > PLAIN_EVERY_S):
             self._said, self._said_s = now, now_s
-            print(f"{self._title}: {', '.join(parts(self._state))}", file=sys.stderr, flush=True)
+            print(
+                f"{harmless(self._title)}: {', '.join(parts(self._state))}",
+                file=sys.stderr,
+                flush=True,
+            )
 
 
 def parts(state: State) -> Iterator[str]:

@@ -16,7 +16,7 @@ from typing import TextIO
 
 from sandglass.errors import SandglassError
 from sandglass.install import builds
-from sandglass.terminal import INTERRUPTED, complain
+from sandglass.terminal import INTERRUPTED, complain, harmless
 from sandglass.workflow import events
 from sandglass.workflow.display import EVERY_S, TAIL, Display, display
 from sandglass.workflow.state import State
@@ -169,7 +169,7 @@ def _conclude(work: Work, state: State, status: int) -> None:
     """The last words of a work: how much was done, and where to look when not all was."""
     if status == 0:
         if state.of:
-            print(f"{work.title}: {state.done} of {state.of} done", file=sys.stderr)
+            print(f"{harmless(work.title)}: {state.done} of {state.of} done", file=sys.stderr)
         return
     if status == INTERRUPTED:
         complain("interrupted", "the same command goes on from here")
