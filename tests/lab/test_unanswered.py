@@ -6,7 +6,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from sandglass.results import show
+from sandglass.results import document, setting, show
 from tests.lab.experiments import Lab, Mapped, bulk, dumbbell, flow
 
 pytestmark = pytest.mark.lab
@@ -107,5 +107,5 @@ def _shown(run: Path) -> str:
 
     console = Console(width=200)
     with console.capture() as captured:
-        console.print(show.render(show.read(run)))
+        console.print(*show.parts(document.read(run), setting.parts(run)))
     return captured.get()

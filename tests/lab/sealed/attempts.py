@@ -14,6 +14,7 @@ import os
 import socket
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 
 MS_RDONLY, MS_REMOUNT, MS_BIND, MNT_DETACH = 1, 32, 4096, 2
 SYS_FINIT_MODULE, SYS_FSOPEN, SYS_FSCONFIG, SYS_FSMOUNT = 313, 430, 431, 432
@@ -117,7 +118,7 @@ def linked() -> str:
     return open("link").read()
 
 
-def connected(family: int, address: object) -> str:
+def connected(family: int, address: tuple[str, int] | str) -> str:
     """A socket of the host's."""
     with socket.socket(family, socket.SOCK_STREAM) as client:
         client.settimeout(1)
@@ -162,12 +163,12 @@ def module() -> None:
 ELSEWHERE = ("/", "/etc", folder, "", "..", "35/..", "35/../..", "/proc/self/fd/35/..", "0", "1",
              "2", "3", "29", "36", "+35", "-1", "self", "cwd", "33")  # fmt: skip
 ATTEMPTS: dict[str, Callable[[], object]] = {
-    **{f"hostfs of {data!r}": lambda data=data: listed(data) for data in ELSEWHERE},
+    **{f"hostfs of {data!r}": partial(listed, data) for data in ELSEWHERE},
     "hostfs by fsopen": by_the_newer_calls,
-    **{f"write to {place}": lambda place=place: written(place) for place in (CODE, LAB, "/usr")},
-    **{f"remount {place}": lambda place=place: remounted(place) for place in (CODE, LAB, "/")},
-    **{f"bind {place}": lambda place=place: bound(place) for place in (CODE, LAB)},
-    **{f"mount {door} anew": lambda door=door: anew(door) for door in ("30", "31", "32")},
+    **{f"write to {place}": partial(written, place) for place in (CODE, LAB, "/usr")},
+    **{f"remount {place}": partial(remounted, place) for place in (CODE, LAB, "/")},
+    **{f"bind {place}": partial(bound, place) for place in (CODE, LAB)},
+    **{f"mount {door} anew": partial(anew, door) for door in ("30", "31", "32")},
     "what the checkout holds besides": lambda: open(f"{CODE}/.git/HEAD").read(),
     "link": linked,
     "read through a swapped directory": lambda: through(lambda at: open(f"{at}/secret").read()),
