@@ -27,7 +27,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-MS_RDONLY, MS_BIND, MS_MOVE = 1, 4096, 8192  # <linux/mount.h>
+MS_RDONLY = 1  # <linux/mount.h>
 CACHE = "/run/sandglass/cache"
 CODE = Path("/run/sandglass/code")
 LAST_S = 300.0
@@ -46,21 +46,6 @@ def mount(source: str, target: str, kind: str, flags: int = 0, options: str | No
     data = options.encode() if options else None
     if _libc.mount(source.encode(), target.encode(), kind.encode(), flags, data):
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()), target)
-
-
-def bring_modules() -> None:
-    """Put the lab's modules where a machine has those of its kernel.
-
-    The root is read-only, and has no such directory: another /usr/lib is made of links to
-    everything in its own.
-    """
-    mount("/usr/lib", "/tmp/usr-lib", "none", MS_BIND)
-    mount("none", "/tmp/new-lib", "tmpfs")
-    for path in Path("/tmp/usr-lib").iterdir():
-        if path.name != "modules":
-            (Path("/tmp/new-lib") / path.name).symlink_to(path)
-    mount("/run/sandglass/lab/lib/modules", "/tmp/new-lib/modules", "none", MS_BIND)
-    mount("/tmp/new-lib", "/usr/lib", "none", MS_MOVE)
 
 
 def processes(called: list[str]) -> list[int]:
@@ -181,7 +166,6 @@ class Machine:
 def main(directory: Path) -> None:
     wanted = json.loads((directory / "machine.json").read_text())
     mount("none", CACHE, "hostfs", MS_RDONLY, wanted["cache"])
-    bring_modules()
     machine = Machine(directory, wanted)
     done = [{"machine": state()}]
     for step in wanted["steps"]:

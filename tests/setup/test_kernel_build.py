@@ -135,6 +135,7 @@ def test_another_compiler_asks_for_another_kernel(
 
 def test_only_what_modules_need_is_kept_of_the_tree(build: ModuleType, tmp_path: Path) -> None:
     kept = ["Makefile", "include/net/tcp.h", "arch/x86/um/asm/a.h", "scripts/mod/modpost"]
+    kept.append("installed/lib/modules/6.12.1/kernel/net/sched/act_police.ko")
     dropped = ["vmlinux.o", "net/core/dev.o", "arch/um/kernel/irq.o", "drivers/net/veth.c"]
     for name in [*kept, *dropped]:
         (tmp_path / "tree" / name).parent.mkdir(parents=True, exist_ok=True)
@@ -219,6 +220,7 @@ def test_without_modules_there_is_a_guest_too(
     home = tmp_path / "kernels" / "home"
     home.mkdir(parents=True)
     shutil.copy2(kernel / "build.json", home)
+    shutil.copytree(kernel / "tree" / "installed", home / "tree" / "installed")
     root = builds.built_root()
     assert root
     (tmp_path / "roots").mkdir()
@@ -229,6 +231,9 @@ def test_without_modules_there_is_a_guest_too(
     build.build_guest(lab, tmp_path / "scratch", build.Log(tmp_path / "log"))
     (init,) = home.glob("*/init")
     assert (init.parent / "lib" / "tc").is_dir()
+    # and the kernel's own, with an index
+    index = next(init.parent.glob("lib/modules/*/modules.dep")).read_text()
+    assert "kernel/net/sched/act_police.ko:" in index
 
 
 @pytest.fixture

@@ -47,6 +47,12 @@ IN_RUN = {"lock": "/run/lock", "run": "/run"}
 MADE_S = 1_700_000_000
 """When every file was last changed, so that no file tells when it was unpacked."""
 STEPS_SHOWN = 5  # of each package
+MODPROBE = """\
+# as Debian's systemd has it: whoever wants a bond makes it
+options bonding max_bonds=0
+# measures the jitter of a clock: virtual time has none, and it would go on for ever
+blacklist jitterentropy_rng
+"""
 SCRATCH = "root-"
 LOADER = "usr/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2"
 LIBRARIES = "usr/lib/x86_64-linux-gnu"
@@ -134,6 +140,7 @@ def finish(root: Path, scripts: Mapping[str, maintainers.Scripts]) -> dict[str, 
     authenticate_users(root)
     for patch in builds.root_patches():
         _run(["patch", "-p1", "-F0", "-s", "-d", str(root), "-i", str(patch)])
+    (root / "usr/lib/modprobe.d/lab.conf").write_text(MODPROBE)
     (root / "etc/hosts").write_text("127.0.0.1 localhost\n::1 localhost\n")
     _run([str(root / "usr/sbin/ldconfig"), "-r", str(root)])
     shutil.rmtree(root / "var/cache/ldconfig")  # it knows files by their times
