@@ -111,6 +111,7 @@ int main(int argc, char *argv[])
 	static char *const environment[] = {
 		"PATH=/usr/local/sbin:/usr/sbin:/sbin:/usr/local/bin:/usr/bin:/bin",
 		"HOME=/tmp", "LANG=C.UTF-8", "TERM=xterm-256color", "USER=root",
+		"SHELL=/bin/bash",
 		"PYTHONDONTWRITEBYTECODE=1", "PYTHONHASHSEED=0",
 		"PYTHONPYCACHEPREFIX=/run/sandglass/pycache",
 		"TC_LIB_DIR=/run/sandglass/lab/lib/tc",

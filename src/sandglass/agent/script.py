@@ -27,7 +27,7 @@ from sandglass.agent.wiring import Wiring  # noqa: E402
 
 HERE = "/run/sandglass/here"
 PROGRAMS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "bin")
-HOME, SHELL = "/root", "/bin/bash"
+HOME = "/root"
 LAYERS = "/run/sandglass/layers"
 FACTORY = "/usr/share/factory/var"  # what packages have in /var (install/root.py)
 CGROUPS = "/sys/fs/cgroup"
@@ -73,7 +73,6 @@ def prepare(here: str) -> dict[str, str]:
         "PATH": f"{PROGRAMS}:{os.environ['PATH']}",
         "HOME": HOME,
         "PWD": HERE,
-        "SHELL": SHELL,
         "PYTHONUNBUFFERED": "1",
     }
 
