@@ -96,9 +96,14 @@ class _Process:
             if kind is None:
                 return told["answer"]
         except (ValueError, AttributeError, KeyError, TypeError):
+            self._end()
             raise SandglassError(f"{self.path} ends the program that reads it") from None
         error = ERRORS.get(kind, UsageError)
         raise error(message, hint) if error is UsageError else error(message)
+
+    def _end(self) -> None:
+        self.process.kill()
+        self.process.wait()
 
     def _line(self) -> bytes:
         """What it says, to the end of the line."""
@@ -106,7 +111,7 @@ class _Process:
         said = b""
         while not said.endswith(b"\n"):
             if not select.select([self.process.stdout], [], [], PATIENCE_S)[0]:
-                self.process.kill()
+                self._end()
                 raise SandglassError(
                     f"{self.path} has not answered for {PATIENCE_S:.0f} s and was ended",
                     "It may loop for ever when it is imported.",
