@@ -45,6 +45,9 @@ def test_any_link_may_follow_a_trace(lab: Lab) -> None:
         carried = sum(ms <= 20_000 for ms in synthetic.opportunities(name)) * 12e3 / 20e6
         payload = done.content["flows"][number]["goodput_mbit"]
         assert payload == pytest.approx(carried * 1472 / 1500, rel=0.01)
+    [link] = done.content["bottlenecks"].values()
+    for way in (link, link["reverse"]):  # full packets use each opportunity, and no more than all
+        assert 0.99 < way["utilisation"] <= 1
     left = done.packets(bottleneck="r1-r2")["dequeue_ns"].drop_nulls()
     assert (left % MS < 2_000).all()
 

@@ -135,7 +135,8 @@ def _congestion_control(text: object) -> str:
     if name not in known:
         raise ValueError(
             f"unknown congestion control '{name}'{nearest(name, known)} "
-            f"Use one of {', '.join(sorted(known))}, or add a module kmods/tcp_<name>"
+            f"Use one of {', '.join(sorted(known))}, or add a module kmods/tcp_<name>, "
+            "whose Kbuild says: obj-m := tcp_<name>.o"
         )
     return name
 

@@ -316,31 +316,26 @@ def _evaluate(
 
 def _bottlenecks(plan: Plan, observed: dict[str, Any], met: "Records | None") -> dict[str, Any]:
     """What each bottleneck did, from the packets that its queues met, or else their counters."""
-    from sandglass.run import records, summary
+    from sandglass.run import capacity, records, summary
 
     found: dict[str, dict[str, Any]] = {}
     for number, (watch, counted) in enumerate(
         # With repeat none are counted.
         zip(observed["watches"], observed["counters"], strict=bool(observed["counters"]))
     ):
-        planned, end = plan["bottlenecks"][watch["bottleneck"]], plan["duration_ns"]
+        link, way, end = watch["bottleneck"], watch["direction"], plan["duration_ns"]
+        room = capacity.room(plan["bottlenecks"][link], way, link, plan["seed"], end)
         if met is None:
-            numbers = summary.from_counters(
-                counted,
-                watch["kind"],
-                planned,
-                watch["direction"],
-                end,
-                alone=len(plan["bottlenecks"]) == 1,
-            )
+            alone = len(plan["bottlenecks"]) == 1
+            numbers = summary.from_counters(counted, watch["kind"], room, alone=alone)
         else:
-            numbers = summary.bottleneck(met, number, planned, watch["direction"], end)
+            numbers = summary.bottleneck(met, number, room, end)
         if own := records.own_counters(watch["kind"], bytes.fromhex(counted["xstats"])):
             numbers["counters"] = own
-        if watch["direction"] == "forward":
-            found.setdefault(watch["bottleneck"], {}).update(numbers)
+        if way == "forward":
+            found.setdefault(link, {}).update(numbers)
         else:
-            found.setdefault(watch["bottleneck"], {})["reverse"] = numbers
+            found.setdefault(link, {})["reverse"] = numbers
     return found
 
 

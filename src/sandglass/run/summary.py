@@ -11,24 +11,13 @@ from sandglass.agent.declare import Column
 from sandglass.agent.plan import Plan, Result
 from sandglass.experiment.workload import Workload
 from sandglass.run import left
+from sandglass.run.capacity import Room
 from sandglass.run.records import OUTCOMES, QUEUED, SENT, Records, own_counters
 
 CE = 3  # ECN field "congestion experienced", RFC 3168
 UNMARKING = ("pfifo", "bfifo", "pfifo_head_drop", "pfifo_fast")
 """Kinds of queues that know nothing of ECN."""
 QUANTILES = {"median": 50, "p90": 90, "p95": 95, "p99": 99, "max": 100}
-
-
-def capacity_bits(
-    rate_bps: int, schedule: Sequence[Mapping[str, Any]], key: str, end: int
-) -> float:
-    """Bits that a link can send from time zero to `end` (ns) when its rate changes as scheduled."""
-    bits, at = 0.0, 0
-    for step in schedule:
-        if key in step and step["at_ns"] < end:
-            bits += rate_bps * (step["at_ns"] - at) / 1e9
-            rate_bps, at = step[key], step["at_ns"]
-    return bits + rate_bps * (end - at) / 1e9
 
 
 def quantiles_ms(times_ns: npt.NDArray[np.int64]) -> dict[str, float | None]:
@@ -42,22 +31,16 @@ def quantiles_ms(times_ns: npt.NDArray[np.int64]) -> dict[str, float | None]:
     }
 
 
-def bottleneck(
-    records: Records, watch: int, planned: Mapping[str, Any], direction: str, duration_ns: int
-) -> dict[str, Any]:
+def bottleneck(records: Records, watch: int, room: Room, duration_ns: int) -> dict[str, Any]:
     """One direction of a bottleneck.
 
-    Utilisation counts the bytes whose transmission started within the run,
-    Ethernet header included, as the shaper does. Packets are those that
-    arrived; marks are those that left with CE and came without.
+    Utilisation counts the bytes whose transmission started within the run, as the link counts
+    them. Packets are those that arrived; marks are those that left with CE and came without.
     """
     mine = records[records["watch"] == watch]
     within = (mine["enqueue_ns"] >= 0) & (mine["enqueue_ns"] <= duration_ns)
     sent = mine[(mine["outcome"] == SENT) & (mine["leave_ns"] >= 0)]
     sent = sent[sent["leave_ns"] <= duration_ns]
-    capacity = capacity_bits(
-        planned[direction]["rate_bps"], planned["schedule"], f"{direction}_rate_bps", duration_ns
-    )
     dropped = mine["outcome"][within]
     reasons = {
         name: int((dropped == number).sum())
@@ -65,7 +48,7 @@ def bottleneck(
         if number not in (SENT, QUEUED)
     }
     return {
-        "utilisation": float(sent["size_bytes"].sum(dtype=np.int64) * 8 / capacity),
+        "utilisation": room.used(int(sent["size_bytes"].sum(dtype=np.int64)), len(sent)),
         "queue_delay_ms": quantiles_ms(sent["leave_ns"] - sent["enqueue_ns"]),
         "packets": int(within.sum()),
         "drops": sum(reasons.values()),
@@ -77,9 +60,7 @@ def bottleneck(
 def from_counters(
     counted: Mapping[str, Any],
     kind: str,
-    planned: Mapping[str, Any],
-    direction: str,
-    end: int,
+    room: Room,
     *,
     alone: bool,
 ) -> dict[str, Any]:
@@ -88,11 +69,8 @@ def from_counters(
     `alone`: the network has no other, so that no packet comes with a mark. The counters begin
     a second before time zero, when nothing is sent yet. What they do not tell is None.
     """
-    capacity = capacity_bits(
-        planned[direction]["rate_bps"], planned["schedule"], f"{direction}_rate_bps", end
-    )
     return {
-        "utilisation": counted["bytes"] * 8 / capacity,
+        "utilisation": room.used(counted["bytes"], counted["packets"]),
         "queue_delay_ms": None,
         "packets": counted["packets"] + counted["drops"] + counted["queued"],
         "drops": counted["drops"],

@@ -11,7 +11,8 @@ import polars as pl
 
 from sandglass.agent.plan import DIRECTIONS
 from sandglass.results.series import MARKED, WAITED, Run, backlog
-from sandglass.results.view import capacity, gauges
+from sandglass.results.view import gauges
+from sandglass.run import capacity
 
 NONE = -1
 """Stands for what is infinite or not known, as no number of a record is negative."""

@@ -1,6 +1,7 @@
 """What a link could have carried over time, as its run's plan has it."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,39 @@ from sandglass.agent import draws
 from sandglass.experiment.synthetic import OPPORTUNITY_BITS
 
 NS_PER_MS = 1_000_000
+PACKET_BYTES = OPPORTUNITY_BITS // 8
+OPPORTUNITY_BYTES, LESS_BYTES = 1504, 10
+"""What a trace's opportunity takes, and how much less of a packet than its size with the Ethernet
+header: its IP length and 4 bytes (kmods/sch_trace/trace.h)."""
+
+
+@dataclass(frozen=True)
+class Room:
+    """What one direction of a link can send in a run."""
+
+    bits: float
+    less_bytes: int = 0
+    """What it does not count of a packet's size."""
+
+    def used(self, size_bytes: int, packets: int) -> float:
+        """The part of it that packets of this size together have used; 0 where there is none."""
+        sent = 8 * (size_bytes - self.less_bytes * packets)
+        return sent / self.bits if self.bits else 0.0
+
+
+def room(planned: Mapping[str, Any], direction: str, link: str, seed: int, end: int) -> Room:
+    """What a link may send from time zero to `end` (ns), by its rate or by its trace.
+
+    `planned` is one of `sandglass.agent.plan.Bottleneck`.
+    """
+    if trace := planned[direction].get("trace"):
+        found = opportunities(trace, link, seed, end)
+        packets = int(found["room"][-1]) // PACKET_BYTES if found.height else 0
+        return Room(8.0 * OPPORTUNITY_BYTES * packets, LESS_BYTES)
+    steps = rates(planned[direction]["rate_bps"], planned["schedule"], f"{direction}_rate_bps", end)
+    until = [*steps["time"][1:], end]
+    lasting = zip(steps["rate"], steps["time"], until, strict=True)
+    return Room(sum(rate * (after - at) / 1e9 for rate, at, after in lasting))
 
 
 def rates(rate_bps: int, schedule: Sequence[Mapping[str, Any]], key: str, end: int) -> pl.DataFrame:
@@ -38,4 +72,4 @@ def opportunities(trace: Mapping[str, Any], link: str, seed: int, end: int) -> p
     times = (rounds[:, np.newaxis] * period + each).ravel() - start
     within = times[(times >= 0) & (times <= end)]
     found, counts = np.unique(within, return_counts=True)
-    return pl.DataFrame({"time": found, "room": counts.cumsum() * (OPPORTUNITY_BITS // 8)})
+    return pl.DataFrame({"time": found, "room": counts.cumsum() * PACKET_BYTES})
