@@ -5,6 +5,7 @@ without sockets, and with root's privileges given up but for those over files.
 """
 
 import contextlib
+import fcntl
 import functools
 import os
 import resource
@@ -75,8 +76,6 @@ class Cage:
     """Directories whose names it may read, and of those below them, but no file."""
     doors: Mapping[int, Path] = field(default_factory=dict)
     """Directories that it inherits as descriptors, by their numbers."""
-    keep: tuple[int, ...] = ()
-    """Further descriptors that it inherits, besides 0, 1 and 2."""
     program: bytes = b""
     """A filter of seccomp."""
 
@@ -94,23 +93,22 @@ class Cage:
                 raise UsageError(
                     "a debugger's lab is not sealed", "Leave out --require-sandbox, or --gdb."
                 )
-            yield self._hand_over
+            yield self._open_doors
             return
         chosen = layer()
         libraries = tuple(path for path in LIBRARIES if path.exists())
         read = (*self.read, *libraries)
-        rules = (
-            landlock.ruleset(read, self.write, self.listed)
-            if chosen in {"landlock", "landlock-files"}
-            else None
-        )
+        rules = None
+        if chosen in {"landlock", "landlock-files"}:
+            made = landlock.ruleset(read, self.write, self.listed)
+            rules = fcntl.fcntl(made, fcntl.F_DUPFD_CLOEXEC, self._above)  # no door's number
+            os.close(made)
 
         def enter() -> None:
             if chosen == "namespaces":
                 namespaces.enter(read, self.write)
-            if rules is not None:
-                os.set_inheritable(rules, False)
-            self._hand_over()
+            _keep_open_for_itself()
+            self._open_doors()
             resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
             if os.geteuid() == 0 or chosen == "namespaces":
                 system.keep_capabilities(CAP_DAC_OVERRIDE, CAP_FOWNER)
@@ -126,19 +124,25 @@ class Cage:
             if rules is not None:
                 os.close(rules)
 
-    def _hand_over(self) -> None:
-        """Give the doors their numbers, and let nothing else that is open be inherited."""
-        for name in os.listdir("/proc/self/fd"):
-            number = int(name)
-            if number > 2 and number not in self.keep:
-                with contextlib.suppress(OSError):  # that of the listing itself
-                    os.set_inheritable(number, False)
-        above = 1 + max(self.doors, default=0)
+    @property
+    def _above(self) -> int:
+        return 1 + max(self.doors, default=0)
+
+    def _open_doors(self) -> None:
+        """Give the doors their numbers."""
         opened = {}
         for number, path in self.doors.items():
             handle = os.open(path, os.O_PATH | os.O_DIRECTORY)
-            while handle < above:  # it may have a number that another is to have
+            while handle < self._above:  # it may have a number that another is to have
                 handle = os.dup(handle)
             opened[number] = handle
         for number, handle in opened.items():
             os.dup2(handle, number)
+
+
+def _keep_open_for_itself() -> None:
+    """Let nothing that is open be inherited, besides 0, 1 and 2."""
+    for name in os.listdir("/proc/self/fd"):
+        if int(name) > 2:
+            with contextlib.suppress(OSError):  # that of the listing itself
+                os.set_inheritable(int(name), False)
