@@ -9,6 +9,7 @@ import fcntl
 import functools
 import os
 import resource
+import signal
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -88,12 +89,18 @@ class Cage:
 
         Raises SandglassError when the machine cannot do it, and it is required.
         """
+        parent = os.getpid()
         if not sealed:
             if os.environ.get(REQUIRED):
                 raise UsageError(
                     "a debugger's lab is not sealed", "Leave out --require-sandbox, or --gdb."
                 )
-            yield self._open_doors
+
+            def hand_over() -> None:
+                _die_with(parent)
+                self._open_doors()
+
+            yield hand_over
             return
         chosen = layer()
         libraries = tuple(path for path in LIBRARIES if path.exists())
@@ -105,6 +112,7 @@ class Cage:
             os.close(made)
 
         def enter() -> None:
+            _die_with(parent)
             if chosen == "namespaces":
                 namespaces.enter(read, self.write)
             _keep_open_for_itself()
@@ -138,6 +146,12 @@ class Cage:
             opened[number] = handle
         for number, handle in opened.items():
             os.dup2(handle, number)
+
+
+def _die_with(parent: int) -> None:
+    system.prctl(system.PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:  # it died before it could be told
+        os._exit(1)
 
 
 def _keep_open_for_itself() -> None:

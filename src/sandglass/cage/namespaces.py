@@ -15,6 +15,7 @@ from typing import NoReturn
 from sandglass.cage import system_calls as system
 
 PROC, NULL = Path("/proc"), Path("/dev/null")
+SIGNALS = signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}
 STAGE = "/tmp"  # covered only while the root is laid out, and in no other process
 LOCKED = (
     (os.ST_NOSUID, system.MS_NOSUID),
@@ -57,11 +58,13 @@ def enter(read: Iterable[Path], write: Iterable[Path]) -> None:
     system.mount("none", "/", None, system.MS_REC | system.MS_PRIVATE)
     given = [(path, False) for path in write] + [(path, True) for path in read]
     _change_root([(path, read_only) for path, read_only in given if path.exists()])
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)  # so that no child's end is missed
     for _ in range(2):  # the first has a number outside, the second is the others' init
         child = os.fork()
         if child:
             _stand_in_for(child)
         system.prctl(system.PR_SET_PDEATHSIG, signal.SIGKILL)
+    signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _change_root(given: list[tuple[Path, bool]]) -> None:
@@ -125,12 +128,13 @@ def _bind(place: int, real: Path, read_only: bool) -> None:
 
 
 def _stand_in_for(child: int) -> NoReturn:
-    """Hand on to a child what signals come, and end as it does. Keeps no file open meanwhile."""
+    """Hand on to a child what of SIGNALS comes, which are blocked, and end as it does.
+
+    Keeps no file open meanwhile.
+    """
     os.closerange(0, os.sysconf("SC_OPEN_MAX"))
-    every = signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}
-    signal.pthread_sigmask(signal.SIG_BLOCK, every)
     while True:
-        came = signal.sigwait(every)
+        came = signal.sigwait(SIGNALS)
         if came != signal.SIGCHLD:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(child, came)

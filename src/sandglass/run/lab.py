@@ -9,7 +9,6 @@ run the guest's programs die with it.
 """
 
 import contextlib
-import ctypes
 import fcntl
 import os
 import queue
@@ -53,7 +52,6 @@ MOST_SAID = 1 << 26
 """Bytes: an experiment whose lab writes more than that to its console is ended."""
 DEBUG_MEMORY = 3
 """How many times as much memory a lab needs when its kernel watches over it."""
-PDEATHSIG = 1  # PR_SET_PDEATHSIG of <linux/prctl.h>
 FIRST_DOOR = 30  # the first of the file descriptors that a lab inherits
 PROCESSOR = "/sys/devices/system/cpu/cpu{}"
 CPUINFO = Path("/proc/cpuinfo")
@@ -64,7 +62,6 @@ GUESTS = ("src", "topologies", "workloads")
 RUN = "/run/sandglass/run"
 LAB = "/run/sandglass/lab"
 STAMP = re.compile(rb"\[ *(\d+\.\d+)\]")  # of a message of the kernel, in seconds since its start
-_libc = ctypes.CDLL(None)
 
 Progress = Callable[[float, float], None]
 
@@ -201,7 +198,6 @@ def _start(
         *arguments,
     ]
 
-    parent = os.getpid()
     environment = {"PATH": os.defpath, "HOME": "/"}
     cage = _cage(kernel, doors, folders)
 
@@ -209,9 +205,6 @@ def _start(
 
         def in_child() -> None:
             """Only system calls: whatever lock another thread holds now, it keeps here for ever."""
-            _libc.prctl(PDEATHSIG, signal.SIGKILL)
-            if os.getppid() != parent:  # it died before it could be told
-                os._exit(1)
             os.sched_setaffinity(0, {processor})
             enter()
 
