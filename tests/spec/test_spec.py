@@ -356,6 +356,16 @@ def test_what_is_set_becomes_part_of_the_title(overrides: list[Override], title:
     assert reading.load(CODEL, overrides).title == title
 
 
+def test_a_title_holds_as_much_of_what_is_set_as_there_is_room_for() -> None:
+    """A paper sets dozens of keys, and a value may be a page."""
+    words = ("sack", "dsack", "timestamps", "window_scaling", "ecn", "frto", "mtu_probing")
+    more = (f"hosts.s1.sysctls.net.ipv4.tcp_{word}=1" for word in words)
+    title = reading.load(CODEL, ["rtt=40ms", *more]).title
+    assert len(title) <= 200
+    assert title.startswith("One CUBIC flow through CoDel, with rtt=40ms, ")
+    assert title.endswith(" more")
+
+
 def test_an_override_does_not_reach_through_an_alias(tmp_path: Path) -> None:
     text = LEAST + "hosts: {s1: &same {mtu: 1400}, d1: *same}\n"
     hosts = reading.load(written(tmp_path, text), ["hosts.s1.mtu=9000"]).hosts

@@ -32,6 +32,7 @@ from sandglass.experiment.problems import (
 )
 from sandglass.experiment.topology import TopologyFacts
 from sandglass.experiment.trace import BESIDE
+from sandglass.experiment.values import LONGEST_TITLE
 from sandglass.install import builds
 from sandglass.install.builds import ROOT
 from sandglass.terminal import shown
@@ -42,6 +43,8 @@ UNTITLED = ("seed", "record")
 """Keys that make no other experiment: what is set of them is no part of the title."""
 MAPPED = {"hosts": HostSettings, "bottlenecks": BottleneckOverride, "links": LinkSettings}
 """Keys whose values are parts by names of the topology."""
+WITH = ", with "
+"""Between an experiment's title and what was set."""
 JSON_TYPES = {"int": "integer", "float": "number", "str": "string", "bool": "boolean"}
 
 
@@ -63,15 +66,19 @@ def load(
     changed = {document.override(found.data, text, path): "--set" for text in overrides}
     title = found.data.get("title", path.stem)
     if isinstance(title, str) and ("title",) not in changed:
-        found.data["title"] = ", with ".join([title, *filter(None, [_changes(overrides)])])
+        room = LONGEST_TITLE - len(title) - len(WITH)
+        found.data["title"] = WITH.join([title, *filter(None, [_changes(overrides, room)])])
     if seed is not None:
         found.data["seed"] = seed
         changed[("seed",)] = "--seed"
     return parse(found.data, path, lambda problem: line(path, problem, found, changed))
 
 
-def _changes(overrides: Iterable[Override]) -> str:
-    """What was set, in short; a key that was set again as it was in the end."""
+def _changes(overrides: Iterable[Override], room: int) -> str:
+    """What was set, in so many characters; a key that was set again as it was in the end.
+
+    Papers set dozens of keys: those that find no room are counted.
+    """
     pairs = (
         text.partition("=")[::2]
         if isinstance(text, str)
@@ -79,7 +86,13 @@ def _changes(overrides: Iterable[Override]) -> str:
         for text in overrides
     )
     found = {name: value for name, value in pairs if name not in UNTITLED}
-    return ", ".join(f"{name}={value}" for name, value in found.items())
+    told = [text for name, value in found.items() if (text := f"{name}={value}").isprintable()]
+    for count in range(len(told), 0, -1):
+        more = len(found) - count
+        text = ", ".join(told[:count]) + (f" and {more} more" if more else "")
+        if len(text) <= room:
+            return text
+    return ""
 
 
 def parse(
