@@ -64,10 +64,8 @@ def layer(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> It
     """What the cage is made of."""
     monkeypatch.setenv(cage.CHOICE, request.param)
     cage.layer.cache_clear()
-    foreign._asked.cache_clear()
     yield str(request.param)
     cage.layer.cache_clear()
-    foreign._asked.cache_clear()
 
 
 @pytest.fixture

@@ -115,19 +115,19 @@ def check_rtt(network: Network, exact: bool) -> dict[str, int]:
     joined = ((flow["src"], flow["dst"], flow["family"]) for flow in network.plan["flows"])
     for source, destination, family in dict.fromkeys(joined):
         name = f"{source}-{destination}"
+        wired_ns = network.wired_ns(source, destination)
+        base = base_rtt_ns(network.plan, source, destination) + (wired_ns or 0)
+        longest = base + _serialisation_ns(network, family) + RTT_TOLERANCE_NS
         rtt = None
         if not network.net.switches or _taught(network, source, destination, family):
             rtt = ping(network, source, destination, family=family)
+            if exact and rtt is not None and rtt > longest and network.net.switches:
+                # A switch's daemon may have been at work on its way, which reads the clock.
+                rtt = ping(network, source, destination, family=family)
         if rtt is None:
             raise RunError(f"{destination} does not answer {source}")
         measured.setdefault(name, rtt)
-        wired_ns = network.wired_ns(source, destination)
-        base = base_rtt_ns(network.plan, source, destination) + (wired_ns or 0)
-        if (
-            exact
-            and wired_ns is not None
-            and not 0 <= rtt - base <= _serialisation_ns(network, family) + RTT_TOLERANCE_NS
-        ):
+        if exact and wired_ns is not None and not base <= rtt <= longest:
             raise RunError(
                 f"round trip {name} is {rtt / 1e6:.6f} ms, the experiment says {base / 1e6:.6f} ms"
             )

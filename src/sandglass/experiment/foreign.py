@@ -8,12 +8,12 @@ Run as a program it is that process: python -m sandglass.experiment.foreign FILE
 """
 
 import contextlib
-import functools
 import json
 import os
 import select
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,7 @@ PATIENCE_S = 60.0
 OURS = ("topologies", "workloads")
 ERRORS: dict[str, type[Exception]] = {"UsageError": UsageError, "ValueError": ValueError}
 PIECE = 1 << 16
+_kept: dict[tuple[Path, int], "_Process"] | None = None
 
 
 def ask(question: str, path: Path, *arguments: Any) -> Any:
@@ -37,15 +38,30 @@ def ask(question: str, path: Path, *arguments: Any) -> Any:
     """
     if path.parent in {ROOT / folder for folder in OURS}:
         return python_file.QUESTIONS[question](path, *arguments)
-    asked = functools.partial(_asked, path, path.stat().st_mtime_ns)
-    if asked().process.poll() is not None:  # an earlier question ended it
-        _asked.cache_clear()
-    return asked().answer(question, arguments)
+    with kept() as processes:
+        known = path, path.stat().st_mtime_ns
+        if known not in processes or processes[known].process.poll() is not None:
+            processes[known] = _Process(path)
+        return processes[known].answer(question, arguments)
 
 
-@functools.lru_cache(maxsize=8)
-def _asked(path: Path, _changed_ns: int) -> "_Process":
-    return _Process(path)
+@contextlib.contextmanager
+def kept() -> Iterator[dict[tuple[Path, int], "_Process"]]:
+    """Within it a file is asked by one process, which takes a third of a second to start.
+
+    Hands out those that there are, by file and its time of change. They end with the block.
+    """
+    global _kept  # noqa: PLW0603
+    if _kept is not None:
+        yield _kept
+        return
+    _kept = {}
+    try:
+        yield _kept
+    finally:
+        for process in _kept.values():
+            process.end()
+        _kept = None
 
 
 class _Process:
@@ -96,14 +112,18 @@ class _Process:
             if kind is None:
                 return told["answer"]
         except (ValueError, AttributeError, KeyError, TypeError):
-            self._end()
+            self.end()
             raise SandglassError(f"{self.path} ends the program that reads it") from None
         error = ERRORS.get(kind, UsageError)
         raise error(message, hint) if error is UsageError else error(message)
 
-    def _end(self) -> None:
+    def end(self) -> None:
+        """End it, and close what was open to it."""
         self.process.kill()
         self.process.wait()
+        for stream in (self.process.stdin, self.process.stdout):
+            with contextlib.suppress(BrokenPipeError, AttributeError):
+                stream.close()  # type: ignore[union-attr]
 
     def _line(self) -> bytes:
         """What it says, to the end of the line."""
@@ -111,7 +131,7 @@ class _Process:
         said = b""
         while not said.endswith(b"\n"):
             if not select.select([self.process.stdout], [], [], PATIENCE_S)[0]:
-                self._end()
+                self.end()
                 raise SandglassError(
                     f"{self.path} has not answered for {PATIENCE_S:.0f} s and was ended",
                     "It may loop for ever when it is imported.",

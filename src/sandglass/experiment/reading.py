@@ -14,7 +14,7 @@ from typing import Annotated, Any, Union
 from pydantic import TypeAdapter, ValidationError, create_model
 
 from sandglass.errors import UsageError, nearest
-from sandglass.experiment import document, topology, units, workload
+from sandglass.experiment import document, foreign, topology, units, workload
 from sandglass.experiment.agreement import disagreements
 from sandglass.experiment.bottleneck import BottleneckOverride
 from sandglass.experiment.document import Document, Override
@@ -103,7 +103,7 @@ def parse(
     Paths in it are relative to `source`. `said` tells of a problem and where it is.
     Raises UsageError.
     """
-    with builds.settled():  # else each flow looks anew which modules there are
+    with builds.settled(), foreign.kept():  # else each flow looks and asks anew
         return _parsed(data, source, said)
 
 

@@ -16,7 +16,7 @@ from sandglass import __version__
 from sandglass.agent.modules import congestion_controls
 from sandglass.agent.plan import Plan
 from sandglass.errors import SandglassError
-from sandglass.experiment import kernel, topology
+from sandglass.experiment import foreign, kernel, topology
 from sandglass.experiment.experiment import Experiment
 from sandglass.install import builds, checkout, programs
 from sandglass.run import kept, lab, place
@@ -73,7 +73,8 @@ def run(
         UsageError: `out` is something else than a run, or another is being written there.
         SandglassError: the run failed; plan and console are kept in `out`.failed.
     """
-    with builds.on(kernel.wanted(experiment) if backend == "lab" else None):
+    wanted = kernel.wanted(experiment) if backend == "lab" else None
+    with builds.on(wanted), foreign.kept():
         return _run(experiment, source, out, backend, cached, progress, gdb, force)
 
 
