@@ -148,7 +148,9 @@ def test_settings_are_values_and_no_text(tmp_path: Path) -> None:
     }
     of_file, _ = library._experiment(file, settings, np.uint64(7))  # type: ignore[arg-type]
     of_mapping, _ = library._experiment(SHORT, settings, 7)
-    assert of_file == of_mapping
+    # What is set to a file is in its title; whoever writes a mapping says its title.
+    same_title = {"title": of_mapping.title}
+    assert of_file.model_copy(update=same_title) == of_mapping
     assert of_file.seed == 7
     assert of_file.flows[0].count == 2
 
@@ -189,7 +191,7 @@ def test_a_study_gives_its_tables_and_runs(tmp_path: Path) -> None:
     study = sandglass.study(file, out=tmp_path / "out", cores=1)
     assert study.axes == ("rtt",)
     assert study.runs.height == 4
-    assert study.summary["n"].to_list() == [2, 2]
+    assert study.summary["n"].to_list() == [1, 1]  # the seed decides nothing here: one run, twice
     runs = study.each()
     assert [run.axes["rtt"] for run in runs] == study.runs["rtt"].to_list()
     told = pl.Series([run.field("flows.0.goodput_mbit") for run in runs])

@@ -335,7 +335,7 @@ def test_what_only_root_may_make_is_not_in_a_file(file: Path, cache: Path, tmp_p
         ("lab.json", "guest", "tree"),
         ("lab.json", "name", "../6.12"),
         ("lab.json", "id", 7),
-        ("lab.json", "module_builds", {}),
+        ("lab.json", "module_builds", []),
         ("lab.json", "packages", ["[/b]"]),
         ("lab.json", "more", ""),
         ("build.json", "release", ".."),

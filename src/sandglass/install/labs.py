@@ -237,6 +237,8 @@ def _described(scratch: Path) -> builds.Lab:
         manifests.root(root / builds.ROOT_LIST)
     except manifests.ManifestError as error:
         raise archive.ArchiveError(error.message.removeprefix(f"{scratch}/")) from None
+    if "recorder" not in lab.module_builds:  # a kernel alone, as of an image's first layer
+        raise archive.ArchiveError("it has no recorder")
     if lab.places_in(scratch) != (kernel, guest, root):
         raise archive.ArchiveError(f"its {builds.LAB_FILE} names other directories than it has")
     return lab

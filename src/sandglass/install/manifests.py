@@ -43,8 +43,8 @@ def lab(path: Path) -> dict[str, Any]:
     found.setdefault("packages", [])
     _match(path, found, LAB)
     modules, packages = found.get("module_builds"), found["packages"]
-    if not isinstance(modules, dict) or "recorder" not in modules:
-        raise ManifestError(f"{path}: module_builds: there is no recorder", HINT)
+    if not isinstance(modules, dict):
+        raise ManifestError(f"{path}: module_builds: it is no mapping", HINT)
     _match(path, modules, dict.fromkeys(modules, DIGITS))
     if not isinstance(packages, list):
         raise ManifestError(f"{path}: packages: it is no list", HINT)
