@@ -10,7 +10,7 @@ from sandglass.cage import cage
 from sandglass.errors import SandglassError, UsageError
 from sandglass.experiment import foreign, topology, workload
 
-LAYERS = ("landlock", "namespaces")
+LAYERS = [layer for layer in cage.LAYERS if cage.holds(layer)]
 PRELUDE = """
 import os, socket, subprocess
 

@@ -145,7 +145,8 @@ def _stand_in_for(child: int) -> NoReturn:
         if ended == child:
             if os.WIFSIGNALED(status):
                 number = os.WTERMSIG(status)
-                signal.signal(number, signal.SIG_DFL) if number != signal.SIGKILL else None
+                if number != signal.SIGKILL:
+                    signal.signal(number, signal.SIG_DFL)
                 signal.pthread_sigmask(signal.SIG_UNBLOCK, {number})
                 os.kill(os.getpid(), number)
             os._exit(os.waitstatus_to_exitcode(status) if os.WIFEXITED(status) else 1)
