@@ -9,7 +9,8 @@
  *   /tmp, /run, /var, /dev/shm  empty tmpfs
  *   /run/sandglass/code  the host's Sandglass sources (SANDGLASS_CODE), read-only
  *   /run/sandglass/run   the host's run directory (SANDGLASS_RUN), writable
- *   /run/sandglass/lab   the lab kernel's modules (SANDGLASS_LAB), read-only
+ *   /run/sandglass/lab   the lab kernel's modules and tc's plugins (SANDGLASS_LAB),
+ *                        read-only
  * Paths inside the lab are therefore the same on every machine, which keeps
  * the guest's work, and with it its random numbers, the same.
  *
@@ -18,6 +19,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -106,6 +108,29 @@ static void number_from(int first)
 		fail("cannot number processes from %d", first);
 }
 
+/*
+ * tc looks for plugins and tables of distributions in one directory alone. The
+ * lab's, which has Debian's too, stands in for it, so that tc needs no variable
+ * of the environment: scripts such as tdc.py clear theirs.
+ */
+static void lay_plugins(void)
+{
+	static const char *const places[] = {
+		"/usr/lib/tc", "/usr/lib/*-linux-gnu*/tc"
+	};
+	glob_t found = { 0 };
+	size_t i;
+
+	for (i = 0; i < sizeof(places) / sizeof(*places); i++)
+		glob(places[i], i ? GLOB_APPEND : 0, NULL, &found);
+	for (i = 0; i < found.gl_pathc; i++)
+		if (mount("/run/sandglass/lab/lib/tc", found.gl_pathv[i], NULL,
+			  MS_BIND, NULL))
+			fail("cannot lay tc's plugins over %s",
+			     found.gl_pathv[i]);
+	globfree(&found);
+}
+
 int main(int argc, char *argv[])
 {
 	static char *const environment[] = {
@@ -114,7 +139,6 @@ int main(int argc, char *argv[])
 		"SHELL=/bin/bash",
 		"PYTHONDONTWRITEBYTECODE=1", "PYTHONHASHSEED=0",
 		"PYTHONPYCACHEPREFIX=/run/sandglass/pycache",
-		"TC_LIB_DIR=/run/sandglass/lab/lib/tc",
 		NULL
 	};
 	const struct rlimit files = { 65536, 65536 };
@@ -141,6 +165,7 @@ int main(int argc, char *argv[])
 		      required("SANDGLASS_CODE"));
 	mount_or_fail("hostfs", "/run/sandglass/lab", MS_RDONLY,
 		      required("SANDGLASS_LAB"));
+	lay_plugins();
 	mount_or_fail("hostfs", "/run/sandglass/run", 0,
 		      required("SANDGLASS_RUN"));
 	setrlimit(RLIMIT_NOFILE, &files);

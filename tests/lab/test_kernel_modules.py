@@ -49,6 +49,10 @@ ASKED_FOR = {
         tc filter add dev vb parent 1: prio 6 basic match 'nbyte("x" at 0 layer 1)' classid 1:1
         tc filter add dev vb parent 1: prio 7 basic match 'u32(u32 0 0 at 0)' classid 1:1
     """,
+    "tc's plugins and tables, without a variable that names their directory": """
+        env -i /usr/sbin/tc qdisc replace dev vb root pi2 limit 5
+        env -i /usr/sbin/tc qdisc replace dev vb root netem delay 9ms 1ms distribution normal
+    """,
     "interfaces and tunnels": """
         ip link add bond0 type bond mode active-backup
         ip link add vx type vxlan id 5 dstport 4789 dev va

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from sandglass.install import builds
-from sandglass.run import lab
+from sandglass.lab import lab
 
 pytestmark = pytest.mark.lab
 
@@ -28,10 +28,12 @@ def test_its_root_is_the_labs(seen: dict[str, object]) -> None:
 
 def test_nothing_of_the_host_is_there(seen: dict[str, object]) -> None:
     assert seen["visible"] == []
-    assert seen["mounts_of_the_host"] == ["/", *sorted(OPENED)]
+    assert seen["mounts_of_the_host"] == ["/", *sorted([*OPENED, COVERED])]
 
 
 OPENED = [f"/run/sandglass/{name}" for name in ("code", "lab", "run")]
+COVERED = "/usr/lib/x86_64-linux-gnu/tc"
+"""Tc's own directory, which one of the lab's covers."""
 
 
 def test_it_is_read_only_but_for_the_runs_directory(seen: dict[str, object]) -> None:
