@@ -18,7 +18,7 @@ pytestmark = pytest.mark.lab
 SEALED = Path(__file__).with_name("sealed")
 LEAST = 40
 """So many attempts there are at least, besides those of the module."""
-LAYERS = [layer for layer in cage.LAYERS if cage.holds(layer)]
+LAYERS = [layer for layer in cage.LAYERS if cage.holds(layer) and cage.there(layer)]
 
 
 @pytest.fixture

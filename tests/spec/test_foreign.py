@@ -10,7 +10,7 @@ from sandglass.cage import cage
 from sandglass.errors import SandglassError, UsageError
 from sandglass.experiment import foreign, topology, workload
 
-LAYERS = [layer for layer in cage.LAYERS if cage.holds(layer)]
+LAYERS = [layer for layer in cage.LAYERS if cage.holds(layer) and cage.there(layer)]
 PRELUDE = """
 import os, socket, subprocess
 

@@ -41,9 +41,9 @@ def layer() -> Layer:
     chosen = os.environ.get(CHOICE)
     if chosen and chosen not in LAYERS:
         raise UsageError(f"{CHOICE}: there is no {chosen}", f"It is one of {', '.join(LAYERS)}.")
-    found = next(each for each in LAYERS if _there(each) and chosen in (None, "", each))
-    if chosen and found != chosen:
-        raise SandglassError(f"{CHOICE}: this machine has no {chosen}")
+    found = next((each for each in LAYERS if chosen in (None, "", each) and there(each)), None)
+    if found is None:
+        raise SandglassError(f"{CHOICE}: this machine has no {chosen}", "See docs/security.md.")
     if os.environ.get(REQUIRED) and not holds(found):
         raise SandglassError(
             "nothing on this machine keeps what runs in a lab from everything else",
@@ -58,7 +58,8 @@ def holds(found: Layer) -> bool:
     return found in {"landlock", "namespaces"}
 
 
-def _there(each: Layer) -> bool:
+def there(each: Layer) -> bool:
+    """Whether this machine has a layer."""
     if each == "landlock":
         return landlock.seals_signals(landlock.version())
     if each == "landlock-files":
