@@ -20,7 +20,7 @@ import polars as pl
 
 import sandglass
 from sandglass.install import builds
-from sandglass.run import lab
+from sandglass.lab import lab
 
 OUT = builds.ROOT / "docs" / "real_time.csv"
 MACHINE = "tests/lab/machine.py"

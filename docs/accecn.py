@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from sandglass.run import lab
+from sandglass.lab import lab
 
 ENDS = ("client", "server")
 FEEDBACK = ("none", "classic", "AccECN")

@@ -76,6 +76,8 @@ def outputs(paper: str) -> list[str]:
 
 
 LAB = builds.lab_build()
+# A run whose plan stays the same is taken from the cache then.
+PLANNING = builds.planning()
 
 
 resource_scopes:
@@ -118,6 +120,7 @@ for batch in [batch for batches in BATCHES.values() for batch in batches]:
             runtime=10 + 5 * len(batch.points),  # minutes; the watchdog ends a lab that hangs after 5
         params:
             lab=LAB,
+            planning=PLANNING,
             modules=[BUILDS[name] for name in batch.modules],
             runs=batch.words,
         message:

@@ -153,7 +153,7 @@ def summary(table: pl.DataFrame, playout_delay_ns: int) -> dict[str, Any]:
 
     import polars as pl
 
-    from sandglass.run.summary import quantiles_ms
+    from sandglass.records.summary import quantiles_ms
 
     unplayed = Fraction(1, 100)  # what an adapted jitter buffer may fail to play
     lost = table["delay_ns"].null_count()

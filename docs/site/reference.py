@@ -10,7 +10,8 @@ import typer
 
 from docs.site import render
 from sandglass.cli import app
-from sandglass.experiment import offer, qdiscs, reading, topology, values, workload
+from sandglass.experiment import qdiscs, reading, topology, values, workload
+from sandglass.guide import offer
 from sandglass.install.builds import ROOT, module_directories
 
 EXPERIMENT = "reference/experiment.md"

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from sandglass.experiment import reading, topology
-from sandglass.experiment.picture import picture, ranges
+from sandglass.guide import preview
+from sandglass.guide.picture import picture, ranges
 from sandglass.install import builds
-from sandglass.run import preview
 
 pytestmark = pytest.mark.lab  # whose root has Mininet
 CODEL = builds.ROOT / "examples" / "codel.yaml"

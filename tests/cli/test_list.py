@@ -7,16 +7,15 @@ from pathlib import Path
 import pytest
 
 from sandglass.experiment import (
-    detail,
     mainline,
     module_options,
-    offer,
     qdiscs,
     reading,
     synthetic,
     topology,
     workload,
 )
+from sandglass.guide import detail, offer
 from sandglass.install import builds
 from sandglass.papers import shelf
 from tests.cli.conftest import Cli

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from sandglass.experiment import draft, qdiscs, reading
+from sandglass.experiment import qdiscs, reading
 from sandglass.experiment.document import EXAMPLES
+from sandglass.guide import draft
 from sandglass.install import builds
 from sandglass.run.plan import resolve
 

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 import sandglass
-from sandglass.experiment import offer
+from sandglass.guide import offer
 from sandglass.install.builds import ROOT
 
 CODEL = ROOT / "examples" / "codel.yaml"

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from sandglass.run import lab
+from sandglass.lab import lab
 
 Step = list[Any]
 Trace = list[dict[str, Any]]

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from sandglass.install import builds
-from sandglass.run import lab
+from sandglass.lab import lab
 
 # The debug lab is slow, and finds the leak of a single time; its own records grow.
 DEBUG = builds.is_debug(builds.chosen_kernel())
@@ -25,6 +25,7 @@ CHURN = {
 LEAK_KB = 1000  # the least that a time can leak, a small object of 100 bytes
 
 
+@pytest.mark.thorough
 @pytest.mark.lab
 def test_nothing_is_left_behind(tmp_path: Path) -> None:
     plan = {kind: [TIMES, *options] for kind, options in CHURN.items()}

@@ -10,7 +10,7 @@ import pytest
 from sandglass.errors import SandglassError
 from sandglass.experiment import qdiscs, values
 from sandglass.install import builds, modules
-from sandglass.run import records
+from sandglass.records import records
 from tests.lab.conftest import Cli
 from tests.lab.experiments import bulk, dumbbell
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from sandglass.install import setup_lab
-from sandglass.run import lab
+from sandglass.lab import lab
 
 OURS = {"predict": "standing", "sfq_codel": "flows 1"}
 MAINLINE = {"codel": ""}

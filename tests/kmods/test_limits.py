@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from sandglass.install import builds
-from sandglass.run import lab
+from sandglass.lab import lab
 
 OPTIONS = {  # those that a kind cannot do without, so that nothing is signalled
     "dualred": "rate 1mbit drop_min 1000 mark_min 1000",

@@ -6,7 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sandglass.run import lab, records
+from sandglass.lab import lab
+from sandglass.records import records
 
 US, MS = 1_000, 1_000_000
 SAMPLE_NS = 5 * US

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from sandglass.install import builds
-from sandglass.run import bytecode
+from sandglass.lab import bytecode
 
 pytestmark = pytest.mark.lab
 

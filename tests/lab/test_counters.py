@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sandglass.run import records, summary
+from sandglass.records import records, summary
 from tests.lab.experiments import Lab, Mapped, bulk, dumbbell, flow
 
 RED = {

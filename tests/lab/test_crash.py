@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from sandglass.run import crash
+from sandglass.lab import crash
 
 TRACE = """\
 [     1.500000] Modules linked in: sch_own(O) recorder(O)

@@ -16,7 +16,8 @@ import pytest
 
 from sandglass.experiment import reading
 from sandglass.install import builds
-from sandglass.run import lab, runs
+from sandglass.lab import lab
+from sandglass.run import runs
 from tests.lab.conftest import command
 from tests.lab.experiments import Lab, bulk, dumbbell
 

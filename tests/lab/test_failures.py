@@ -12,7 +12,8 @@ import pytest
 from sandglass.errors import SandglassError
 from sandglass.experiment import reading
 from sandglass.install import builds, setup_lab
-from sandglass.run import lab, runs
+from sandglass.lab import lab
+from sandglass.run import runs
 from tests.lab.conftest import NEWER, Cli, command
 from tests.lab.experiments import Mapped, bulk, dumbbell, flow, run, written
 

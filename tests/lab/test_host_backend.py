@@ -13,13 +13,15 @@ import pytest
 
 from sandglass.experiment import reading
 from sandglass.install import builds
-from sandglass.run import host, lab, plan
+from sandglass.lab import lab
+from sandglass.run import host, plan
 from tests.lab.experiments import Run, bulk, dumbbell, flow, written
 
 PYTHON = f"python{sys.version_info.major}.{sys.version_info.minor}"
 """What Sandglass's environment is for."""
 pytestmark = [
     pytest.mark.lab,
+    pytest.mark.thorough,
     pytest.mark.skipif(
         not (builds.built_root() or Path()).joinpath(f"root/usr/bin/{PYTHON}").exists(),
         reason=f"the machine has the lab's programs, among which there is no {PYTHON}",

@@ -2,7 +2,7 @@
 
 import pytest
 
-from sandglass.run import messages
+from sandglass.lab import messages
 
 
 def test_a_message_is_read() -> None:

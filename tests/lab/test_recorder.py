@@ -12,8 +12,8 @@ import polars as pl
 import pytest
 
 from sandglass.experiment import reading
+from sandglass.records.layouts import LAYOUTS, record_bytes
 from sandglass.run import plan
-from sandglass.run.layouts import LAYOUTS, record_bytes
 from tests.lab.experiments import Lab, Mapped, Run, bulk, dumbbell, flow, written
 
 pytestmark = pytest.mark.lab

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from sandglass.errors import SandglassError
-from sandglass.run import records
+from sandglass.records import records
 
 CLIENT, SERVER = 1, 2
 NAMES = records.Names(

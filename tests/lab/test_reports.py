@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from sandglass.errors import SandglassError
-from sandglass.run import reports
+from sandglass.lab import reports
 
 SPLAT = """\
 a program says: WARNING: nothing of the kernel's

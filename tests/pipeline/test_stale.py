@@ -103,19 +103,40 @@ def test_experiments_and_what_they_name_by_path(folder: Path, repository: Path) 
     assert found - runs == steps("abe/fig03", "ls_aimd/delays")
 
 
-@pytest.mark.parametrize("folder", builds.DECIDE_RUNS)
-def test_code_that_decides_runs_is_in_the_lab_build(
-    repository: Path, monkeypatch: pytest.MonkeyPatch, folder: str
+def code_that_decides(repository: Path) -> list[Path]:
+    """What is in the folders, and what makes the lab's root."""
+    folders = [repository / folder for folder in builds.DECIDE_RUNS]
+    recipe = [repository / name for name in builds.ROOT_RECIPE]
+    return recipe + [path for folder in folders for path in folder.rglob("*.py")]
+
+
+def test_each_file_that_decides_runs_repeats_them(
+    repository: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """And so repeats them, and is part of the key under which they are kept."""
+    """It is in the lab build, which is part of the key under which runs are kept."""
     monkeypatch.setattr(builds, "ROOT", repository)
     before = builds.lab_build()
-    code = sorted((repository / folder).glob("*.py"))[-1]
-    text = code.read_text()
-    code.write_text(f"{text}# changed\n")
+    for path in code_that_decides(repository):
+        text = path.read_text()
+        path.write_text(f"{text}# changed\n")
+        assert builds.lab_build() != before, path
+        path.write_text(text)
+    assert builds.lab_build() == before
+
+
+def test_no_other_code_repeats_a_run(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pictures, help, wizards, measures, papers."""
+    monkeypatch.setattr(builds, "ROOT", repository)
+    before = builds.lab_build()
+    others = set((repository / "src").rglob("*.py")) - set(code_that_decides(repository))
+    assert repository / "src" / "sandglass" / "guide" / "picture.py" in others
+    texts = {path: path.read_text() for path in others}
+    for path, text in texts.items():
+        path.write_text(f"{text}# changed\n")
     after = builds.lab_build()
-    code.write_text(text)
-    assert after != before == builds.lab_build()
+    for path, text in texts.items():
+        path.write_text(text)
+    assert after == before
 
 
 def test_an_editors_files_are_no_code(tmp_path: Path) -> None:

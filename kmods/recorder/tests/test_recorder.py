@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from sandglass.run import lab as boot
-from sandglass.run import records
+from sandglass.lab import lab as boot
+from sandglass.records import records
 from tests.kmods.userspace import compiled
 from tests.lab.experiments import Lab, bulk, dumbbell
 

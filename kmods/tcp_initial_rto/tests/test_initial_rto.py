@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from sandglass.run import lab as labs
+from sandglass.lab import lab as labs
 from tests.conftest import one_at_a_time
 from tests.lab.experiments import Lab, bulk, dumbbell
 

@@ -7,6 +7,9 @@ from __future__ import annotations
 
 from typing import Any, Literal, NotRequired, TypedDict
 
+OPPORTUNITY_BITS = 12_000
+"""What an opportunity of a trace carries: a packet of 1500 bytes, as Mahimahi has it."""
+
 
 class Topology(TypedDict):
     """Which network is built. The file itself lies beside plan.json as topology.py."""

@@ -102,7 +102,7 @@ def papers(incomplete: str) -> list[str]:
 
 def listed(context: typer.Context, incomplete: str) -> list[str]:
     """Kinds of things; after one, what there is of it."""
-    from sandglass.experiment import offer
+    from sandglass.guide import offer
 
     words = context.params.get("words") or []
     kinds = [*offer.KINDS, "papers"]
@@ -119,7 +119,7 @@ def of_kind(kind: str) -> Complete:
     """The things of a kind that `list` tells of."""
 
     def complete(incomplete: str) -> list[str]:
-        from sandglass.experiment import offer
+        from sandglass.guide import offer
 
         return beginning(incomplete, (name for name, _ in offer.KINDS[kind]([])))
 
@@ -128,7 +128,7 @@ def of_kind(kind: str) -> Complete:
 
 def settings(incomplete: str) -> list[str]:
     """Behind KEY= of an experiment what the key may be, where that has a name."""
-    from sandglass.experiment.choices import choices
+    from sandglass.guide.choices import choices
 
     key, equals, _ = incomplete.partition("=")
     return beginning(incomplete, (f"{key}={each}" for each in choices(key) if equals))
@@ -136,7 +136,7 @@ def settings(incomplete: str) -> list[str]:
 
 def variations(incomplete: str) -> list[str]:
     """The same, and behind KEY=VALUE, what does not stand there yet."""
-    from sandglass.experiment.choices import choices
+    from sandglass.guide.choices import choices
 
     key, equals, written = incomplete.partition("=")
     *given, _ = written.split(",")

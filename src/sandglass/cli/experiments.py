@@ -15,7 +15,7 @@ from sandglass.errors import UsageError
 from sandglass.terminal import INTERRUPTED, complain, note, progress, say
 
 if TYPE_CHECKING:
-    from sandglass.run.preview import Preview
+    from sandglass.guide.preview import Preview
     from sandglass.studies.preview import StudyPreview
 
 app = typer.Typer()
@@ -125,7 +125,7 @@ def check(
         done = "study"
         found = studies.study_preview(study_files.load(experiment, settings or []))
     else:
-        from sandglass.run import preview
+        from sandglass.guide import preview
 
         done = "run"
         found = preview.preview(reading.load(experiment, settings or [], seed))

@@ -58,7 +58,7 @@ def new(
 
     Example: ./sandglass new my.yaml --queue pie --cc cubic,bbr
     """
-    from sandglass.experiment import draft
+    from sandglass.guide import draft
     from sandglass.install import setup_lab
 
     if file.exists():
@@ -91,7 +91,7 @@ def new(
 
 def _answer(name: str) -> str:
     """What is answered on standard input; at its end, the default."""
-    from sandglass.experiment.draft import QUESTIONS, problem
+    from sandglass.guide.draft import QUESTIONS, problem
 
     question = QUESTIONS[name]
     while True:

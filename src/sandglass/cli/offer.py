@@ -36,7 +36,7 @@ def list_all(
 
     Example: ./sandglass list qdiscs codel
     """
-    from sandglass.experiment import detail, offer
+    from sandglass.guide import detail, offer
     from sandglass.papers import shelf
 
     kinds = offer.KINDS | {"papers": shelf.listing}
@@ -71,8 +71,8 @@ def list_all(
 
 def _overview() -> Iterator[str]:
     """How many there are of each kind, a line each."""
-    from sandglass.experiment import offer
-    from sandglass.experiment.detail import table
+    from sandglass.guide import offer
+    from sandglass.guide.detail import table
     from sandglass.papers import shelf
 
     names = {kind: [Path(name).stem for name, _ in find([])] for kind, find in offer.KINDS.items()}
@@ -88,7 +88,7 @@ def _overview() -> Iterator[str]:
 
 def _tell(kind: str) -> Callable[[str], Iterator[str]]:
     """What tells of one thing of a kind in detail."""
-    from sandglass.experiment import detail
+    from sandglass.guide import detail
 
     if kind in detail.KINDS:
         return detail.KINDS[kind]

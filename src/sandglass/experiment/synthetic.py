@@ -11,8 +11,9 @@ import math
 import random
 from collections.abc import Callable, Iterable, Iterator
 
+from sandglass.agent.plan import OPPORTUNITY_BITS
+
 SECONDS = 60
-OPPORTUNITY_BITS = 12_000
 MS = 1000
 
 

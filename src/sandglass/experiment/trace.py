@@ -15,6 +15,7 @@ from typing import Annotated, Any
 
 from pydantic import Field, PlainSerializer, PlainValidator, ValidationInfo
 
+from sandglass.agent.plan import OPPORTUNITY_BITS
 from sandglass.errors import nearest
 from sandglass.experiment import synthetic, units
 from sandglass.experiment.part import Part, read
@@ -45,7 +46,7 @@ class Trace:
     @property
     def mean_bps(self) -> int:
         """Its mean rate in bit/s, of packets with 1500 bytes."""
-        return synthetic.OPPORTUNITY_BITS * len(self.ms) * 1000 // self.period_ms
+        return OPPORTUNITY_BITS * len(self.ms) * 1000 // self.period_ms
 
     @property
     def listed(self) -> str:
@@ -68,7 +69,7 @@ class Trace:
         # The opportunity at the end of a bin closes it.
         counts = [bisect.bisect_right(self.ms, edge) for edge in edges]
         return [
-            (after - before) * synthetic.OPPORTUNITY_BITS * 1000 // bin_ms
+            (after - before) * OPPORTUNITY_BITS * 1000 // bin_ms
             for before, after in itertools.pairwise(counts)
         ]
 

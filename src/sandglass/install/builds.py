@@ -31,12 +31,17 @@ ROOT_LIST = "packages.json"
 """What a root is kept as: its files, and the packages that they are of."""
 DECIDE_RUNS = (
     "src/sandglass/agent",
-    "src/sandglass/experiment",
-    "src/sandglass/run",
+    "src/sandglass/lab",
+    "src/sandglass/records",
     "topologies",
     "workloads",
 )
-"""The folders whose code decides what a run leaves, besides the kernel and its modules."""
+"""The folders whose code decides what a run leaves, besides its plan, the kernel and its modules.
+
+What makes the plan of an experiment is not among them: the plan itself is part of a run's key.
+"""
+MAKE_PLANS = ("src/sandglass/experiment", "src/sandglass/run")
+"""The folders whose code makes a run's plan of its experiment."""
 BUILD_FILE = "build.json"
 """In the directory of a kernel: what it was built of."""
 LAB_FILE = "lab.json"
@@ -541,7 +546,6 @@ def lab_build() -> str:
     12 hex digits. The modules that a run needs are its own matter; whether all others are built for
     the kernel changes nothing. Raises UsageError when $SANDGLASS_LAB names none.
     """
-    code = [path for folder in DECIDE_RUNS for path in sorted((ROOT / folder).rglob("*.py"))]
     texts = [module.layout for module in linux()] + [*map(fingerprint, plugins_alone().values())]
     if os.environ.get("SANDGLASS_LAB"):
         found = lab()
@@ -550,4 +554,13 @@ def lab_build() -> str:
         kernel, root = built_kernel(chosen_kernel()), built_root()
         parts = [kernel_build(kernel) if kernel else "not built", root.name if root else ""]
         parts.append(module_builds()["recorder"])
-    return fingerprint(code, *parts, *texts)
+    return fingerprint(_python(DECIDE_RUNS), *parts, *texts)
+
+
+def planning() -> str:
+    """12 hex digits over the code that makes plans: with another one, plans may be others."""
+    return fingerprint(_python(MAKE_PLANS))
+
+
+def _python(folders: Iterable[str]) -> list[Path]:
+    return [path for folder in folders for path in sorted((ROOT / folder).rglob("*.py"))]

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import get_args
 
-from sandglass.experiment.detail import table
+from sandglass.guide.detail import table
 from sandglass.papers import grid, shelf
 from sandglass.papers.claims import Sentence, claims
 

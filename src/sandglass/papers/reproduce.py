@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from sandglass.errors import SandglassError, UsageError, nearest
-from sandglass.experiment.detail import table
+from sandglass.guide.detail import table
 from sandglass.install import builds, memory
 from sandglass.papers import batches, shelf, verdicts
 from sandglass.terminal import complain

@@ -10,7 +10,7 @@ from typing import Any
 
 from sandglass.agent.plan import base_rtt_ns
 from sandglass.experiment import units
-from sandglass.experiment.picture import ranges
+from sandglass.guide.picture import ranges
 
 MOST_SHOWN = 3
 

@@ -167,7 +167,7 @@ def pings(answers: Path) -> Table:
     """A row for each ping flow of an rtt.parquet: its round-trip times in milliseconds."""
     import polars as pl  # noqa: PLC0415 as most runs have none
 
-    from sandglass.run.summary import quantiles_ms  # noqa: PLC0415 likewise
+    from sandglass.records.summary import quantiles_ms  # noqa: PLC0415 likewise
 
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("round trips, ms", justify="right", no_wrap=True)

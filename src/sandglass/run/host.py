@@ -17,7 +17,8 @@ from sandglass.errors import SandglassError
 from sandglass.experiment import qdiscs
 from sandglass.experiment.values import CONGESTION_CONTROLS
 from sandglass.install import builds
-from sandglass.run import keeper, messages
+from sandglass.lab import messages
+from sandglass.run import keeper
 
 AGENT = builds.ROOT / "src" / "sandglass" / "agent"
 KEEPER = builds.ROOT / "src" / "sandglass" / "run" / "keeper.py"

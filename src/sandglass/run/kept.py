@@ -69,6 +69,7 @@ def _key(experiment: Experiment, plan: Plan) -> str:
             "topology": plan["topology"] | {"path": _sum(topology.read_bytes())},
             "workloads": sums,
         },
+        "files": {name: _sum(text.encode()) for name, text in experiment.copied().items()},
         "lab": builds.lab_build(),
         "modules": named_modules(plan),
         "python": _sum((builds.ROOT / "requirements.lock").read_bytes()),

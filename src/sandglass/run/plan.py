@@ -21,8 +21,8 @@ from sandglass.experiment.topology import TopologyFacts
 from sandglass.experiment.trace import TracedRate
 from sandglass.experiment.values import DEFAULT_RECORDS, RECORDS
 from sandglass.install import builds
+from sandglass.records.layouts import record_bytes
 from sandglass.run import wires
-from sandglass.run.layouts import record_bytes
 
 ETHERNET_HEADER = 14  # the shaper counts it, but neither preamble nor checksum
 LEAST_BUFFER = 16 * 10**6

@@ -1,16 +1,15 @@
 """One run from an experiment to its directory of results."""
 
-import gzip
 import hashlib
 import json
 import re
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sandglass import __version__
 from sandglass.agent.modules import congestion_controls
@@ -19,12 +18,10 @@ from sandglass.errors import SandglassError
 from sandglass.experiment import foreign, kernel, topology
 from sandglass.experiment.experiment import Experiment
 from sandglass.install import builds, checkout, programs
-from sandglass.run import kept, lab, place
+from sandglass.lab import lab
+from sandglass.run import kept, place
 from sandglass.run.plan import named_tables, resolve
 from sandglass.terminal import complain
-
-if TYPE_CHECKING:
-    from sandglass.run.records import Records
 
 FORMAT = 1
 RUNS = builds.ROOT / "results" / "runs"
@@ -214,13 +211,7 @@ def _check_host(plan: Plan) -> None:
 
 def _import_readers() -> None:
     """Import what reads records, which takes a fifth of a second."""
-    from sandglass.run import left, records, summary  # noqa: F401
-
-
-def _left(directory: Path) -> Iterator[Path]:
-    """The files that the digest counts as they are."""
-    for pattern in ("*.records", "*.csv", "command-*.txt"):
-        yield from directory.glob(pattern)
+    from sandglass.records import evaluation  # noqa: F401
 
 
 def _evaluate(
@@ -231,56 +222,17 @@ def _evaluate(
     warn: Callable[[str], None],
 ) -> dict[str, Any]:
     """Turn what the agent left in `directory` into tables; returns run.json but for wall_s."""
-    # Late: half of the start-up time, and the lab is at work without them.
-    from sandglass.run import left, records, summary
+    # Late: half of the start-up time, and the lab is at work without it.
+    from sandglass.records import evaluation
 
-    observed = json.loads((directory / "observed.json").read_text())
-    names = records.names_of(plan, observed)
-    digest = hashlib.sha256()
-    digest.update(json.dumps([observed["flows"], observed["rtt_ns"]], sort_keys=True).encode())
-    for path in sorted(_left(directory)):
-        digest.update(f"{path.name} {path.stat().st_size}\n".encode() + path.read_bytes())
-    for path in sorted(directory.glob("*.flent.gz")):
-        measured = json.loads(gzip.decompress(path.read_bytes()))
-        kept = {key: measured[key] for key in ("x_values", "results")}
-        digest.update(json.dumps(kept, sort_keys=True).encode())
-
-    met = None
-    told: dict[int, dict[str, dict[str, float]]] = {}
-    wanted = named_tables(experiment.record)
-    for name, (stream, dtype, table) in records.TABLES.items():
-        if name in wanted and stream in plan["record"]:
-            raw = records.read(directory / f"{stream}.records", dtype)
-            if name == "packets":
-                met = raw
-                names = records.with_connections(names, raw)
-            rows = table(raw, names)
-            if name == "acks":
-                last = records.told_last(rows)
-                told = {number: {"counters": found} for number, found in last.items()}
-            rows.write_parquet(directory / f"{name}.parquet", compression="lz4")
-    for path in directory.glob("*.records"):
-        path.unlink()
-    kinds = [flow.kind for flow in experiment.flows]
-    columns = summary.columns(kinds)
-    flows = [
-        summary.flows(plan, repetition, plan["seed"] + number, columns)
-        for number, repetition in enumerate(observed["flows"])
-    ]
-    rows_of_flows = [flow for each in flows for flow in each]
-    summary.flow_table(rows_of_flows, columns).write_parquet(directory / "flows.parquet")
-    for doubt in summary.doubts(rows_of_flows, plan):
-        warn(doubt)
-    tables = summary.part_tables(plan, observed["flows"], kinds)
-    if plan["repeat"] == 1:
-        tables |= left.tables(
-            plan, flows[0], {flow.workload: flow.kind for flow in experiment.flows}, directory
-        )
-    for name, rows in tables.items():
-        rows.write_parquet(directory / f"{name}.parquet")
-
-    bottlenecks = _bottlenecks(plan, observed, met)
-    (directory / "observed.json").unlink()
+    found = evaluation.evaluate(
+        plan,
+        directory,
+        tables=set(named_tables(experiment.record)),
+        kinds={flow.workload: flow.kind for flow in experiment.flows},
+        ask=foreign.ask,
+        warn=warn,
+    )
     content: dict[str, Any] = {
         "format": FORMAT,
         "title": experiment.title,
@@ -288,60 +240,28 @@ def _evaluate(
         "seed": experiment.seed,
         "backend": backend,
         "clock": "virtual" if backend == "lab" else "real",
-        "kernel": {"release": observed["kernel"]},
+        "kernel": {"release": found.observed["kernel"]},
         "commit": checkout.commit(),
-        "tools": {"sandglass": __version__, **observed["tools"]},
+        "tools": {"sandglass": __version__, **found.observed["tools"]},
         "observed": {
-            "rtt_ms": {pair: ns / 1e6 for pair, ns in observed["rtt_ns"].items()},
-            "qdiscs": observed["qdiscs"],
-            "hosts": observed["hosts"],
+            "rtt_ms": {pair: ns / 1e6 for pair, ns in found.observed["rtt_ns"].items()},
+            "qdiscs": found.observed["qdiscs"],
+            "hosts": found.observed["hosts"],
         },
-        "flows": [flow | told.get(flow["id"], {}) for flow in flows[0]],
-        "bottleneck": next(iter(bottlenecks.values()), None),
-        "bottlenecks": bottlenecks,
-        "virtual_s": _virtual_s(plan, observed),
+        "flows": found.flows,
+        "bottleneck": next(iter(found.bottlenecks.values()), None),
+        "bottlenecks": found.bottlenecks,
+        "virtual_s": found.virtual_s,
         # in real time no run is equal to another
-        "digest": digest.hexdigest() if backend == "lab" else None,
+        "digest": found.digest if backend == "lab" else None,
     }
     if backend == "lab":
-        found = builds.lab_kernel()
-        content["lab"] = found.lab
+        used = builds.lab_kernel()
+        content["lab"] = used.lab
         content["lab_build"] = builds.lab_build()
-        content["tools"] |= programs.versions(found.root)
-        content["kernel"]["build"] = found.build
+        content["tools"] |= programs.versions(used.root)
+        content["kernel"]["build"] = used.build
         content["kernel"]["modules"] = {
-            name: found.module_builds[name] for name in observed["modules"]
+            name: used.module_builds[name] for name in found.observed["modules"]
         }
     return content
-
-
-def _bottlenecks(plan: Plan, observed: dict[str, Any], met: "Records | None") -> dict[str, Any]:
-    """What each bottleneck did, from the packets that its queues met, or else their counters."""
-    from sandglass.run import capacity, records, summary
-
-    found: dict[str, dict[str, Any]] = {}
-    for number, (watch, counted) in enumerate(
-        # With repeat none are counted.
-        zip(observed["watches"], observed["counters"], strict=bool(observed["counters"]))
-    ):
-        link, way, end = watch["bottleneck"], watch["direction"], plan["duration_ns"]
-        room = capacity.room(plan["bottlenecks"][link], way, link, plan["seed"], end)
-        if met is None:
-            alone = len(plan["bottlenecks"]) == 1
-            numbers = summary.from_counters(counted, watch["kind"], room, alone=alone)
-        else:
-            numbers = summary.bottleneck(met, number, room, end)
-        if own := records.own_counters(watch["kind"], bytes.fromhex(counted["xstats"])):
-            numbers["counters"] = own
-        if way == "forward":
-            found.setdefault(link, {}).update(numbers)
-        else:
-            found.setdefault(link, {})["reverse"] = numbers
-    return found
-
-
-def _virtual_s(plan: Plan, observed: dict[str, Any]) -> float:
-    """How long the experiment lasted; of repetitions, each to the end of its last flow."""
-    if plan["repeat"] == 1:
-        return float(plan["duration_ns"] / 1e9)
-    return float(sum(max(flow["end_ns"] for flow in each) for each in observed["flows"]) / 1e9)

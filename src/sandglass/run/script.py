@@ -11,7 +11,8 @@ from typing import BinaryIO
 
 from sandglass.errors import SandglassError, UsageError
 from sandglass.install import builds
-from sandglass.run import lab, loops
+from sandglass.lab import lab
+from sandglass.run import loops
 from sandglass.terminal import complain
 
 PROGRAM = "src/sandglass/agent/script.py"

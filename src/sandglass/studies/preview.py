@@ -5,9 +5,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from sandglass.guide import preview
+from sandglass.guide.preview import Preview, said
 from sandglass.install import memory
-from sandglass.run import kept, preview
-from sandglass.run.preview import Preview, said
+from sandglass.run import kept
 from sandglass.studies import work
 from sandglass.studies.points import Replica, text
 from sandglass.studies.study import Study

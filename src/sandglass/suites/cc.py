@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import Literal
 
 from sandglass.errors import UsageError, nearest
-from sandglass.experiment import mainline, offer, qdiscs
+from sandglass.experiment import mainline, qdiscs
+from sandglass.guide import offer
 from sandglass.install.builds import module_directories
 from sandglass.install.modules import FILE, Sysctl, read
 from sandglass.results.series import Run

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Literal
 
 from sandglass.errors import UsageError, nearest
-from sandglass.experiment import mainline, module_options, offer, qdiscs
+from sandglass.experiment import mainline, module_options, qdiscs
 from sandglass.experiment.module_options import Options
+from sandglass.guide import offer
 from sandglass.install.builds import module_directories
 from sandglass.results.series import Run
 from sandglass.suites import at_path

@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from sandglass.install.modules import Member
-from sandglass.run import records
+from sandglass.records import records
 
 OF_ALL = (
     *("time_ns", "bottleneck", "direction", "backlog_packets", "backlog_bytes"),

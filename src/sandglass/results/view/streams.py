@@ -10,9 +10,9 @@ from typing import Any
 import polars as pl
 
 from sandglass.agent.plan import DIRECTIONS
+from sandglass.records import capacity
 from sandglass.results.series import MARKED, WAITED, Run, backlog
 from sandglass.results.view import gauges
-from sandglass.run import capacity
 
 NONE = -1
 """Stands for what is infinite or not known, as no number of a record is negative."""

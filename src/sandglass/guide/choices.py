@@ -3,7 +3,8 @@
 import json
 from collections.abc import Iterator
 
-from sandglass.experiment import module_options, offer, qdiscs
+from sandglass.experiment import module_options, qdiscs
+from sandglass.guide import offer
 from sandglass.install.builds import ROOT, module_directories
 
 NAMED = {

@@ -10,7 +10,6 @@ from sandglass.errors import UsageError, nearest
 from sandglass.experiment import (
     mainline,
     module_options,
-    offer,
     qdiscs,
     synthetic,
     topology,
@@ -19,8 +18,9 @@ from sandglass.experiment import (
 )
 from sandglass.experiment.flow import Flow, model
 from sandglass.experiment.module_options import PAGE, Options
-from sandglass.experiment.picture import picture, ranges
 from sandglass.experiment.trace import Trace
+from sandglass.guide import offer
+from sandglass.guide.picture import picture, ranges
 from sandglass.install.builds import ROOT, module_directories
 from sandglass.install.modules import FILE, Module, read
 from sandglass.terminal import shown

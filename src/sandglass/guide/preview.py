@@ -12,10 +12,10 @@ from sandglass.experiment.agreement import TCP_CC
 from sandglass.experiment.experiment import Experiment
 from sandglass.experiment.link import Direction
 from sandglass.experiment.mainline import DEFAULTS
-from sandglass.experiment.picture import picture, ranges
 from sandglass.experiment.values import percent
-from sandglass.run import doubts, forecast
-from sandglass.run.forecast import Forecast, full_packets
+from sandglass.guide import doubts, forecast
+from sandglass.guide.forecast import Forecast, full_packets
+from sandglass.guide.picture import picture, ranges
 from sandglass.run.plan import resolve
 
 MOST_SHOWN = 12

@@ -1,7 +1,7 @@
 """Numbers of a run, computed from its records."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -9,10 +9,12 @@ import polars as pl
 
 from sandglass.agent.declare import Column
 from sandglass.agent.plan import Plan, Result
-from sandglass.experiment.workload import Workload
-from sandglass.run import left
-from sandglass.run.capacity import Room
-from sandglass.run.records import OUTCOMES, QUEUED, SENT, Records, own_counters
+from sandglass.records import flow_files
+from sandglass.records.capacity import Room
+from sandglass.records.records import OUTCOMES, QUEUED, SENT, Records, own_counters
+
+if TYPE_CHECKING:
+    from sandglass.experiment.workload import Workload
 
 CE = 3  # ECN field "congestion experienced", RFC 3168
 UNMARKING = ("pfifo", "bfifo", "pfifo_head_drop", "pfifo_fast")
@@ -123,7 +125,7 @@ RENAMED = {"flow": "id", "src": "from", "dst": "to"}
 """What run.json calls them."""
 
 
-def columns(kinds: Iterable[Workload]) -> dict[str, Column]:
+def columns(kinds: Iterable["Workload"]) -> dict[str, Column]:
     """What the workloads of a run add to what is told of each flow."""
     return {name: column for kind in kinds for name, column in kind.columns.items()}
 
@@ -181,14 +183,14 @@ def doubts(rows: Iterable[Mapping[str, Any]], plan: Plan) -> Iterator[str]:
 
 def flow_table(rows: Sequence[Mapping[str, Any]], own: Mapping[str, Column]) -> pl.DataFrame:
     """flows.parquet: one row per flow and repetition."""
-    schema = BASE | left.schema(own)
+    schema = BASE | flow_files.schema(own)
     return pl.DataFrame(
         [{name: row[RENAMED.get(name, name)] for name in schema} for row in rows], schema=schema
     )
 
 
 def part_tables(
-    plan: Plan, observed: Sequence[Sequence[Result]], kinds: Iterable[Workload]
+    plan: Plan, observed: Sequence[Sequence[Result]], kinds: Iterable["Workload"]
 ) -> dict[str, pl.DataFrame]:
     """Tables of the parts of flows that have any, by the key of their results: a row per part."""
     tables = {}
@@ -199,6 +201,6 @@ def part_tables(
             for flow, result in zip(plan["flows"], found, strict=True)
             for part in result.get(name, ())
         ]
-        schema = {name: BASE[name] for name in ("flow", "seed")} | left.schema(own)
+        schema = {name: BASE[name] for name in ("flow", "seed")} | flow_files.schema(own)
         tables[name] = pl.DataFrame(rows, schema)
     return tables

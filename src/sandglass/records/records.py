@@ -18,7 +18,7 @@ from sandglass.agent.links import ETHERNET_HEADER
 from sandglass.errors import SandglassError
 from sandglass.install import builds
 from sandglass.install.modules import TYPES, Member
-from sandglass.run import layouts
+from sandglass.records import layouts
 
 INFINITE_SSTHRESH = 0x7FFFFFFF  # TCP_INFINITE_SSTHRESH of <net/tcp.h>
 UNKNOWN_MIN_RTT = 0xFFFFFFFF

@@ -6,8 +6,8 @@ from sandglass.agent.plan import Bottleneck, Plan, base_rtt_ns
 from sandglass.experiment import units
 from sandglass.experiment.experiment import Experiment
 from sandglass.experiment.qdiscs import KINDS
+from sandglass.guide.forecast import Forecast, fastest, full_packets
 from sandglass.install import memory
-from sandglass.run.forecast import Forecast, fastest, full_packets
 
 INITIAL_WINDOW = 10
 """Packets; Linux's, as RFC 6928 has it."""

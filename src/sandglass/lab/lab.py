@@ -29,7 +29,7 @@ from sandglass.cage import seccomp
 from sandglass.cage.cage import Cage
 from sandglass.errors import SandglassError
 from sandglass.install import builds
-from sandglass.run import bytecode, crash, debugger, messages, reports, touched
+from sandglass.lab import bytecode, crash, debugger, messages, reports, touched
 from sandglass.terminal import note
 
 # Time and date when a lab boots: any, but always the same.

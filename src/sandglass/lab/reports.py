@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from sandglass.errors import SandglassError
-from sandglass.run import crash
+from sandglass.lab import crash
 
 HEADINGS = (
     r"BUG:? ",  # of KASAN, SLUB, locks, the scheduler, and of the search for leaks

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from sandglass.agent import draws
-from sandglass.experiment.synthetic import OPPORTUNITY_BITS
+from sandglass.agent.plan import OPPORTUNITY_BITS
 
 NS_PER_MS = 1_000_000
 PACKET_BYTES = OPPORTUNITY_BITS // 8

@@ -1,15 +1,19 @@
 """What flows leave in files, as tables: LEAVES-ID.csv of each is a part of one table of all."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from sandglass.agent.declare import Column
 from sandglass.agent.plan import Plan
-from sandglass.experiment import foreign
-from sandglass.experiment.workload import Workload
+
+if TYPE_CHECKING:
+    from sandglass.experiment.workload import Workload
+
+Ask = Callable[..., Any]
+"""Asks a workload's file something, in the cage where it is a stranger's: experiment/foreign.py."""
 
 
 def schema(columns: Mapping[str, Column]) -> dict[str, type[pl.DataType]]:
@@ -18,7 +22,11 @@ def schema(columns: Mapping[str, Column]) -> dict[str, type[pl.DataType]]:
 
 
 def tables(
-    plan: Plan, flows: Sequence[dict[str, Any]], kinds: Mapping[str, Workload], directory: Path
+    plan: Plan,
+    flows: Sequence[dict[str, Any]],
+    kinds: Mapping[str, "Workload"],
+    ask: Ask,
+    directory: Path,
 ) -> dict[str, pl.DataFrame]:
     """Tables by name, with the number of the flow as their first column; the files go.
 
@@ -36,7 +44,7 @@ def tables(
                 found.setdefault(name, []).append(rows.select(flow, *columns))
                 continue
             if kind.evaluates:
-                told, numbers = foreign.ask("evaluate", kind.path, planned, path.read_text())
+                told, numbers = ask("evaluate", kind.path, planned, path.read_text())
                 rows = pl.DataFrame(told, schema=schema(columns))
                 flows[number] |= numbers
             else:

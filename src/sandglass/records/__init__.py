@@ -1,0 +1,1 @@
+"""What a run left, as tables and numbers."""
