@@ -10,7 +10,7 @@ from pathlib import Path
 import polars as pl
 import yaml
 
-from docs.site import examples, render
+from docs.site import examples, figures, render
 from sandglass.install.builds import ROOT
 from sandglass.papers import grid, shelf
 
@@ -130,7 +130,7 @@ def _figure(paper: str, name: str) -> Entry:
         caption=caption,
         command=f"./sandglass reproduce {paper}/{name}",
         page=f"gallery/{paper}/{name}.md",
-        picture=f"results/reference/{paper}/{name}.svg",
+        picture=figures.picture_of(paper, name),
         source=about.paper,
         queues=frozenset().union(*(queues for queues, _ in topics)),
         flows=frozenset().union(*(flows for _, flows in topics)),

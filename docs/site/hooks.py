@@ -13,8 +13,9 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files, InclusionLevel
 from mkdocs.structure.pages import Page
 
-from docs.site import examples, gallery, python, reference, sources, text
+from docs.site import examples, figures, gallery, python, reference, sources, text
 from sandglass.install.builds import ROOT
+from sandglass.install.upkeep import Pictures
 
 Nav = list[dict[str, Any]]
 
@@ -36,9 +37,13 @@ INSTEAD = {
 
 
 @functools.cache
-def pictures(runs: bool) -> dict[str, bytes]:
+def pictures(wanted: Pictures) -> dict[str, bytes]:
     """Drawn once for all builds of `--serve`."""
-    return examples.drawn() if runs else examples.blank()
+    of_examples = examples.drawn() if wanted == Pictures.ALL else examples.blank()
+    papers = gallery.papers()
+    return of_examples | (
+        figures.blank(papers) if wanted == Pictures.NONE else figures.drawn(papers)
+    )
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
@@ -50,9 +55,10 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         led = text.relinked(markdown, path, lambda target: _there(target, known))
         where = InclusionLevel.INCLUDED if path in pages else InclusionLevel.NOT_IN_NAV
         files.append(File.generated(config, path, content=text.indented(led), inclusion=where))
-    for path, content in pictures(config.extra["runs"]).items():
+    drawn = pictures(Pictures(config.extra["pictures"]))
+    for path, content in drawn.items():
         files.append(File.generated(config, path, content=content))
-    for path in sorted(_as_they_are(pages)):
+    for path in sorted(_as_they_are(pages) - drawn.keys()):
         files.append(File.generated(config, path, abs_src_path=str(ROOT / path)))
     return files
 

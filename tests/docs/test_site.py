@@ -14,7 +14,7 @@ from mkdocs.config import load_config
 from mkdocs.exceptions import Abort
 
 import sandglass
-from docs.site import examples, gallery, links, python, reference, text
+from docs.site import examples, figures, gallery, links, python, reference, text
 from sandglass.cli import app
 from sandglass.errors import UsageError
 from sandglass.experiment import reading
@@ -42,13 +42,13 @@ FOUND = {
 
 @pytest.fixture(scope="session")
 def site(shared: Path) -> Path:
-    """The site without runs, made once, and without a network where this machine takes it away."""
+    """The site with blank pictures, made once; without a network where that can be taken away."""
     allowed = subprocess.run([*NO_NETWORK, "true"], capture_output=True, check=False)
     before = NO_NETWORK if allowed.returncode == 0 else []
     out = str(shared / "site")
     with one_at_a_time(shared / "site.lock"):
         if not (shared / "site").exists():
-            command = [*before, str(ROOT / "sandglass"), "docs", "--out", out]
+            command = [*before, str(ROOT / "sandglass"), "docs", "--pictures", "none", "--out", out]
             done = subprocess.run(command, capture_output=True, text=True, check=False)
             assert done.returncode == 0, done.stdout + done.stderr
             assert f"open {out}/index.html" in done.stdout
@@ -58,16 +58,17 @@ def site(shared: Path) -> Path:
 def test_a_folder_with_something_else_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "thesis.tex").touch()
     with pytest.raises(UsageError, match="is there, and no site of ours"):
-        upkeep.site(tmp_path, runs=False)
+        upkeep.site(tmp_path, upkeep.Pictures.NONE)
     assert (tmp_path / "thesis.tex").exists()
 
 
+@pytest.mark.thorough
 def test_a_link_that_leads_nowhere_is_an_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     pages = gallery.pages()
     pages[gallery.PAGE] += "[page](../nowhere.md) [anchor](../docs/lab.md#nowhere)\n"
-    monkeypatch.setenv("SANDGLASS_SITE_RUNS", "false")
+    monkeypatch.setenv("SANDGLASS_SITE_PICTURES", "none")
     monkeypatch.setattr(gallery, "pages", lambda: pages)
     settings = str(ROOT / "docs" / "site" / "mkdocs.yml")
     with pytest.raises(Abort, match="Aborted with 2 warnings in strict mode"):
@@ -108,6 +109,19 @@ def test_an_example_is_run_and_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(drawn["examples/codel.run.html"]) > 100_000
 
 
+def test_a_figure_is_drawn_from_its_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """That of the README, which alone is kept as a picture."""
+    monkeypatch.setenv("SANDGLASS_CACHE", str(tmp_path))
+    monkeypatch.setattr(figures, "all_of", lambda papers: [(paper, "fig11") for paper in papers])
+    drawn = figures.drawn(["abe"])
+    assert drawn.keys() == figures.blank(["abe"]).keys()
+    assert {path: (ROOT / path).read_bytes() for path in drawn} == drawn
+    (kept,) = (tmp_path / "pictures").iterdir()
+    before = kept.stat().st_mtime_ns
+    assert figures.drawn(["abe"]) == drawn
+    assert kept.stat().st_mtime_ns == before
+
+
 STUDY = """
 title: Two rates
 experiment:
@@ -122,6 +136,7 @@ plots: [{x: bottleneck.rate, y: goodput}]
 """
 
 
+@pytest.mark.thorough
 @pytest.mark.lab
 def test_a_study_has_all_that_its_page_leads_to(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

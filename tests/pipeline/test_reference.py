@@ -2,13 +2,14 @@
 
 import json
 import re
+import shutil
 import subprocess
 
 import polars as pl
 import pytest
 
 from sandglass.install import builds
-from sandglass.papers import provenance, shelf, steps, verdicts
+from sandglass.papers import shelf, steps, verdicts
 from sandglass.papers.shelf import REFERENCE
 from tests.conftest import Reproduced
 from tests.pipeline.smoke import assert_as_it_was, departures, smoke_runs, unexplained
@@ -28,6 +29,7 @@ def kept() -> pl.DataFrame:
     return smoke_runs("abe")
 
 
+@pytest.mark.thorough
 @pytest.mark.lab
 def test_smoke_is_as_it_was(reproduced: Reproduced) -> None:
     """The paper whose smoke profile takes least; tests/reference has the others."""
@@ -67,25 +69,8 @@ def test_a_run_too_few_or_too_many(kept: pl.DataFrame) -> None:
 
 
 @pytest.mark.parametrize("paper", PROFILES)
-def test_each_kept_picture_says_what_its_figure_does(paper: str) -> None:
-    """Title, caption and origin, of which an SVG has each line as a comment, are today's.
-
-    After a change of words: the figure again from its table (sandglass.papers.steps figure).
-    """
-    other = []
-    for name, about in shelf.figures(paper).figures.items():
-        stem = REFERENCE / paper / name
-        origin = provenance.Provenance(**json.loads(stem.with_suffix(".json").read_text()))
-        caption = provenance.caption(about.caption, about.setup.redesign, origin)
-        drawn = re.findall("<!-- (.*?) -->", stem.with_suffix(".svg").read_text(), re.DOTALL)
-        if not {about.title, *caption.splitlines()} <= set(drawn):
-            other.append(name)
-    assert other == []
-
-
-@pytest.mark.parametrize("paper", PROFILES)
 def test_a_papers_reference_holds_together(paper: str) -> None:
-    """What is kept of a figure is all of it: table, figure, origin, verdicts."""
+    """What is kept of a figure is all of it: table, origin, verdicts."""
     directory = REFERENCE / paper
     origins = [json.loads(path.read_text()) for path in sorted(directory.glob("*.json"))]
     assert {origin["profile"] for origin in origins} == {PROFILES[paper]}
@@ -94,7 +79,6 @@ def test_a_papers_reference_holds_together(paper: str) -> None:
     assert len({release.rpartition(".")[0] for release, _ in kernels}) == len(kernels)
     names = {origin["figure"] for origin in origins}
     assert names == set(shelf.figures(paper).figures)
-    assert {path.stem for path in directory.glob("*.svg")} == names
     lists = {"verdicts", "runs", "smoke-runs"}
     assert {path.stem for path in directory.glob("*.csv")} - lists == names
     judged = verdicts.read(directory / "verdicts.csv")
@@ -103,6 +87,7 @@ def test_a_papers_reference_holds_together(paper: str) -> None:
     assert unexplained(judged) == []
 
 
+@pytest.mark.skipif(shutil.which("git") is None, reason="no git on this host")
 def test_the_commits_named_are_in_the_repository() -> None:
     """But for those that the reference's README lists, with the commit that stands for each."""
     git = ("git", "-C", str(builds.ROOT))

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from sandglass.cli import completion
+from sandglass.install.upkeep import Pictures
 
 app = typer.Typer()
 
@@ -53,11 +54,19 @@ def bench(
     raise typer.Exit(upkeep.bench(scripts))
 
 
-@app.command(context_settings={"ignore_unknown_options": True, "allow_extra_args": True})
-def test(context: typer.Context) -> None:
+@app.command(
+    name="test", context_settings={"ignore_unknown_options": True, "allow_extra_args": True}
+)
+def self_test(
+    context: typer.Context,
+    thorough: Annotated[
+        bool, typer.Option("--all", help="The long ones, too: three times as long.")
+    ] = False,
+) -> None:
     """Run linters, type checks and tests, on all processors.
 
-    With words for pytest, only the tests they choose, one after the other.
+    Everything is tested once; --all tries more of it. With words for pytest, only the tests that
+    they choose, one after the other.
 
     Example: ./sandglass test tests/cli -k help
     """
@@ -65,7 +74,7 @@ def test(context: typer.Context) -> None:
 
     setup_lab.linters_and_tests()
     setup_lab.lab()
-    raise typer.Exit(upkeep.test(context.args))
+    raise typer.Exit(upkeep.test(context.args, thorough=thorough))
 
 
 @app.command()
@@ -76,20 +85,23 @@ def docs(
     serve: Annotated[
         bool, typer.Option("--serve", help="Show it at a local address, and what you change.")
     ] = False,
-    runs: Annotated[
-        bool, typer.Option("--runs", help="Run every example for its picture: most of an hour.")
-    ] = False,
+    pictures: Annotated[
+        Pictures,
+        typer.Option(
+            help="Those of the gallery: none; figures, of papers (some minutes, once); "
+            "all, for which every example is run (most of an hour)."
+        ),
+    ] = Pictures.FIGURES,
 ) -> None:
     """Make the documentation a site.
 
-    With search, a reference, and a gallery of the examples, whose pictures are blank without
-    --runs. It opens from the disk and loads nothing from a network. A link that leads nowhere is an
-    error.
+    With search, a reference, and a gallery of the examples and of the papers' figures. It opens
+    from the disk and loads nothing from a network. A link that leads nowhere is an error.
 
-    Example: ./sandglass docs --runs --out ../site
+    Example: ./sandglass docs --pictures all --out ../site
     """
     from sandglass.install import setup_lab, upkeep
 
     setup_lab.documentation()
     setup_lab.lab()
-    raise typer.Exit(upkeep.serve(runs) if serve else upkeep.site(out, runs))
+    raise typer.Exit(upkeep.serve(pictures) if serve else upkeep.site(out, pictures))

@@ -5,21 +5,23 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from enum import StrEnum
 from pathlib import Path
 
 from sandglass.errors import UsageError, nearest
 from sandglass.install import builds
 
 
-def test(words: list[str]) -> int:
+def test(words: list[str], *, thorough: bool) -> int:
     """Run pytest, whose closing line is the last, and return its exit status.
 
-    Without words of pytest's own, all tests that the usual lab is enough for, on all processors.
-    Those of a file stay together: they share what is costly, and labs wait for a processor of their
-    own anyway.
+    Without words of pytest's own, the tests that the usual lab is enough for, on all processors:
+    all of them, or those that are not `thorough`. Those of a file stay together: they share what is
+    costly, and labs wait for a processor of their own anyway.
     """
     number = len(os.sched_getaffinity(0))
-    usual = ["-m", "not newer", "-n", str(number), "--dist=loadscope", "--no-loadscope-reorder"]
+    chosen = "not newer" if thorough else "not newer and not thorough"
+    usual = ["-m", chosen, "-n", str(number), "--dist=loadscope", "--no-loadscope-reorder"]
     command = [sys.executable, "-m", "pytest", *(words or usual)]
     return subprocess.run(command, cwd=builds.ROOT, check=False).returncode
 
@@ -44,10 +46,18 @@ def bench(scripts: list[Path]) -> int:
     return next((status for status in statuses if status), 0)
 
 
-def site(out: Path | None, runs: bool) -> int:
-    """Make the site in `out`, whole or not at all, and return mkdocs' exit status.
+class Pictures(StrEnum):
+    """Which pictures of its gallery the site has; the others are blank."""
 
-    Without `runs` the examples are not run, and their pictures are blank.
+    NONE = "none"
+    FIGURES = "figures"
+    """The papers', drawn from the tables in the repository."""
+    ALL = "all"
+    """The examples' too, each of which is run."""
+
+
+def site(out: Path | None, pictures: Pictures) -> int:
+    """Make the site in `out`, whole or not at all, and return mkdocs' exit status.
 
     Raises UsageError when something else is there.
     """
@@ -57,7 +67,7 @@ def site(out: Path | None, runs: bool) -> int:
     place.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f".{place.name}-", dir=place.parent) as scratch:
         made = Path(scratch) / "site"
-        status = mkdocs(runs, "build", "--strict", "--site-dir", str(made))
+        status = mkdocs(pictures, "build", "--strict", "--site-dir", str(made))
         if status == 0:
             shutil.rmtree(place, ignore_errors=True)
             made.rename(place)
@@ -65,17 +75,17 @@ def site(out: Path | None, runs: bool) -> int:
     return status
 
 
-def serve(runs: bool) -> int:
+def serve(pictures: Pictures) -> int:
     """Show the site at a local address until it is interrupted; returns mkdocs' exit status."""
-    return mkdocs(runs, "serve")
+    return mkdocs(pictures, "serve")
 
 
-def mkdocs(runs: bool, *words: str) -> int:
+def mkdocs(pictures: Pictures, *words: str) -> int:
     """Run mkdocs on docs/site, and return its exit status."""
     environment = os.environ | {
         "PYTHONPATH": os.pathsep.join([str(builds.ROOT / "src"), str(builds.ROOT)]),
         "NO_MKDOCS_2_WARNING": "1",
-        "SANDGLASS_SITE_RUNS": str(runs).lower(),
+        "SANDGLASS_SITE_PICTURES": pictures,
     }
     settings = builds.ROOT / "docs" / "site" / "mkdocs.yml"
     command = [sys.executable, "-m", "mkdocs", *words, "--config-file", str(settings)]

@@ -111,11 +111,22 @@ def draw_and_judge(paper: Paper, figure: FigureName) -> None:
     """Draw a figure from its table, and judge its claims."""
     rows, source = _table(paper, figure), _source(paper, figure)
     found = judge(paper, figure, rows, source.profile)
+    style.save(_drawn(paper, figure, rows, source), output(paper, figure))
+    verdicts.frame(found).write_csv(output(paper, f"{figure}.verdicts.csv"))
+
+
+def _drawn(paper: str, figure: str, rows: pl.DataFrame, source: Provenance) -> ggplot:
     about = shelf.figures(paper).figures[figure]
     caption = provenance.caption(about.caption, about.setup.redesign, source)
-    drawn = module(paper, figure).plot(rows)
-    style.save(style.finish(drawn, about.title, caption), output(paper, figure))
-    verdicts.frame(found).write_csv(output(paper, f"{figure}.verdicts.csv"))
+    return style.finish(module(paper, figure).plot(rows), about.title, caption)
+
+
+def reference_picture(paper: str, figure: str) -> bytes:
+    """A figure as SVG, drawn from its table in the reference."""
+    stem = shelf.REFERENCE / paper / figure
+    rows = pl.read_csv(stem.with_suffix(".csv"), infer_schema_length=None)
+    source = Provenance(**json.loads(stem.with_suffix(".json").read_text()))
+    return style.drawn(_drawn(paper, figure, rows, source), "svg")
 
 
 @app.command()

@@ -84,9 +84,8 @@ def save(plot: ggplot, stem: Path) -> None:
 
     Both are drawn before either is written: an error leaves no half figure.
     """
-    plot = _with_pandas(plot)
-    drawn = {suffix: _draw(plot, suffix) for suffix in ("svg", "png")}
-    for suffix, content in drawn.items():
+    pictures = {suffix: drawn(plot, suffix) for suffix in ("svg", "png")}
+    for suffix, content in pictures.items():
         with whole_file(stem.with_name(f"{stem.name}.{suffix}")) as file:
             file.write(content)
 
@@ -113,7 +112,9 @@ def pandas_of(table: pl.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
-def _draw(plot: ggplot, suffix: str) -> bytes:
+def drawn(plot: ggplot, suffix: str) -> bytes:
+    """A picture, as `svg` or `png`."""
+    plot = _with_pandas(plot)
     buffer = io.BytesIO()
     metadata = {"svg": {"Date": None}, "png": {"Software": None}}
     with mpl.rc_context(RC):

@@ -1,0 +1,64 @@
+"""The papers' figures, drawn from the tables that the repository keeps of them."""
+
+import os
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+
+from rich.progress import track
+
+from docs.site.examples import BLANK_PICTURE
+from sandglass.install import builds
+from sandglass.papers import shelf, steps
+from sandglass.results.export.whole import whole_file
+
+DRAWS = ("src/sandglass/papers", "src/sandglass/results")
+"""The folders whose code draws, besides a paper's own."""
+
+
+def picture_of(paper: str, figure: str) -> str:
+    """Where a figure's picture is on the site."""
+    return f"results/reference/{paper}/{figure}.svg"
+
+
+def all_of(papers: list[str]) -> list[tuple[str, str]]:
+    """Paper and name of each figure."""
+    return [(paper, name) for paper in papers for name in shelf.figures(paper).figures]
+
+
+def blank(papers: list[str]) -> dict[str, bytes]:
+    """What stands for the pictures where none is drawn."""
+    return {picture_of(*each): BLANK_PICTURE for each in all_of(papers)}
+
+
+def drawn(papers: list[str]) -> dict[str, bytes]:
+    """Pictures of all figures, by where they are on the site: as many at once as processors.
+
+    They are kept in the cache, so that only what changed is drawn again.
+    """
+    wanted = all_of(papers)
+    with ProcessPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        made = pool.map(_picture, *zip(*wanted, strict=True))
+        shown = track(made, "figures drawn", total=len(wanted))
+        return {
+            picture_of(*each): path.read_bytes() for each, path in zip(wanted, shown, strict=True)
+        }
+
+
+def _picture(paper: str, figure: str) -> Path:
+    """The file of a figure's picture in the cache."""
+    kept = builds.directory() / "pictures" / f"{paper}-{figure}-{_made_of(paper, figure)}.svg"
+    if not kept.exists():
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        for other in kept.parent.glob(f"{paper}-{figure}-{'?' * 12}.svg"):
+            other.unlink(missing_ok=True)
+        with whole_file(kept) as file:
+            file.write(steps.reference_picture(paper, figure))
+    return kept
+
+
+def _made_of(paper: str, figure: str) -> str:
+    home = shelf.REFERENCE / paper
+    tables = [home / f"{figure}.{end}" for end in ("csv", "json")]
+    code = [path for folder in DRAWS for path in sorted((builds.ROOT / folder).rglob("*.py"))]
+    own = [*shelf.code(shelf.folder(paper)), shelf.folder(paper) / "figures.yaml"]
+    return builds.fingerprint([*tables, *code, *own])
