@@ -121,6 +121,7 @@ def test_what_writes_the_locks_is_installed_by_its_hash() -> None:
 @pytest.mark.parametrize("path", [GITHUB, GITLAB], ids=lambda path: path.name)
 def test_all_tests_are_run_on_every_commit(path: Path) -> None:
     assert ".ci/run" in scripts(path)
+    assert any("./sandglass test --all" in each for each in scripts(path))
     assert (ROOT / ".ci" / "run").read_text().endswith("\n./sandglass test\n")
 
 
@@ -149,11 +150,11 @@ def test_what_a_cache_holds_is_where_set_up_puts_it(
 
 
 def test_the_site_is_kept_from_where_it_is_made() -> None:
-    assert "./sandglass docs --runs" in scripts(SITE)
+    assert "./sandglass docs --pictures all" in scripts(SITE)
     for action in ("actions/upload-artifact", "actions/upload-pages-artifact"):
         assert step(SITE, action)["path"] == "results/site"
     job = read(GITLAB)["pages"]
-    assert f"./sandglass docs --runs --out {job['artifacts']['paths'][0]}" in job["script"]
+    assert f"./sandglass docs --pictures all --out {job['artifacts']['paths'][0]}" in job["script"]
 
 
 def test_what_is_published_is_made_by_the_jobs_before() -> None:
@@ -208,6 +209,7 @@ def test_the_author_says_what_the_action_asks_for() -> None:
     assert set(re.findall(r"inputs\.(\w+)", str(commanded()))) == inputs.keys()
 
 
+@pytest.mark.thorough
 @pytest.mark.lab
 def test_the_author_s_workflow_in_this_machine(tmp_path: Path) -> None:
     """The action's own scripts and then the author's, in a copy of the repository."""

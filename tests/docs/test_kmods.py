@@ -60,6 +60,7 @@ def carried_out(command: str, typed: list[str], place: Path) -> list[str]:
     return [*done.stdout.splitlines(), *done.stderr.splitlines()]
 
 
+@pytest.mark.thorough
 @pytest.mark.lab
 def test_the_session_is_as_shown(tmp_path: Path) -> None:
     """All runs that end well have one digest: messages and a debugger change nothing."""

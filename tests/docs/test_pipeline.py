@@ -44,12 +44,14 @@ def test_runs_are_as_many_as_it_says() -> None:
     )
 
 
+@pytest.mark.thorough
 @pytest.mark.lab
 def test_plain_snakemake(checkout: Path) -> None:
     assert COMMANDS[1].endswith(" abe --config profile=paper")
     assert_all_of_abe(shell(checkout, f"{COMMANDS[1]} --dry-run"), "paper")
 
 
+@pytest.mark.thorough
 @pytest.mark.lab
 def test_a_figure_by_plain_snakemake(checkout: Path) -> None:
     done = shell(checkout, COMMANDS[0])

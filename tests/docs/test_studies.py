@@ -14,6 +14,7 @@ COMMANDS = re.findall(r"^\./sandglass study .*$", DOCUMENT, re.MULTILINE)
 EXAMPLES = sorted((ROOT / "examples" / "studies").glob("*.yaml"))
 
 
+@pytest.mark.thorough
 @pytest.mark.lab
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_command_works(command: str, tmp_path: Path) -> None:

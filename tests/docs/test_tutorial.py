@@ -13,6 +13,7 @@ from sandglass.install.builds import ROOT
 HOME = "/home/me/sandglass"
 TUTORIAL = ROOT / "docs" / "tutorial"
 LESSONS = sorted(TUTORIAL.glob("[1-9]-*.md"))
+QUICK = [TUTORIAL / "3-bufferbloat.md", TUTORIAL / "6-aqm.md"]
 FENCED = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 # What another machine or another kernel release changes.
 VARIES = re.compile(r"\d+ times as fast|completed in \S+ seconds")
@@ -94,7 +95,13 @@ class Student:
 
 
 @pytest.mark.lab
-@pytest.mark.parametrize("lesson", LESSONS, ids=[path.stem for path in LESSONS])
+@pytest.mark.parametrize(
+    "lesson",
+    [
+        pytest.param(path, id=path.stem, marks=[] if path in QUICK else pytest.mark.thorough)
+        for path in LESSONS
+    ],
+)
 def test_a_lesson_is_as_shown(lesson: Path, clone: Path) -> None:
     student = Student(clone)
     for kind, block in FENCED.findall(lesson.read_text()):

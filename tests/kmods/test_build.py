@@ -100,6 +100,7 @@ def headers(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     return build
 
 
+@pytest.mark.thorough
 def test_debians_kernels_take_every_module(headers: Path, tmp_path: Path) -> None:
     copy = tmp_path / "kmods"
     left_out = shutil.ignore_patterns("*.o", "*.ko", "*.mod*", ".*")

@@ -119,6 +119,7 @@ def test_utilisation_counts_a_changing_rate(lab: Lab) -> None:
     assert lab(experiment).content["bottleneck"]["utilisation"] == pytest.approx(1, abs=0.002)
 
 
+@pytest.mark.thorough
 def test_poisson_gaps_are_exponential(lab: Lab) -> None:
     stream = flow("udp", rate="8mbit", packet_size=100, pattern="poisson", duration="10s")
     due = lab(dumbbell(stream, queue=ROOMY)).datagrams()["due_ns"].to_numpy()

@@ -47,6 +47,7 @@ def test_its_packets_are_recorded_as_the_flow_s(run: Run) -> None:
     assert packets["size_bytes"].to_numpy().sum() * 8 / 5 / 10e6 == pytest.approx(1, abs=0.1)
 
 
+@pytest.mark.thorough
 def test_a_tests_parameters_and_further_hosts(lab: Lab) -> None:
     many = flow("flent:tcp_nup", duration="5s", parameters={"upload_streams": 3})
     two = flow(
@@ -124,6 +125,7 @@ def test_a_line_of_the_table(test: str) -> None:
     assert bench.row(found) in (builds.ROOT / "docs/flent.md").read_text().splitlines(True)
 
 
+@pytest.mark.thorough
 @pytest.mark.lab
 def test_flows_that_overlap_share_the_servers_of_a_host(tmp_path: Path) -> None:
     """The second goes on, and starts, when the first has ended."""

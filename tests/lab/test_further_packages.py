@@ -47,6 +47,7 @@ def test_an_unknown_package_is_named_and_nothing_is_left(cache: Path) -> None:
     assert not list(cache.glob("root-*"))
 
 
+@pytest.mark.thorough
 def test_its_program_runs_and_all_else_is_the_same(cache: Path, lab: Lab, tmp_path: Path) -> None:
     built = called(cache, "lab", "build", "--with", "bc")
     assert built.returncode == 0, built.stderr

@@ -66,6 +66,7 @@ def called(machine: dict[str, str], root: Path, *words: object) -> str:
     return done.stdout
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("experiment", [SHORT, SWITCHES, DOWNLOAD], ids=["own", "ovs", "http"])
 def test_runs_on_another_machine_are_equal(
     lab: Lab, machine: dict[str, str], tmp_path: Path, experiment: Mapped

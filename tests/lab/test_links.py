@@ -260,6 +260,7 @@ def lossy(loss: Any, packets: int, seed: int = 1) -> Mapped:
     }  # fmt: skip
 
 
+@pytest.mark.thorough
 def test_random_loss_is_what_was_asked_for(lab: Lab) -> None:
     sent = lab(lossy("1%", MILLION)).datagrams()
     count = len(sent)
@@ -271,6 +272,7 @@ def test_random_loss_is_what_was_asked_for(lab: Lab) -> None:
     assert few[0].to_list() != few[1].to_list()
 
 
+@pytest.mark.thorough
 def test_bursts_of_loss_have_the_lengths_of_gilbert_and_elliott(lab: Lab) -> None:
     sent = lab(lossy({"to_bad": "1%", "to_good": "25%"}, MILLION)).datagrams()
     lost = sent["received_ns"].is_null().to_numpy()

@@ -75,6 +75,7 @@ def test_round_trips_are_checked_before_the_start_however_long_that_takes(tmp_pa
     assert flows["fct_s"].is_between(3, 3.01).all()
 
 
+@pytest.mark.thorough
 def test_a_thousand_flows_between_five_hundred_hosts_on_one_switch(tmp_path: Path) -> None:
     (tmp_path / "flat.py").write_text(FLAT)
     pairs = others(500, 1000)

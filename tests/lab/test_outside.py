@@ -106,6 +106,7 @@ def test_a_modules_sysctl_out_of_its_range(sandglass: Cli, repository: Path, val
     assert "Write a whole number from 1 to 7, in 1/8." in done.stderr
 
 
+@pytest.mark.thorough
 def test_a_paper(sandglass: Cli, repository: Path, clone: Path) -> None:
     """Its report is in our results/, of what git keeps of the checkout nothing is changed."""
     before = files(clone)

@@ -13,7 +13,13 @@ TWO_HOSTS = builds.ROOT / "examples/mininet/two_hosts.py"
 
 
 @pytest.mark.parametrize(
-    ("topology", "pairs"), [("minimal", 2), ("single", 2), ("linear,8", 56), ("tree,3", 56)]
+    ("topology", "pairs"),
+    [
+        ("minimal", 2),
+        ("single", 2),
+        pytest.param("linear,8", 56, marks=pytest.mark.thorough),
+        pytest.param("tree,3", 56, marks=pytest.mark.thorough),
+    ],
 )
 @pytest.mark.parametrize("switch", ["ovs", "ovsbr", "lxbr"])
 def test_all_hosts_of_mininets_own_topologies_reach_each_other(
@@ -24,6 +30,7 @@ def test_all_hosts_of_mininets_own_topologies_reach_each_other(
     assert f"*** Results: 0% dropped ({pairs}/{pairs} received)" in done.stdout
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("switch", ["ovs,failMode=standalone", "ovsbr", "lxbr"])
 def test_a_torus_needs_a_spanning_tree_and_then_all_reach_each_other(
     sandglass: Cli, switch: str
@@ -38,6 +45,7 @@ def test_a_torus_needs_a_spanning_tree_and_then_all_reach_each_other(
     assert "*** Results: 0% dropped (72/72 received)" in done.stdout, done.stdout
 
 
+@pytest.mark.thorough
 def test_the_same_seed_gives_the_same_output(sandglass: Cli) -> None:
     said = [
         sandglass("exec", "--seed", seed, "python3", "-c", "import random; print(random.random())")
@@ -66,6 +74,7 @@ def test_a_script_measures_what_its_links_say(sandglass: Cli, tmp_path: Path) ->
     assert sorted(path.name for path in tmp_path.iterdir()) == ["two_hosts.py", "two_hosts.txt"]
 
 
+@pytest.mark.thorough
 def test_links_without_a_rate_are_as_fast_as_a_machine(sandglass: Cli) -> None:
     done = sandglass("mn", "--test", "iperf")
     (rate,) = re.findall(r"Results: \['([\d.]+) Gbits/sec'", done.stdout)

@@ -94,6 +94,7 @@ def test_users_and_names_are_those_of_a_machine(sandglass: Cli, tmp_path: Path) 
     assert (tmp_path / "seen.pcap").stat().st_size > 100
 
 
+@pytest.mark.thorough
 def test_a_ring_of_switches_is_told(sandglass: Cli, tmp_path: Path) -> None:
     (tmp_path / "ring.py").write_text(RING)
     done = sandglass("exec", "ring.py", SANDGLASS_WATCHDOG="20")

@@ -91,6 +91,7 @@ def test_an_interpreter_that_the_lab_lacks_is_told(sandglass: Cli, tmp_path: Pat
     assert done.stdout == "./script: the lab does not have what its first line names\n"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("name", "words"),
     [
@@ -124,6 +125,7 @@ def labs(mark: str) -> list[str]:
     return found
 
 
+@pytest.mark.thorough
 def test_ctrl_c_ends_all(tmp_path: Path) -> None:
     memory = "mem=777M"  # of no other lab
     words = ["exec", "--memory", "777", "--real-time", "sh", "-c", "sleep 1000 & touch up; wait"]

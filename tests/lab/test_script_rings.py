@@ -26,6 +26,7 @@ def test_a_ring_is_told_by_its_links(more: list[tuple[str, str]], found: list[st
     assert sorted(loops.ring([*LINE, *more])) == sorted(found)
 
 
+@pytest.mark.thorough
 def test_a_long_line_is_none() -> None:
     assert loops.ring([(f"s{n}-eth2", f"s{n + 1}-eth1") for n in range(2000)]) == []
 

@@ -133,6 +133,7 @@ def test_all_hosts_answer_at_the_prompt(name: str) -> None:
     assert "0% dropped (12/12 received)" in prompt(f"topologies/{name}.py", "pingall")
 
 
+@pytest.mark.thorough
 def test_the_prompt_takes_a_topology_as_mininets_users_write_it(tmp_path: Path) -> None:
     """Neither bottleneck nor addresses, links by TCLink's names; and a shipped one of such."""
     path = tmp_path / "plain.py"
@@ -168,6 +169,7 @@ def asking(tmp_path: Path) -> str:
     return str(path)
 
 
+@pytest.mark.thorough
 def test_a_parameter_is_given_at_the_prompt(asking: str) -> None:
     assert "0% dropped (56/56 received)" in prompt(asking, "pingall", options=("--set", "n=3"))
 
@@ -179,6 +181,7 @@ def test_a_parameter_that_is_missing_at_the_prompt(asking: str, sandglass: Cli) 
     assert "Give it: --set n=VALUE" in done.stderr
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("arguments", "received"), [("dumbbell,2", 30), ("parking_lot,2", 72), ("star,3", 42)]
 )

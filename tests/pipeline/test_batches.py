@@ -37,6 +37,7 @@ def test_no_job_is_long_unless_its_run_is(paper: str) -> None:
             assert long_s <= batches.MOST_S
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("paper", shelf.papers())
 def test_a_job_is_the_same_in_every_profile_that_has_it(paper: str) -> None:
     """So what quick has run, paper does not run again."""
@@ -48,6 +49,7 @@ def test_a_job_is_the_same_in_every_profile_that_has_it(paper: str) -> None:
                 assert same == (each.directories, each.modules)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("paper", shelf.papers())
 def test_each_value_of_an_axis_makes_an_experiment(paper: str) -> None:
     """What a file's queue cannot take is told here, and not after hours of runs."""

@@ -80,6 +80,7 @@ def test_what_is_no_paper(theirs: Path, monkeypatch: pytest.MonkeyPatch) -> None
         shelf.papers()
 
 
+@pytest.mark.thorough
 @pytest.mark.lab
 def test_a_paper_of_another_directory(
     theirs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -177,6 +178,7 @@ def test_a_run_that_needs_more_than_there_is(
     assert "a run of ls_aimd may need 8500 MB of memory, and 4000 MB are free" in said
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("free_mb", "at_once"), [(5200, 2), (2600, 1), (1000, 1)])
 def test_no_more_runs_at_once_than_memory_allows(
     tmp_path: Path, free_mb: int, at_once: int

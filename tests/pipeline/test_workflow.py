@@ -57,6 +57,7 @@ def planned_runs(finished: subprocess.CompletedProcess[str], profile: str) -> in
     return sum(wanted[name] for name in jobs(finished) if name in wanted)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("profile", ["smoke", "quick"])
 def test_dry_run(tmp_path: Path, profile: str) -> None:
     planned = snakemake(tmp_path, "--dry-run", "abe", "--config", f"profile={profile}")
@@ -80,6 +81,7 @@ def test_figures_share_their_runs() -> None:
     assert runs("quick", ["fig07", "fig08"]) == runs("quick", ["fig07"])
 
 
+@pytest.mark.thorough
 def test_one_figure_needs_its_own_runs_only(tmp_path: Path) -> None:
     planned = snakemake(tmp_path, "--dry-run", "results/abe/fig05.svg")
     assert planned.returncode == 0, planned.stderr
@@ -88,6 +90,7 @@ def test_one_figure_needs_its_own_runs_only(tmp_path: Path) -> None:
     assert jobs(planned) == {**of_runs, "table": 1, "figure": 1, "total": 2 + len(of_runs)}
 
 
+@pytest.mark.thorough
 def test_paper_does_not_run_again_what_quick_has_run(tmp_path: Path) -> None:
     """All of Fig. 5; Fig. 3 has one run of a point in quick, and replicas of it in paper."""
     write_profile(tmp_path, "quick")
@@ -98,6 +101,7 @@ def test_paper_does_not_run_again_what_quick_has_run(tmp_path: Path) -> None:
     assert directories("quick", ["fig05"]) == directories("paper", ["fig05"])
 
 
+@pytest.mark.thorough
 def test_another_paper_is_not_planned(tmp_path: Path) -> None:
     """And what is planned is the same as with all of them."""
     one, all_of_them = (
@@ -157,6 +161,7 @@ def test_a_failed_run_is_named_and_the_others_go_on(tmp_path: Path) -> None:
     assert (tmp_path / "results/abe/fig05.svg").exists()
 
 
+@pytest.mark.thorough
 @pytest.mark.lab
 def test_fig05_twice_in_the_lab(tmp_path: Path) -> None:
     """From experiment to page, and the same bytes again elsewhere."""
@@ -170,6 +175,7 @@ def test_fig05_twice_in_the_lab(tmp_path: Path) -> None:
         assert one.read_bytes() == two.read_bytes()
 
 
+@pytest.mark.thorough
 @pytest.mark.lab
 def test_runs_are_repeated_when_a_module_changes_that_they_name(tmp_path: Path) -> None:
     repository = copy_checkout(tmp_path / "repository")

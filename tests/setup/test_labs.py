@@ -165,6 +165,7 @@ def test_a_file_that_is_not_there_is_named(cache: Path) -> None:
         labs.take(cache / "absent.lab")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("work", WORK)
 def test_killed_at_any_moment_it_leaves_no_half_lab(
     file: Path, cache: Path, work: str, monkeypatch: pytest.MonkeyPatch

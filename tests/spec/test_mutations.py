@@ -12,6 +12,7 @@ from tests.spec import mutations
 COUNT = 500
 
 
+@pytest.mark.thorough
 def test_mutated_files_are_read_or_refused() -> None:
     found = dict(mutations.read_many(range(COUNT)))
     assert {seed: said for seed, said in found.items() if said not in ("accepted", "refused")} == {}

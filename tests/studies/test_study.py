@@ -83,6 +83,7 @@ def done(out: Path) -> dict[str, int]:
     }
 
 
+@pytest.mark.thorough
 def test_what_is_left_of_a_study_is_done_and_no_more(do: Study, tmp_path: Path) -> None:
     out = tmp_path / "out"
     first = do(STUDY)
@@ -126,6 +127,7 @@ def test_what_is_left_of_a_study_is_done_and_no_more(do: Study, tmp_path: Path) 
     assert pl.read_csv(out / "runs.csv")["virtual_s"].to_list() == [2, 2, 2]
 
 
+@pytest.mark.thorough
 def test_runs_of_another_experiment_are_done_again(do: Study, tmp_path: Path) -> None:
     """The directories have the same names: what is varied and how often stays as it is."""
     out = tmp_path / "out"
@@ -168,6 +170,7 @@ def test_another_measure_makes_the_tables_anew_and_no_run(tmp_path: Path) -> Non
     assert done(out) == before
 
 
+@pytest.mark.thorough
 def test_what_is_no_run_of_the_study_is_not_measured(do: Study, tmp_path: Path) -> None:
     out = tmp_path / "out"
     assert do(STUDY | {"plots": [], "expect": []}).returncode == 0
@@ -212,6 +215,7 @@ def test_a_run_that_fails_is_named_and_the_others_go_on(do: Study, tmp_path: Pat
     assert pl.read_csv(out / "runs.csv").height == 4
 
 
+@pytest.mark.thorough
 def test_an_interrupted_study_goes_on(tmp_path: Path) -> None:
     file, out = tmp_path / "two.yaml", tmp_path / "out"
     file.write_text(yaml.safe_dump(STUDY | {"replicas": 10, "plots": []}))
@@ -230,6 +234,7 @@ def test_an_interrupted_study_goes_on(tmp_path: Path) -> None:
     assert pl.read_csv(out / "runs.csv").height == 20
 
 
+@pytest.mark.thorough
 def test_replicas_are_added_until_the_interval_is_narrow_enough(do: Study, tmp_path: Path) -> None:
     study = STUDY | {"plots": [], "compare": None, "expect": []}
     study = {key: value for key, value in study.items() if value is not None}
@@ -270,6 +275,7 @@ def test_what_has_no_value_stops_the_study_and_is_named(do: Study, tmp_path: Pat
     assert not (tmp_path / "out" / "runs.csv").exists()
 
 
+@pytest.mark.thorough
 def test_a_module_measures_and_draws(do: Study, tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(
         "import polars as pl\n"
@@ -285,6 +291,7 @@ def test_a_module_measures_and_draws(do: Study, tmp_path: Path) -> None:
     assert (tmp_path / "out" / "mine.svg").stat().st_size
 
 
+@pytest.mark.thorough
 def test_results_of_an_earlier_study_do_not_stay(do: Study, tmp_path: Path) -> None:
     def results() -> set[str]:
         return {path.name for path in (tmp_path / "out").iterdir()} - {"mine.txt", ".snakemake"}

@@ -12,6 +12,7 @@ from sandglass.install import builds
 from tests.lab.conftest import command
 
 
+@pytest.mark.thorough
 @pytest.mark.lab
 @pytest.mark.parametrize("tell", [os.killpg, os.kill])
 def test_an_interrupt_ends_all_of_them(

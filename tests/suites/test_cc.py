@@ -160,6 +160,7 @@ def test_a_run_gives_all_that_its_scenario_judges(lab: Lab) -> None:
     assert gains["gain"].to_list() == gains["loss"].to_list() == [1, 1]
 
 
+@pytest.mark.thorough
 @pytest.mark.lab
 def test_a_chance_each_millisecond_is_a_link_of_12_112_mbit(tmp_path: Path) -> None:
     """The shaper counts 14 bytes more of each packet than Mahimahi does; and played twice."""

@@ -45,6 +45,7 @@ def runs(done: Asked, scenario: str) -> pl.DataFrame:
     return pl.read_csv(done.home / scenario / "runs.csv", schema_overrides={"load": pl.String})
 
 
+@pytest.mark.thorough
 def test_drop_tail_against_itself_is_equal_everywhere(done: Asked) -> None:
     words = pl.read_csv(done.home / report.WORDS_CSV)
     assert words.height == 3 + 2 * 2

@@ -206,6 +206,7 @@ def until(processes: list[int], wanted: set[str]) -> bool:
     return False
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_who_ends_it_alone_ends_its_jobs(tmp_path: Path, number: signal.Signals) -> None:
     """As kill and timeout do, where Ctrl-C is for all that a terminal has."""

@@ -605,6 +605,7 @@ def test_a_steady_load_raises_no_alarm(lab: Lab, load: dict[str, Any]) -> None:
     assert late[-1] == late[0]
 
 
+@pytest.mark.thorough
 @pytest.mark.lab
 @pytest.mark.parametrize(("size", "parts"), [("15kB", 5), ("30kB", 2)])
 def test_short_flows_at_random_raise_no_alarm(lab: Lab, size: str, parts: int) -> None:
