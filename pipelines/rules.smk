@@ -49,6 +49,12 @@ def part(name: str):
     return lambda wildcards: source(PAPERS[wildcards.paper] / name)
 
 
+def amended(wildcards) -> list[str]:
+    """The bounds that a paper's claims had before, where there are any."""
+    path = PAPERS[wildcards.paper] / shelf.AMENDED
+    return [source(path)] if path.exists() else []
+
+
 def code(wildcards) -> list[str]:
     """What makes a paper's figures: its folder, and the code below src/sandglass."""
     return [
@@ -155,6 +161,7 @@ rule figure:
         code=code,
         about=part(shelf.ABOUT),
         claims=part(shelf.CLAIMS),
+        amended=amended,
     output:
         svg="results/{paper}/{figure}.svg",
         png="results/{paper}/{figure}.png",

@@ -88,9 +88,14 @@ def test_code_that_all_figures_share(folder: Path, repository: Path, room: str) 
 
 def test_claims_and_titles(folder: Path, repository: Path) -> None:
     """Neither changes a table."""
-    changed = ("pipelines/abe/expect.yaml", "pipelines/ls_aimd/figures.yaml")
+    changed = (
+        *("pipelines/abe/expect.yaml", "pipelines/dctcp_internet/amended.yaml"),
+        "pipelines/ls_aimd/figures.yaml",
+    )
     assert again(folder, repository, *changed) == {
         *("Figure and verdicts of abe/fig03", "Page of abe/fig03"),
+        *("Figure and verdicts of dctcp_internet/fig06", "Page of dctcp_internet/fig06"),
+        *("Figure and verdicts of dctcp_internet/table1", "Page of dctcp_internet/table1"),
         *("Figure and verdicts of ls_aimd/delays", "Page of ls_aimd/delays"),
     }
 
@@ -142,6 +147,6 @@ def test_no_other_code_repeats_a_run(repository: Path, monkeypatch: pytest.Monke
 def test_an_editors_files_are_no_code(tmp_path: Path) -> None:
     for name in (".fig1.py.swp", "fig1.py~", "__pycache__/fig1.pyc", "experiments/a.yaml"):
         make(tmp_path / name)
-    for name in ("fig1.py", "data/measured.csv", "figures.yaml", "expect.yaml"):
+    for name in ("fig1.py", "data/measured.csv", "figures.yaml", "expect.yaml", "amended.yaml"):
         make(tmp_path / name)
     assert shelf.code(tmp_path) == [tmp_path / "data/measured.csv", tmp_path / "fig1.py"]

@@ -1,15 +1,18 @@
 """What a paper claims, as bounds on metrics of a figure's table: its folder's expect.yaml.
 
 Three kinds of sentence stand there, and are counted apart: what the paper says (claim), our
-implementation against a formula (check), and what is ours alone (finding).
+implementation against a formula (check), and what is ours alone (finding). Bounds that were changed
+are in amended.yaml, as they were before.
 """
 
-from datetime import date
+import datetime
+from collections.abc import Collection
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, FiniteFloat, model_validator
 
-from sandglass.errors import UsageError
+from sandglass.errors import UsageError, nearest
 from sandglass.papers import grid, shelf
 from sandglass.studies.claims import Bounds, Kind, Outcome
 
@@ -19,13 +22,29 @@ Sentence = Literal["claim", "check", "finding"]
 class Amendment(shelf.Strict):
     """A bound as it was before it was changed."""
 
-    date: date
+    date: datetime.date
     was: str
     """The old bound, in words: at most 5."""
     outcome: Outcome
     """What it was judged to be then."""
     reason: str
     """Why it was changed, from the source."""
+
+
+class Change(shelf.Strict):
+    """One change of a bound, for each claim that had it."""
+
+    date: datetime.date
+    was: str
+    outcomes: Annotated[dict[str, Outcome], Field(min_length=1)]
+    """What each of these claims was judged to be, by its id."""
+    reason: str
+
+
+class Amended(shelf.Strict):
+    """A paper's amended.yaml: the changes of each figure, the first one first."""
+
+    figures: dict[str, Annotated[list[Change], Field(min_length=1)]]
 
 
 class Claim(shelf.Strict):
@@ -94,4 +113,28 @@ def claims(paper: str, figure: str) -> list[Claim]:
     for claim in found:
         if claim.isolated and claim.isolated not in known:
             raise UsageError(f"{path}: {figure}: {claim.id}: isolated: no figure {claim.isolated}")
+    before = _amendments(path.with_name(shelf.AMENDED), figure, ids, known)
+    return [claim.model_copy(update={"amended": before[claim.id]}) for claim in found]
+
+
+def _amendments(
+    path: Path, figure: str, ids: Collection[str], figures: Collection[str]
+) -> dict[str, list[Amendment]]:
+    """The bounds that each claim of a figure had before.
+
+    Most papers have none, and no file of them. Raises UsageError for a claim of another name, and
+    for a figure that is none of the paper's.
+    """
+    found: dict[str, list[Amendment]] = {name: [] for name in ids}
+    changed = shelf.parse(path, Amended).figures if path.exists() else {}
+    for name in changed:
+        if name not in figures:
+            raise UsageError(f"{path}: there is no figure {name}{nearest(name, figures)}")
+    for change in changed.get(figure, []):
+        for name, outcome in change.outcomes.items():
+            if name not in found:
+                raise UsageError(f"{path}: {figure}: no claim is called {name}{nearest(name, ids)}")
+            found[name].append(
+                Amendment(date=change.date, was=change.was, outcome=outcome, reason=change.reason)
+            )
     return found

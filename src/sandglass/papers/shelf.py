@@ -22,6 +22,7 @@ REFERENCE = builds.ROOT / "results" / "reference"
 """What the papers' results were when they were last made for the record."""
 ABOUT = "figures.yaml"
 CLAIMS = "expect.yaml"
+AMENDED = "amended.yaml"
 RULES = "rules.smk"
 SOURCES = "sources.yaml"
 RUN_PARTS = ("experiments", "profiles")
@@ -145,7 +146,7 @@ def code(home: Path) -> list[Path]:
 
     That is its modules, whichever imports which, and the data that they read.
     """
-    named = {ABOUT, CLAIMS, RULES, SOURCES}
+    named = {ABOUT, CLAIMS, AMENDED, RULES, SOURCES}
     return [
         path
         for path in sorted(home.rglob("*"))
