@@ -3,12 +3,14 @@
 import re
 import shutil
 import subprocess
+import textwrap
 from pathlib import Path
 
 import pytest
+import yaml
 
 from sandglass.install import builds
-from sandglass.papers import grid, shelf
+from sandglass.papers import claims, grid, shelf
 from tests.conftest import copy_checkout
 from tests.pipeline.test_workflow import assert_all_of_abe
 
@@ -42,6 +44,16 @@ def test_runs_are_as_many_as_it_says() -> None:
     assert int(number) == len(
         {p.key for name in figures for p in grid.points("abe", name, "quick")}
     )
+
+
+def test_the_claims_shown_are_as_it_says() -> None:
+    shown = PAGE.partition("**What the paper says of it**")[2].partition("```yaml")[2]
+    text = textwrap.dedent(shown.partition("```")[0])
+    file = claims.Expectations.model_validate(yaml.safe_load(text))
+    assert [claim.id for claim in file.claims("fig05")] == ["half-bdp-never-drains"]
+    first, *_, last = file.claims("fig07")
+    assert (first.id, last.id) == ("codel-0.7-at-400ms", "pie-0.85-at-400ms")
+    assert first.expected.endswith("(agrees with 13 %): at least 8, at most 18 %")
 
 
 @pytest.mark.thorough

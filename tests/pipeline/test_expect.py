@@ -1,18 +1,23 @@
-"""What a paper claims, as its files say it."""
+"""What a paper's files say of its figures: a sentence once, and its claims for each cell."""
 
-from collections.abc import Callable
+import itertools
+import math
+import operator
+from collections.abc import Callable, Iterator
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from hypothesis import given
+from hypothesis import strategies as st
 
 from sandglass.errors import UsageError
 from sandglass.papers import claims, shelf
 
 FIGURE = {"title": "A figure", "caption": "One flow.", "setup": {}}
-CLAIM = {
-    "id": "full",
+SENTENCE = {
     "quote": "the link is full",
     "where": "Abstract",
     "kind": "stated",
@@ -26,32 +31,291 @@ CHANGE = {
     "outcomes": {"full": "fails"},
     "reason": "Section II says 0.95",
 }
+AGREEMENT = {"percent": 20, "least": {"ms": 2.4, "%": 5}}
 
-Write = Callable[..., Path]
+Write = Callable[..., None]
 
 
 @pytest.fixture
-def paper(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Write:
-    """Write the files of a paper p, which has the figures fig1 and fig2."""
+def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Write:
+    """Write files of a paper p, which has the figures fig1 and fig2."""
     monkeypatch.setattr(shelf, "PIPELINES", tmp_path)
-    home = tmp_path / "p"
-    home.mkdir()
+    (tmp_path / "p").mkdir()
 
-    def write(**files: dict[str, Any]) -> Path:
-        for name, content in files.items():
-            (home / f"{name}.yaml").write_text(yaml.safe_dump(content))
-        return home
+    def files(**contents: dict[str, Any]) -> None:
+        for name, content in contents.items():
+            (tmp_path / "p" / f"{name}.yaml").write_text(yaml.safe_dump(content))
 
     figures = {"fig1": FIGURE, "fig2": FIGURE}
-    write(figures={"paper": "TR-1", "title": "A paper", "figures": figures})
-    return write
+    files(figures={"paper": "TR-1", "title": "A paper", "figures": figures})
+    return files
 
 
-def test_bounds_as_they_were(paper: Write) -> None:
-    more = CHANGE | {"date": "2026-06-01", "outcomes": {"empty": "open", "full": "holds"}}
-    paper(
-        expect={"figures": {"fig1": [CLAIM, CLAIM | {"id": "empty"}], "fig2": [CLAIM]}},
-        amended={"figures": {"fig1": [CHANGE, more]}},
+def sentence(*entries: dict[str, Any], **shared: Any) -> dict[str, Any]:
+    return SENTENCE | shared | {"claims": [{"id": "full"} | entry for entry in entries or [{}]]}
+
+
+def expanded(*entries: dict[str, Any], **shared: Any) -> list[claims.Claim]:
+    """The claims of one sentence."""
+    file = {"agreement": AGREEMENT, "figures": {"fig1": [sentence(*entries, **shared)]}}
+    return list(claims.Expectations.model_validate(file).claims("fig1"))
+
+
+axes = st.dictionaries(
+    st.sampled_from(["queue", "rtt", "beta"]),
+    st.lists(st.integers(0, 99), min_size=1, max_size=4, unique=True),
+    max_size=3,
+)
+"""Of numbers, which ids and statements have as they are."""
+
+
+def template(keys: dict[str, Any]) -> str:
+    return "-".join(["cell", *(f"{{{key}}}" for key in keys)])
+
+
+def combinations(axes: dict[str, list[int]]) -> Iterator[dict[str, int]]:
+    for values in itertools.product(*axes.values()):
+        yield dict(zip(axes, values, strict=True))
+
+
+@given(axes)
+def test_a_claim_for_each_cell_the_first_key_slowest(axes: dict[str, list[int]]) -> None:
+    found = expanded({"for": axes, "id": template(axes), "statement": template(axes)})
+    assert [claim.arguments for claim in found] == list(combinations(axes))
+    texts = ["-".join(["cell", *map(str, each.values())]) for each in combinations(axes)]
+    assert [claim.id for claim in found] == [claim.statement for claim in found] == texts
+
+
+@given(axes, st.integers(0, 3), st.integers(1, 3))
+def test_a_sentence_has_all_its_claims_for_each_of_its_cells(
+    axes: dict[str, list[int]], first: int, number: int
+) -> None:
+    """A key of the sentence's is slower than any of a claim's; the cells are the same."""
+    outer = dict(itertools.islice(axes.items(), first))
+    inner = dict(itertools.islice(axes.items(), first, None))
+    entries = [{"for": inner, "id": f"{each}-{template(axes)}"} for each in range(number)]
+    found = expanded(*entries, **{"for": outer})
+    assert [(claim.id[0], claim.arguments) for claim in found] == [
+        (str(each), slow | quick)
+        for slow in combinations(outer)
+        for each in range(number)
+        for quick in combinations(inner)
+    ]
+    assert len(found) == number * math.prod(map(len, axes.values()))
+
+
+said = st.fixed_dictionaries(
+    {},
+    optional={
+        "sentence": st.sampled_from(["claim", "check", "finding"]),
+        "where": st.sampled_from(["Abstract", "Section I"]),
+        "kind": st.sampled_from(["stated", "derived"]),
+        "statement": st.sampled_from(["least share", "share"]),
+        "metric": st.sampled_from(["least", "most"]),
+        "arguments": st.dictionaries(st.sampled_from("abc"), st.integers(0, 3)),
+        "bounds": st.sampled_from([{"below": 1}, {"at_least": 0}]),
+        "unit": st.sampled_from(["ms", "%"]),
+        "replicas": st.sampled_from(["whole", "all"]),
+        "profiles": st.sampled_from([["quick"], ["paper"]]),
+        "explanation": st.sampled_from(["", "It is **empty**."]),
+    },
+)
+
+
+@given(said, said, said)
+def test_who_says_a_thing_last_decides(
+    shared: dict[str, Any], entry: dict[str, Any], cell: dict[str, Any]
+) -> None:
+    """The sentence first, then the claim, then what is otherwise in a cell of it."""
+    (found,) = expanded(entry | {"but": {"full": cell}}, **shared)
+    parts = [SENTENCE, shared, entry, cell]
+    arguments = reduce(operator.or_, (part.get("arguments", {}) for part in parts))
+    together = reduce(operator.or_, parts) | {"id": "full", "arguments": arguments}
+    assert found == claims.Claim.model_validate(together)
+
+
+def test_what_decides_is_in_place_of_what_is_said_above() -> None:
+    found = expanded({"id": "a", "plotted": 3}, {"id": "b", "agrees": 10}, {"id": "c"})
+    assert [each.plotted for each in found] == [3, None, None]
+    expected = ["None", "at least 8, at most 12", "at least 0.95"]
+    assert [str(each.bounds) for each in found] == expected
+
+
+def test_names_are_for_ids_and_words_for_statements() -> None:
+    queues = {"for": {"queue": ["FQ-CoDel", "PIE"]}}
+    percentiles = {"percentile": {"median": 50, "p90": 90}}
+    found = expanded(
+        {
+            "id": "{queue}-{percentile}",
+            "for": percentiles,
+            "words": {"percentile": ["median", "90th percentile"], "number": [1, 2.5, 3, 4]},
+            "statement": "{queue}: {percentile}, {number} ms",
+        },
+        **queues,
+    )
+    assert [each.id for each in found] == [
+        *("fq-codel-median", "fq-codel-p90"),
+        *("pie-median", "pie-p90"),
+    ]
+    assert [each.statement for each in found] == [
+        *("FQ-CoDel: median, 1 ms", "FQ-CoDel: 90th percentile, 2.5 ms"),
+        *("PIE: median, 3 ms", "PIE: 90th percentile, 4 ms"),
+    ]
+    assert [each.arguments["percentile"] for each in found] == [50, 90, 50, 90]
+
+
+def test_lines_of_a_table() -> None:
+    """A list of the sentence's is of its cells, one of a claim's of all that the claim has."""
+    found = expanded(
+        {"id": "a-{row}-{sd}", "for": {"sd": [1, 2]}, "agrees": [10, 20, 30, 40]},
+        {"id": "b-{row}", "plotted": [5, 6]},
+        **{"for": {"row": [1, 2]}, "quote": ["1 | 10", "2 | 30"]},
+    )
+    assert [(each.id, each.quote) for each in found] == [
+        *(("a-1-1", "1 | 10"), ("a-1-2", "1 | 10"), ("b-1", "1 | 10")),
+        *(("a-2-1", "2 | 30"), ("a-2-2", "2 | 30"), ("b-2", "2 | 30")),
+    ]
+    bounds = [each.bounds.at_least for each in found if each.bounds]
+    assert (bounds, [each.plotted for each in found][2::3]) == ([8, 16, 24, 32], [5, 6])
+
+
+@given(st.integers(-(10**6), 10**6), st.integers(1, 200), st.integers(0, 10**4))
+def test_a_number_agrees_with_itself_and_never_with_its_opposite(
+    hundredths: int, percent: int, least: int
+) -> None:
+    number = hundredths / 100
+    units = {"ms": least / 100} if least else {}
+    agreement = claims.Agreement(percent=percent, least=units)
+    bounds = agreement.bounds(number, "ms")
+    assert bounds.hold(number)
+    assert not number or not bounds.hold(-number)
+    assert not number or not bounds.hold(0) or percent < 100
+    far = max(abs(number) * percent / 100, least / 100) * 1.001 + 1e-9
+    assert not bounds.hold(number + far)
+    assert not bounds.hold(number - far)
+    assert agreement.bounds(number, "%") == claims.Agreement(percent=percent).bounds(number, "%")
+
+
+@pytest.mark.parametrize(
+    ("number", "unit", "bounds"),
+    [
+        (13, "%", "at least 8, at most 18"),
+        (31, "%", "at least 24.8, at most 37.2"),
+        (5, "%", "above 0, at most 10"),
+        (-5, "%", "at least -10, below 0"),
+        (1, "ms", "above 0, at most 3.4"),
+        (0.37, "", "at least 0.296, at most 0.444"),
+        (0, "ms", "at least -2.4, at most 2.4"),
+    ],
+)
+def test_bounds_of_a_number_are_as_people_reckon(number: float, unit: str, bounds: str) -> None:
+    assert str(claims.Agreement.model_validate(AGREEMENT).bounds(number, unit)) == bounds
+
+
+def test_profiles_of_a_file() -> None:
+    both = sentence({"id": "a"}, {"id": "b", "profiles": ["paper"]})
+    file = {"profiles": ["quick"], "figures": {"f": [both]}}
+    found = claims.Expectations.model_validate(file).claims("f")
+    assert [each.profiles for each in found] == [["quick"], ["paper"]]
+
+
+QUEUES = {"queue": ["CoDel", "PIE"]}
+
+
+@pytest.mark.parametrize(
+    ("entry", "shared", "says"),
+    [
+        ({"metrc": "most"}, {}, "figures.fig1.0.claims.0.metrc: Extra inputs"),
+        ({}, {"axes": QUEUES}, "figures.fig1.0.axes: Extra inputs"),
+        ({"bounds": {"minimum": 1}}, {}, "figures.fig1.0.claims.0.bounds.minimum: Extra"),
+        ({"but": {"full": {"for": QUEUES}}}, {}, "figures.fig1.0.claims.0.but.full.for: Extra"),
+        ({"for": {"queue": []}}, {}, "figures.fig1.0.claims.0.for.queue"),
+        ({"statement": "{queue}"}, {}, "fig1: full: statement: nothing is called {queue}."),
+        (
+            {"for": QUEUES, "id": "{queue}-full", "statement": "{queu}: share"},
+            {},
+            "fig1: {queue}-full: statement: nothing is called {queu}, did you mean 'queue'?",
+        ),
+        ({"id": "{beta}", "for": QUEUES}, {}, "fig1: {beta}: id: nothing is called {beta}."),
+        ({"for": QUEUES}, {}, "fig1 has two claims called full"),
+        (
+            {"id": "{queue}", "for": QUEUES, "agrees": [1, 2, 3]},
+            {},
+            "fig1: {queue}: agrees: has 3 entries, not one for each of 2 cells",
+        ),
+        (
+            {"id": "{queue}", "for": QUEUES, "quote": ["a"]},
+            {},
+            "fig1: {queue}: quote: has 1 entries, not one for each of 2 cells",
+        ),
+        (
+            {"id": "{queue}"},
+            {"for": QUEUES, "where": ["a", "b", "c"]},
+            "fig1: {queue}: where: has 3 entries, not one for each of 2 cells",
+        ),
+        (
+            {"id": "{queue}", "for": QUEUES, "words": {"queue": ["a"]}, "statement": "{queue}"},
+            {},
+            "fig1: {queue}: words: queue: has 1 entries, not one for each of 2 values",
+        ),
+        (
+            {"id": "{queue}", "for": QUEUES, "words": {"word": ["a"]}, "statement": "{word}"},
+            {},
+            "fig1: {queue}: words: word: has 1 entries, not one for each of 2 cells",
+        ),
+        (
+            {"id": "{queue}", "for": QUEUES, "words": {"queu": ["a", "b"]}},
+            {},
+            "fig1: {queue}: words: the statement has no {queu}",
+        ),
+        (
+            {"id": "{queue}", "for": QUEUES, "but": {"pi": {"unit": "ms"}}},
+            {},
+            "fig1: {queue}: but: no claim is called pi, did you mean 'pie'?",
+        ),
+        (
+            {"id": "{queue}", "for": QUEUES},
+            {"for": QUEUES},
+            "fig1: {queue}: for: its sentence is for each queue already",
+        ),
+        ({"agrees": 10}, {}, "fig1: full: agrees: the file has no agreement"),
+        ({"plotted": 1, "bounds": {"below": 1}}, {}, "fig1: full: needs bounds, or"),
+        ({"isolated": "fig9"}, {}, "fig1: full: isolated: no figure fig9"),
+    ],
+)
+def test_what_is_wrong_with_a_sentence(
+    entry: dict[str, Any], shared: dict[str, Any], says: str, write: Write
+) -> None:
+    write(expect={"figures": {"fig1": [sentence(entry, **shared)]}})
+    with pytest.raises(UsageError) as raised:
+        claims.claims("p", "fig1")
+    assert f"expect.yaml: {says}" in raised.value.message
+
+
+@pytest.mark.parametrize("key", ["quote", "where", "kind", "statement", "metric", "bounds"])
+def test_what_a_claim_needs(key: str, write: Write) -> None:
+    content = sentence()
+    del content[key]
+    write(expect={"figures": {"fig1": [content]}})
+    with pytest.raises(UsageError, match=f"expect.yaml: fig1: full: .*{key}"):
+        claims.claims("p", "fig1")
+
+
+def test_a_figure_without_claims(write: Write) -> None:
+    write(expect={"figures": {"fig1": [sentence()], "fig2": [sentence(), sentence()]}})
+    assert [claim.id for claim in claims.claims("p", "fig1")] == ["full"]
+    with pytest.raises(UsageError, match="fig2 has two claims called full"):
+        claims.claims("p", "fig2")
+    with pytest.raises(UsageError, match="fig3 has no claim"):
+        claims.claims("p", "fig3")
+
+
+def test_bounds_as_they_were(write: Write) -> None:
+    later = CHANGE | {"date": "2026-06-01", "outcomes": {"empty": "open", "full": "holds"}}
+    both = sentence({}, {"id": "empty"})
+    write(
+        expect={"figures": {"fig1": [both], "fig2": [sentence()]}},
+        amended={"figures": {"fig1": [CHANGE, later]}},
     )
     full, empty = claims.claims("p", "fig1")
     assert [str(each.date) for each in full.amended] == ["2026-05-01", "2026-06-01"]
@@ -72,8 +336,8 @@ def test_bounds_as_they_were(paper: Write) -> None:
         ({"fig1": [CHANGE | {"outcomes": {}}]}, "amended.yaml: figures.fig1.0.outcomes"),
     ],
 )
-def test_what_is_wrong_with_an_amendment(figures: dict[str, Any], says: str, paper: Write) -> None:
-    paper(expect={"figures": {"fig1": [CLAIM]}}, amended={"figures": figures})
+def test_what_is_wrong_with_an_amendment(figures: dict[str, Any], says: str, write: Write) -> None:
+    write(expect={"figures": {"fig1": [sentence()]}}, amended={"figures": figures})
     with pytest.raises(UsageError) as raised:
         claims.claims("p", "fig1")
     assert says in raised.value.message

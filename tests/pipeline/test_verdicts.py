@@ -6,10 +6,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-import yaml
 
-from sandglass.errors import SandglassError, UsageError
-from sandglass.papers import claims, ensemble, shelf, verdicts
+from sandglass.errors import SandglassError
+from sandglass.papers import claims, ensemble, verdicts
 
 TABLE = pl.DataFrame({"rtt_ms": [20, 320], "share": [0.98, 0.8]})
 
@@ -392,22 +391,3 @@ def test_summary() -> None:
         "  fails: empty: least share: at least 0.95; measured 0.8",
         "  fails: code: least share: at least 0.95; measured 0.8",
     ]
-
-
-def test_a_figure_without_claims(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shelf, "PIPELINES", tmp_path)
-    (tmp_path / "p").mkdir()
-    figure = {"title": "Fig. 3", "caption": "One flow.", "setup": {}}
-    about = {"paper": "TR-1", "title": "A paper", "figures": {"fig03": figure}}
-    (tmp_path / "p" / "figures.yaml").write_text(yaml.safe_dump(about))
-    whole = claim().model_dump(exclude_none=True)
-    elsewhere = whole | {"isolated": "fig07"}
-    content = {"figures": {"fig03": [whole], "fig04": [whole, whole], "fig06": [elsewhere]}}
-    (tmp_path / "p" / "expect.yaml").write_text(yaml.safe_dump(content))
-    assert claims.claims("p", "fig03") == [claim()]
-    with pytest.raises(UsageError, match="fig05 has no claim"):
-        claims.claims("p", "fig05")
-    with pytest.raises(UsageError, match="two claims called full"):
-        claims.claims("p", "fig04")
-    with pytest.raises(UsageError, match="full: isolated: no figure fig07"):
-        claims.claims("p", "fig06")

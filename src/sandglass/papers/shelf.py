@@ -194,6 +194,11 @@ def _parsed(path: Path, text: str, model: type[Model]) -> Model:
     except yaml.YAMLError as error:
         raise UsageError(f"{path} is not YAML: {error}") from error
     except ValidationError as error:
-        first = error.errors()[0]
-        key = ".".join(str(part) for part in first["loc"])
-        raise UsageError(f"{path}: {key}: {first['msg']}") from error
+        raise UsageError(f"{path}: {first_of(error)}") from error
+
+
+def first_of(error: ValidationError) -> str:
+    """The first wrong key, and what is wrong with it; not which kind of value it was taken for."""
+    first = error.errors()[0]
+    key = ".".join(str(part) for part in first["loc"] if "[" not in str(part))
+    return ": ".join(filter(None, (key, first["msg"].removeprefix("Value error, "))))
