@@ -1,5 +1,6 @@
 """The papers' figures, drawn from the tables that the repository keeps of them."""
 
+import multiprocessing
 import os
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
@@ -36,7 +37,9 @@ def drawn(papers: list[str]) -> dict[str, bytes]:
     They are kept in the cache, so that only what changed is drawn again.
     """
     wanted = all_of(papers)
-    with ProcessPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+    processors = len(os.sched_getaffinity(0))
+    # A process that has threads, as Polars starts them, may not be forked.
+    with ProcessPoolExecutor(processors, multiprocessing.get_context("spawn")) as pool:
         made = pool.map(_picture, *zip(*wanted, strict=True))
         shown = track(made, "figures drawn", total=len(wanted))
         return {
