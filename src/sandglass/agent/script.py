@@ -174,7 +174,11 @@ def main(directory: str) -> int:
     if not wanted["prompt"]:
         plain(sys.stdout.fileno())
     try:
+        # What was drawn before hangs on the processor: which code of a library runs, and so what an
+        # interrupt finds. Neither keys nor the command depend on that.
+        kernel.restart_random(wanted["seed"])
         environment = prepare(wanted["here"])
+        kernel.restart_random(wanted["seed"])
         status = run(wanted["command"], environment, directory, wanted["prompt"])
     except (RunError, OSError) as error:
         print(f"sandglass: {error}", file=sys.stderr)

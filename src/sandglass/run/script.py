@@ -47,7 +47,7 @@ def run(command: list[str], *, seed: int, memory_mb: int, real_time: bool) -> in
     here = Path.cwd()
     typed = sys.stdin is not None and sys.stdin.isatty()
     prompt = real_time and typed
-    wanted = {"command": found(command, here), "here": lab.HERE, "prompt": prompt}
+    wanted = {"command": found(command, here), "here": lab.HERE, "prompt": prompt, "seed": seed}
     with tempfile.TemporaryDirectory(prefix="sandglass-script-") as name:
         directory = Path(name)
         (directory / "script.json").write_text(json.dumps(wanted))
