@@ -38,6 +38,7 @@ def called(checkout: Path, command: str, *before: str) -> str:
     return done.stdout
 
 
+@pytest.mark.thorough
 def test_a_bundle_is_repeated_without_a_network(tmp_path: Path) -> None:
     checkout = copy_checkout(tmp_path / "checkout")
     shutil.copy(builds.ROOT / ".gitignore", checkout)  # what Python leaves behind is no change

@@ -98,6 +98,7 @@ def test_every_example_and_every_figure_is_in_the_gallery(site: Path) -> None:
         assert (site / "gallery" / links.pop()).is_file()
 
 
+@pytest.mark.thorough
 @pytest.mark.lab
 def test_an_example_is_run_and_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
     """The whole site is made by a job of CI; here one example of it."""

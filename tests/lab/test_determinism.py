@@ -184,6 +184,7 @@ print(runs.run(experiment, None, out / "other").content["digest"])
 """
 
 
+@pytest.mark.thorough
 @NEEDS_ROOT
 def test_as_another_user(
     example: tuple[Path, str], tmp_path_factory: pytest.TempPathFactory

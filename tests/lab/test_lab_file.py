@@ -11,7 +11,7 @@ from tests.conftest import copy_checkout, one_at_a_time
 from tests.lab.conftest import command
 from tests.lab.experiments import Lab, Mapped, bulk, dumbbell, flow, written
 
-pytestmark = pytest.mark.lab
+pytestmark = [pytest.mark.lab, pytest.mark.thorough]
 SHORT = dumbbell(bulk(), queue={"kind": "predict", "limit": 100}, duration="2s")
 SWITCHES = dumbbell(bulk(), topology="dumbbell_ovs", queue={"kind": "codel"}, duration="2s")
 DOWNLOAD = dumbbell(flow("http", size="1MB"), queue={"kind": "pie"}, duration="2s")

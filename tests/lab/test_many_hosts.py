@@ -31,6 +31,7 @@ def others(hosts: int, flows: int) -> list[tuple[str, str]]:
     ]
 
 
+@pytest.mark.thorough
 def test_queues_on_all_links_of_a_hundred_hosts_are_ready_when_the_first_flow_starts(
     tmp_path: Path,
 ) -> None:
@@ -96,6 +97,7 @@ def test_a_thousand_flows_between_five_hundred_hosts_on_one_switch(tmp_path: Pat
     assert (sent["datagrams_received"] == sent["datagrams_sent"]).all()
 
 
+@pytest.mark.thorough
 def test_hundreds_of_flows_send_for_seconds(tmp_path: Path) -> None:
     """Each sends many megabytes, from pages of memory that all share."""
     experiment: Mapped = {

@@ -121,6 +121,7 @@ def test_a_busy_loop_is_told_by_name(sandglass: Cli) -> None:
     assert "s after the lab's start" in done.stderr
 
 
+@pytest.mark.thorough
 def test_a_thread_that_waits_by_asking_goes_on(sandglass: Cli) -> None:
     code = (
         "import threading, time; done = []\n"

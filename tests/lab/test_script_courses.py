@@ -36,6 +36,7 @@ def test_a_long_flow_delays_a_page_and_pings(said: str, tmp_path: Path) -> None:
     assert 50 < max(queue) <= 101
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("said", ["qos"], indirect=True)
 def test_classes_links_and_rules_do_what_they_say(said: str) -> None:
     assert 1.7 < float(re.findall(r"^low ([\d.]+)", said, re.M)[0]) < 2.1
@@ -50,6 +51,7 @@ def test_classes_links_and_rules_do_what_they_say(said: str) -> None:
     assert re.search(r"Results: \['9\.\d+ Mbits/sec', '9\.\d+ Mbits/sec'\]", said)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("said", ["routers"], indirect=True)
 def test_routers_translation_vlans_and_commands_from_a_file(said: str, tmp_path: Path) -> None:
     assert 44 < float(re.findall(r"^lost ([\d.]+)", said, re.M)[0]) < 58  # 1 - 0.7 * 0.7
@@ -61,6 +63,7 @@ def test_routers_translation_vlans_and_commands_from_a_file(said: str, tmp_path:
     assert "available nodes are: \nh1 h2 r0 s1 s2" in said
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("said", ["remote"], indirect=True)
 def test_a_controller_beside_the_network_and_rules_by_hand(said: str) -> None:
     assert said.count(": 1/1, rtt min/avg/max/mdev") == 12

@@ -128,6 +128,7 @@ def prompt(target: str, *typed: str, options: Sequence[str] = ()) -> str:
     return done.stdout
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", ["dumbbell", "dumbbell_ovs"])
 def test_all_hosts_answer_at_the_prompt(name: str) -> None:
     assert "0% dropped (12/12 received)" in prompt(f"topologies/{name}.py", "pingall")

@@ -27,6 +27,7 @@ def test_each_run_is_in_one_job_that_all_its_figures_need(paper: str, profile: s
         assert all(job <= own for job in jobs if job & own), figure
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("paper", shelf.papers())
 def test_no_job_is_long_unless_its_run_is(paper: str) -> None:
     home = shelf.folder(paper)

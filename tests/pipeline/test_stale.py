@@ -86,6 +86,7 @@ def test_code_that_all_figures_share(folder: Path, repository: Path, room: str) 
     assert again(folder, repository, f"src/sandglass/{room}") == steps(*PAGES)
 
 
+@pytest.mark.thorough
 def test_claims_and_titles(folder: Path, repository: Path) -> None:
     """Neither changes a table."""
     changed = (
@@ -100,6 +101,7 @@ def test_claims_and_titles(folder: Path, repository: Path) -> None:
     }
 
 
+@pytest.mark.thorough
 def test_experiments_and_what_they_name_by_path(folder: Path, repository: Path) -> None:
     changed = ("pipelines/abe/experiments/fig03-droptail.yaml", "pipelines/mine.py")
     found = again(folder, repository, *changed)

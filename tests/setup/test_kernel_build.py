@@ -13,7 +13,7 @@ from types import ModuleType
 import pytest
 
 from sandglass.errors import SandglassError
-from sandglass.install import builds
+from sandglass.install import builds, plugins
 
 SCRIPT = builds.ROOT / "kernel" / "build"
 
@@ -146,17 +146,17 @@ def test_only_what_modules_need_is_kept_of_the_tree(build: ModuleType, tmp_path:
 
 
 def test_tcs_own_plugins_are_beside_ours(build: ModuleType, tmp_path: Path) -> None:
-    """By names that are good in the lab, whose root this is."""
+    """As files: in the lab that directory covers tc's own."""
     (tmp_path / "root/usr/lib/tc").mkdir(parents=True)
     for name in ("normal.dist", "q_hred.so"):
         (tmp_path / "root/usr/lib/tc" / name).touch()
     tc = tmp_path / "tc"
     tc.mkdir()
-    (tc / "q_hred.so").touch()
-    build.link_plugins(tc, tmp_path / "root")
+    (tc / "q_hred.so").write_text("ours")
+    build.copy_plugins(tc, tmp_path / "root")
     assert {path.name for path in tc.iterdir()} == {"q_hred.so", "normal.dist"}
-    assert (tc / "normal.dist").readlink() == Path("/usr/lib/tc/normal.dist")
-    assert not (tc / "q_hred.so").is_symlink()
+    assert not (tc / "normal.dist").is_symlink()
+    assert (tc / "q_hred.so").read_text() == "ours"
 
 
 def test_a_compilers_messages_name_the_file_that_is_edited(
@@ -259,8 +259,10 @@ def test_an_edit_has_one_part_built(
 ) -> None:
     def products() -> dict[str, int]:
         build.build(builds.chosen_kernel())
-        guest = builds.lab_kernel().init.parent
-        files = [*guest.glob("lib/modules/*/*.ko"), *guest.glob("lib/tc/q_*.so"), guest / "init"]
+        lab = builds.lab_kernel()
+        tcs = {path.name for each in plugins.libraries(lab.root) for path in each.iterdir()}
+        ours = [path for path in lab.tc.glob("q_*.so") if path.name not in tcs]
+        files = [*lab.init.parent.glob("lib/modules/*/*.ko"), *ours, lab.init]
         return {path.name: path.stat().st_ino for path in files if not path.is_symlink()}
 
     before = products()

@@ -146,6 +146,7 @@ def test_runs_of_another_experiment_are_done_again(do: Study, tmp_path: Path) ->
     assert other["digest"][0] == fast["digest"][1]
 
 
+@pytest.mark.thorough
 def test_another_measure_makes_the_tables_anew_and_no_run(tmp_path: Path) -> None:
     home, out, file = copy_checkout(tmp_path / "home"), tmp_path / "out", tmp_path / "two.yaml"
     metrics = {"goodput": {"measure": "goodput"}}
@@ -188,6 +189,7 @@ def test_what_is_no_run_of_the_study_is_not_measured(do: Study, tmp_path: Path) 
     assert not (out / "runs.csv").exists()
 
 
+@pytest.mark.thorough
 def test_a_run_that_fails_is_named_and_the_others_go_on(do: Study, tmp_path: Path) -> None:
     programs = {"good": ["true"], "bad": ["false"]}
     program = {"workload": "command", "from": "s1", "to": "d1", "argv": ["true"]}

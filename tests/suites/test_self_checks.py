@@ -17,7 +17,7 @@ SHORT = {
 }
 """Of the two scenarios that are run, what the profile is."""
 
-pytestmark = pytest.mark.lab
+pytestmark = [pytest.mark.lab, pytest.mark.thorough]
 
 
 @pytest.fixture(scope="module")
