@@ -1,11 +1,14 @@
 """Every packet is one on the wire, whatever a program hands to its host."""
 
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from sandglass.errors import SandglassError
+from sandglass.install import builds
+from tests.lab.conftest import Cli
 from tests.lab.experiments import Lab, Mapped, dumbbell, flow, run
 from tests.lab.test_failures import OWN_TOPOLOGY
 
@@ -46,3 +49,32 @@ def test_what_is_larger_than_the_mtu_fails(tmp_path: Path) -> None:
     with pytest.raises(SandglassError, match="MTU is 1500 B") as caught:
         run(experiment | {"topology": "odd.py"}, tmp_path)
     assert "a packet of 28840 B from a was queued at link" in caught.value.message
+
+
+NETWORK = """
+from mininet.link import Link, TCLink
+from mininet.net import Mininet
+from mininet.node import OVSBridge
+from mininet.topo import MinimalTopo
+
+for link in (Link, TCLink):
+    net = Mininet(MinimalTopo(), link=link, switch=OVSBridge, controller=None)
+    net.start()
+    host = net["h1"]
+    for command in ("true", CHANGE):
+        host.cmd(command)
+        print(host.cmd("ethtool -k h1-eth0"))
+    net.stop()
+"""
+SEGMENTATION = ("tcp-segmentation-offload", "generic-segmentation-offload", "tx-udp-segmentation")
+
+
+def test_links_of_scripts_have_what_their_page_says(sandglass: Cli, tmp_path: Path) -> None:
+    page = (builds.ROOT / "docs" / "mininet.md").read_text()
+    [change] = re.findall(r"host\.cmd\('(ethtool .*?)'\)", page)
+    (tmp_path / "network.py").write_text(f"CHANGE = {change!r}\n{NETWORK}")
+    done = sandglass("exec", "network.py")
+    assert done.returncode == 0, done.stderr
+    for name in SEGMENTATION:
+        assert re.findall(rf"{name}: (on|off)", done.stdout) == ["on", "off"] * 2
+    assert re.findall(r"generic-receive-offload: (on|off)", done.stdout) == ["off"] * 4
