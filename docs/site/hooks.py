@@ -25,8 +25,10 @@ GUIDES = [
     *("kmods", "pipeline", "ci", "container", "cluster", "bundle", "host", "lab"),
 ]
 """In the order in which they are of use; what is not named here comes after them."""
-ELSEWHERE = ("limits", "agreement", "data-format")
+ELSEWHERE = ("limits", "agreement", "data-format", "glossary", "maintaining")
 """Pages of docs/ that are no guides."""
+PROJECT = ("CONTRIBUTING.md", "docs/maintaining.md", "CHANGES.md")
+"""For who changes Sandglass, and who wants to know what has changed."""
 INSTEAD = {
     "examples": gallery.PAGE,
     "examples/studies": gallery.PAGE,
@@ -80,6 +82,8 @@ def _written() -> dict[str, str]:
     """The pages that the repository has, by their paths in it."""
     found = [
         "README.md",
+        "CONTRIBUTING.md",
+        "CHANGES.md",
         *(str(path.relative_to(ROOT)) for path in sorted((ROOT / "docs").rglob("*.md"))),
         *(str(path.relative_to(ROOT)) for path in sorted((ROOT / "kmods").glob("*/README.md"))),
     ]
@@ -130,9 +134,11 @@ def _nav(pages: Collection[str]) -> Nav:
                 {"Python": python.PAGE},
                 {"Tables of a run": "docs/data-format.md"},
                 {"Modules": modules},
+                {"Words": "docs/glossary.md"},
             ]
         },
         {"Limits": "docs/limits.md"},
         {"Agreement": "docs/agreement.md"},
         {"Gallery": [gallery.PAGE, *shown, *figures]},
+        {"Project": [*PROJECT]},
     ]
