@@ -26,17 +26,16 @@ def all_of(papers: list[str]) -> list[tuple[str, str]]:
     return [(paper, name) for paper in papers for name in shelf.figures(paper).figures]
 
 
-def blank(papers: list[str]) -> dict[str, bytes]:
+def blank(wanted: list[tuple[str, str]]) -> dict[str, bytes]:
     """What stands for the pictures where none is drawn."""
-    return {picture_of(*each): BLANK_PICTURE for each in all_of(papers)}
+    return {picture_of(*each): BLANK_PICTURE for each in wanted}
 
 
-def drawn(papers: list[str]) -> dict[str, bytes]:
-    """Pictures of all figures, by where they are on the site: as many at once as processors.
+def drawn(wanted: list[tuple[str, str]]) -> dict[str, bytes]:
+    """Pictures of figures, by where they are on the site: as many at once as processors.
 
     They are kept in the cache, so that only what changed is drawn again.
     """
-    wanted = all_of(papers)
     processors = len(os.sched_getaffinity(0))
     # A process that has threads, as Polars starts them, may not be forked.
     with ProcessPoolExecutor(processors, multiprocessing.get_context("spawn")) as pool:

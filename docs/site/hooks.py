@@ -42,9 +42,9 @@ INSTEAD = {
 def pictures(wanted: Pictures) -> dict[str, bytes]:
     """Drawn once for all builds of `--serve`."""
     of_examples = examples.drawn() if wanted == Pictures.ALL else examples.blank()
-    papers = gallery.papers()
+    of_papers = figures.all_of(gallery.papers())
     return of_examples | (
-        figures.blank(papers) if wanted == Pictures.NONE else figures.drawn(papers)
+        figures.blank(of_papers) if wanted == Pictures.NONE else figures.drawn(of_papers)
     )
 
 

@@ -1,9 +1,11 @@
 """The site: it is made without a network, has all that there is, and can be searched and read."""
 
 import json
+import os
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -110,17 +112,16 @@ def test_an_example_is_run_and_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(drawn["examples/codel.run.html"]) > 100_000
 
 
-def test_a_figure_is_drawn_from_its_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_figure_is_drawn_from_its_table(tmp_path: Path) -> None:
     """That of the README, which alone is kept as a picture."""
-    monkeypatch.setenv("SANDGLASS_CACHE", str(tmp_path))
-    monkeypatch.setattr(figures, "all_of", lambda papers: [(paper, "fig11") for paper in papers])
-    drawn = figures.drawn(["abe"])
-    assert drawn.keys() == figures.blank(["abe"]).keys()
-    assert {path: (ROOT / path).read_bytes() for path in drawn} == drawn
+    paths = os.pathsep.join([str(ROOT / "src"), str(ROOT)])
+    environment = os.environ | {"SANDGLASS_CACHE": str(tmp_path), "PYTHONPATH": paths}
+    # In a process of its own: what helps its processes stays until it ends.
+    program = "from docs.site import figures; figures.drawn([('abe', 'fig11')])"
+    for _ in range(2):
+        subprocess.run([sys.executable, "-c", program], env=environment, check=True)
     (kept,) = (tmp_path / "pictures").iterdir()
-    before = kept.stat().st_mtime_ns
-    assert figures.drawn(["abe"]) == drawn
-    assert kept.stat().st_mtime_ns == before
+    assert kept.read_bytes() == (ROOT / figures.picture_of("abe", "fig11")).read_bytes()
 
 
 STUDY = """
