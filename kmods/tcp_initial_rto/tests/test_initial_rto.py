@@ -16,8 +16,8 @@ OWN_MS = 1000
 """The kernel's own."""
 NEVER_MS = 120_000
 """Of a client that sends one SYN, so that each SYN-ACK is the server's own."""
-FIRST_TICK = -300_000 + 1
-"""Of the kernel, at time zero: INITIAL_JIFFIES, and that tick itself."""
+FIRST_TICK = -300_000
+"""Of the kernel, at time zero: INITIAL_JIFFIES."""
 
 
 def case(client: int | None, server: int | None, lost: str, **keys: Any) -> dict[str, Any]:
@@ -71,11 +71,11 @@ def due(tick: int, timeout: int) -> int:
 
 def foreseen(start_ms: int, timeout: int) -> list[int]:
     """How many ms after the first a segment is sent, in a minute: the timeout doubles each time."""
-    first = tick = start_ms + FIRST_TICK
-    times = []
-    while tick < first + 60_000:
-        times.append(tick - first)
-        tick = due(tick, timeout)
+    tick = start_ms + FIRST_TICK
+    after = tick + 1  # the first segment leaves half a tick before it, and others at a tick
+    times = [0]
+    while (tick := due(tick, timeout)) < after + 60_000:
+        times.append(tick - after)
         timeout *= 2
     return times
 
