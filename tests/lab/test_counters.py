@@ -38,6 +38,7 @@ def numbers(bottleneck: Mapped) -> list[dict[str, Any]]:
     return [{key: way[key] for key in keys} for way in (bottleneck, bottleneck["reverse"])]
 
 
+@pytest.mark.thorough
 @pytest.mark.lab
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_recorded_or_not(lab: Lab, name: str) -> None:

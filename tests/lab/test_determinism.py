@@ -124,6 +124,7 @@ def busy_processors() -> Iterator[None]:
         yield
 
 
+@pytest.mark.thorough
 def test_on_a_busy_machine(example: tuple[Path, str], tmp_path: Path) -> None:
     source, expected = example
     with busy_processors():

@@ -121,6 +121,7 @@ def test_a_workload_that_raises_is_named_with_its_error(
     assert "Traceback" in (tmp_path / "out.failed" / "console.log").read_text()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "release", [builds.DEFAULT_KERNEL, pytest.param(NEWER, marks=pytest.mark.newer)]
 )

@@ -103,6 +103,7 @@ def test_cc_of_a_test_that_chooses_itself_is_refused(lab: Lab) -> None:
         lab(dumbbell(compared, queue={"kind": "fq_codel"}, duration="16s", record=[]))
 
 
+@pytest.mark.thorough
 def test_a_batch_file_of_flents(sandglass: Cli, tmp_path: Path) -> None:
     """Without fair queueing its pings wait behind the upload."""
     (tmp_path / "flent.batch").write_text((builds.ROOT / "examples/flent.batch").read_text())
@@ -117,6 +118,7 @@ def test_a_batch_file_of_flents(sandglass: Cli, tmp_path: Path) -> None:
     assert longest["fq_codel"] < 50 < longest["codel"] < longest["pfifo"]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("test", ["voip", "http", "rrul46"])
 def test_a_line_of_the_table(test: str) -> None:
     """Two that work and one that cannot, in docs/flent.md as `bench flent` finds them."""

@@ -24,6 +24,7 @@ def p99(found: pl.DataFrame) -> float:
     return float(found["fct_s"].quantile(0.99, "nearest") or 0)
 
 
+@pytest.mark.thorough
 def test_dctcp_spares_the_timeouts_that_cubic_has(tmp_path: Path) -> None:
     dctcp = flows(tmp_path / "dctcp")
     cubic = flows(tmp_path / "cubic", "flows.0.cc=cubic", "flows.0.ecn=false")

@@ -229,6 +229,7 @@ topos = {"ring": Ring}
 """
 
 
+@pytest.mark.thorough
 def test_switches_in_a_ring_span_a_tree(tmp_path: Path) -> None:
     (tmp_path / "ring.py").write_text(RING)
     pairs = ("h1", "h2"), ("h1", "h3"), ("h3", "h4")

@@ -16,7 +16,7 @@ TWO_HOSTS = builds.ROOT / "examples/mininet/two_hosts.py"
     ("topology", "pairs"),
     [
         ("minimal", 2),
-        ("single", 2),
+        pytest.param("single", 2, marks=pytest.mark.thorough),
         pytest.param("linear,8", 56, marks=pytest.mark.thorough),
         pytest.param("tree,3", 56, marks=pytest.mark.thorough),
     ],

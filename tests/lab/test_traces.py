@@ -26,6 +26,7 @@ def test_datagrams_are_sent_when_a_trace_says(tmp_path: Path) -> None:
     assert (done.path / "times-video").read_text() == "0\n0\n33\n66\n100\n"
 
 
+@pytest.mark.thorough
 @pytest.mark.lab
 def test_any_link_may_follow_a_trace(lab: Lab) -> None:
     """Both ways, each with its own; what is in force is what the experiment says."""

@@ -145,6 +145,7 @@ def test_from_runs_to_report(tmp_path: Path) -> None:
     assert "Nothing to be done" in again.stdout + again.stderr
 
 
+@pytest.mark.thorough
 def test_a_failed_run_is_named_and_the_others_go_on(tmp_path: Path) -> None:
     """Without a lab no run can be done; what is there is finished, what failed has its log."""
     write_profile(tmp_path, "smoke")

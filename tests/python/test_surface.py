@@ -181,6 +181,7 @@ def test_a_page_is_of_runs() -> None:
         sandglass.view()
 
 
+@pytest.mark.thorough
 @pytest.mark.lab
 def test_a_study_gives_its_tables_and_runs(tmp_path: Path) -> None:
     file = tmp_path / "study.yaml"

@@ -270,6 +270,7 @@ def test_an_experiment_file_is_a_study_of_what_is_varied(tmp_path: Path) -> None
     assert runs[0]["digest"].equals(runs[1]["digest"])
 
 
+@pytest.mark.thorough
 def test_what_has_no_value_stops_the_study_and_is_named(do: Study, tmp_path: Path) -> None:
     told = do(STUDY | {"metrics": {"goodput": "flows.0.fct_s"}})
     assert told.returncode == 1
