@@ -88,7 +88,7 @@ def docs(
     pictures: Annotated[
         Pictures,
         typer.Option(
-            help="Those of the gallery: none; figures, of papers (some minutes, once); "
+            help="Those of the gallery: none; figures, of papers (a minute, once); "
             "all, for which every example is run (most of an hour)."
         ),
     ] = Pictures.FIGURES,
