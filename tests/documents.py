@@ -1,4 +1,4 @@
-"""What the scripts beside the documents print."""
+"""What the documents show: edits, and what the scripts beside them print."""
 
 import os
 import subprocess
@@ -6,6 +6,15 @@ import sys
 from pathlib import Path
 
 from sandglass.install import builds
+
+
+def edited(source: str, difference: str) -> str:
+    """A source after the edit that a block shows."""
+    lines = difference.splitlines(keepends=True)
+    old = "".join(line[1:] for line in lines if line[0] in " -")
+    new = "".join(line[1:] for line in lines if line[0] in " +")
+    assert source.count(old) == 1, old
+    return source.replace(old, new)
 
 
 def printed(script: Path) -> list[str]:

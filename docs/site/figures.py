@@ -1,5 +1,6 @@
 """The papers' figures, drawn from the tables that the repository keeps of them."""
 
+import functools
 import multiprocessing
 import os
 from concurrent.futures import ProcessPoolExecutor
@@ -12,8 +13,8 @@ from sandglass.install import builds
 from sandglass.papers import shelf, steps
 from sandglass.results.export.whole import whole_file
 
-DRAWS = ("src/sandglass/papers", "src/sandglass/results")
-"""The folders whose code draws, besides a paper's own."""
+DRAWS = ("experiment", "results", "studies", "papers")
+"""The folders of src/sandglass whose code draws, besides a paper's own, as in rules.smk."""
 
 
 def picture_of(paper: str, figure: str) -> str:
@@ -61,6 +62,18 @@ def _picture(paper: str, figure: str) -> Path:
 def _made_of(paper: str, figure: str) -> str:
     home = shelf.REFERENCE / paper
     tables = [home / f"{figure}.{end}" for end in ("csv", "json")]
-    code = [path for folder in DRAWS for path in sorted((builds.ROOT / folder).rglob("*.py"))]
-    own = [*shelf.code(shelf.folder(paper)), shelf.folder(paper) / "figures.yaml"]
-    return builds.fingerprint([*tables, *code, *own])
+    return builds.fingerprint([*tables, *_own_code(paper)], _shared_code())
+
+
+@functools.cache
+def _own_code(paper: str) -> list[Path]:
+    home = shelf.folder(paper)
+    return [*shelf.code(home), home / shelf.ABOUT]
+
+
+@functools.cache
+def _shared_code() -> str:
+    home = builds.ROOT / "src" / "sandglass"
+    return builds.fingerprint(
+        path for folder in DRAWS for path in sorted((home / folder).rglob("*.py"))
+    )

@@ -15,6 +15,7 @@ import sandglass
 from sandglass.install.builds import ROOT
 from sandglass.run import known
 from tests.conftest import copy_checkout
+from tests.documents import edited
 
 CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text()
 MAINTAINING = (ROOT / "docs" / "maintaining.md").read_text()
@@ -79,13 +80,9 @@ class Newcomer:
 
     def edits(self, file: str, difference: list[str]) -> None:
         """Change a file as a block shows."""
-        old, new = (
-            "".join(f"{line[1:]}\n" for line in difference if line[0] in f" {sign}")
-            for sign in "-+"
-        )
-        source = (self.checkout / file).read_text()
-        assert source.count(old) == 1, old
-        (self.checkout / file).write_text(source.replace(old, new))
+        source = self.checkout / file
+        block = "".join(f"{line}\n" for line in difference)
+        source.write_text(edited(source.read_text(), block))
 
 
 @pytest.fixture

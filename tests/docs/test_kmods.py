@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from sandglass.install.builds import ROOT
+from tests.documents import edited
 
 HOME = "/home/me/aqm"
 SECTION = (ROOT / "docs" / "kmods.md").read_text().partition("\n## The author's loop\n")[2]
@@ -16,18 +17,9 @@ BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", SECTION, re.DOTALL | re.MULTILINE)
 # What another kernel release, compiler, gdb or process id changes. gdb 16 tells of a pending
 # breakpoint without its condition.
 VARIES = re.compile(
-    r"0x[0-9a-f]+|digest [0-9a-f]{64}|process \d+|and \d+ more|^#\d+ |^\[ *\d+ s\]"
+    r"0x[0-9a-f]+|(?<=digest )[0-9a-f]{64}|process \d+|and \d+ more|^#\d+ |^\[ *\d+ s\]"
     r"|\(.*\) pending\.$"
 )
-
-
-def edited(source: str, difference: str) -> str:
-    """A source after the edit that a block shows."""
-    lines = difference.splitlines(keepends=True)
-    old = "".join(line[1:] for line in lines if line[0] in " -")
-    new = "".join(line[1:] for line in lines if line[0] in " +")
-    assert source.count(old) == 1
-    return source.replace(old, new)
 
 
 def common(lines: list[str]) -> list[str]:

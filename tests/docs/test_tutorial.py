@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from sandglass.install.builds import ROOT
+from tests.documents import edited
 
 HOME = "/home/me/sandglass"
 TUTORIAL = ROOT / "docs" / "tutorial"
@@ -19,15 +20,6 @@ FENCED = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 VARIES = re.compile(r"\d+ times as fast|completed in \S+ seconds")
 LEFT_OUT = "…"
 LARGEST_PICTURE = 120_000
-
-
-def edited(source: str, difference: str) -> str:
-    """A source after the edit that a block shows."""
-    lines = difference.splitlines(keepends=True)
-    old = "".join(line[1:] for line in lines if line[0] in " -")
-    new = "".join(line[1:] for line in lines if line[0] in " +")
-    assert source.count(old) == 1, old
-    return source.replace(old, new)
 
 
 def shown(block: str) -> Iterator[tuple[str, list[str]]]:
