@@ -43,7 +43,7 @@ for name, home in PAPERS.items():
         input:
             outputs(name),
         params:
-            title=shelf.figures(name).title,
+            title=shelf.paper(name).head.title,
         message:
             "{params.title}: reproduced in {input[0]}"
 

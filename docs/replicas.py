@@ -17,7 +17,7 @@ COLUMNS = (ensemble.REPLICA, "seed")
 def tables() -> Iterator[tuple[str, str, pl.DataFrame, str]]:
     """Paper, figure, its table in the reference and its column of replicas, where it has one."""
     for paper in sorted(shelf.papers()):
-        for figure in shelf.figures(paper).figures:
+        for figure in shelf.paper(paper).figures:
             path = shelf.REFERENCE / paper / f"{figure}.csv"
             if path.is_file():
                 table = pl.read_csv(path, infer_schema_length=None)

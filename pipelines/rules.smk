@@ -9,7 +9,7 @@ PAPERS = {
     for name, home in shelf.folders().items()
     if "all" in NAMED or name in NAMED
 }
-ABOUT = {paper: shelf.figures(paper) for paper in PAPERS}
+ABOUT = {paper: shelf.paper(paper) for paper in PAPERS}
 FIGURES = {paper: list(about.figures) for paper, about in ABOUT.items()}
 POINTS = {
     (paper, figure): grid.points(paper, figure, PROFILE)
@@ -44,15 +44,15 @@ def rooms(*names: str) -> list[str]:
     ]
 
 
-def part(name: str):
-    """A file of a paper's folder, as an input."""
-    return lambda wildcards: source(PAPERS[wildcards.paper] / name)
+def told(*names: str):
+    """Files that say what a paper, or a {figure} of it, is and claims; those that there are."""
 
+    def files(wildcards) -> list[str]:
+        home = PAPERS[wildcards.paper]
+        paths = [path for name in names for path in home.glob(name.format(**wildcards))]
+        return [source(path) for path in sorted(paths)]
 
-def amended(wildcards) -> list[str]:
-    """The bounds that a paper's claims had before, where there are any."""
-    path = PAPERS[wildcards.paper] / shelf.AMENDED
-    return [source(path)] if path.exists() else []
+    return files
 
 
 def code(wildcards) -> list[str]:
@@ -122,7 +122,7 @@ for batch in [batch for batches in BATCHES.values() for batch in batches]:
             f"results/logs/{batch.paper}/{batch.rule}.log",
         resources:  # what a cluster reserves; a lab has one thread
             lab=1,
-            mem_mb=ABOUT[batch.paper].memory_mb,
+            mem_mb=ABOUT[batch.paper].head.memory_mb,
             runtime=10 + 5 * len(batch.points),  # minutes; the watchdog ends a lab that hangs after 5
         params:
             lab=LAB,
@@ -159,9 +159,7 @@ rule figure:
     input:
         rules.table.output,
         code=code,
-        about=part(shelf.ABOUT),
-        claims=part(shelf.CLAIMS),
-        amended=amended,
+        told=told(shelf.ABOUT, shelf.AMENDED, "{figure}.yaml"),
     output:
         svg="results/{paper}/{figure}.svg",
         png="results/{paper}/{figure}.png",
@@ -213,7 +211,7 @@ rule report_figure:
     input:
         rules.figure.output,
         rules.table.output,
-        about=part(shelf.ABOUT),
+        told=told(shelf.ABOUT, "{figure}.yaml"),
         template=source(ROOT / "pipelines/report.html.jinja"),
         frame=source(ROOT / "src/sandglass/results/pages/base.html.jinja"),
         modules=rooms("experiment", "results", "results/pages", "studies", "papers"),
@@ -236,7 +234,7 @@ rule report:
         ),
         verdicts=rules.collect.output,
         runs=rules.list_runs.output,
-        about=part(shelf.ABOUT),
+        told=told("*.yaml", shelf.ABSTRACT),
         template=source(ROOT / "pipelines/report.html.jinja"),
         frame=source(ROOT / "src/sandglass/results/pages/base.html.jinja"),
         modules=rooms("experiment", "results", "results/pages", "studies", "papers"),

@@ -24,7 +24,7 @@ def picture_of(paper: str, figure: str) -> str:
 
 def all_of(papers: list[str]) -> list[tuple[str, str]]:
     """Paper and name of each figure."""
-    return [(paper, name) for paper in papers for name in shelf.figures(paper).figures]
+    return [(paper, name) for paper in papers for name in shelf.paper(paper).figures]
 
 
 def blank(wanted: list[tuple[str, str]]) -> dict[str, bytes]:
@@ -61,8 +61,8 @@ def _picture(paper: str, figure: str) -> Path:
 
 def _made_of(paper: str, figure: str) -> str:
     home = shelf.REFERENCE / paper
-    tables = [home / f"{figure}.{end}" for end in ("csv", "json")]
-    return builds.fingerprint([*tables, *_own_code(paper)], _shared_code())
+    own = [*(home / f"{figure}.{end}" for end in ("csv", "json")), shelf.paper(paper).file(figure)]
+    return builds.fingerprint([*own, *_own_code(paper)], _shared_code())
 
 
 @functools.cache

@@ -77,7 +77,7 @@ def pages() -> dict[str, str]:
             text=path.read_text().rstrip("\n"),
         )
     for paper in papers():
-        for name in shelf.figures(paper).figures:
+        for name in shelf.paper(paper).figures:
             entry = _figure(paper, name)
             entries.append(entry)
             made[entry.page] = _figure_page(entry, paper, name)
@@ -120,7 +120,7 @@ def _caption(experiment: str) -> str:
 
 
 def _figure(paper: str, name: str) -> Entry:
-    about = shelf.figures(paper)
+    about = shelf.paper(paper)
     figure = about.figures[name]
     topics = [_topics(path.read_text(), path.parent) for path in _experiments(paper, name)]
     caption = " ".join(figure.caption.split())
@@ -131,7 +131,7 @@ def _figure(paper: str, name: str) -> Entry:
         command=f"./sandglass reproduce {paper}/{name}",
         page=f"gallery/{paper}/{name}.md",
         picture=figures.picture_of(paper, name),
-        source=about.paper,
+        source=about.head.paper,
         queues=frozenset().union(*(queues for queues, _ in topics)),
         flows=frozenset().union(*(flows for _, flows in topics)),
     )
@@ -147,17 +147,20 @@ def _experiments(paper: str, figure: str) -> list[Path]:
 
 
 def _figure_page(entry: Entry, paper: str, name: str) -> str:
-    about = shelf.figures(paper)
+    about = shelf.paper(paper)
     setup = about.figures[name].setup
     origins = {"Stated": setup.stated, "Derived": setup.derived, "Re-design": setup.redesign}
     reference = f"results/reference/{paper}"
-    files = [(f"pipelines/{paper}/{name}.py", "its numbers and its picture")]
+    files = [
+        (f"pipelines/{paper}/{name}.yaml", "what it is and claims"),
+        (f"pipelines/{paper}/{name}.py", "its numbers and its picture"),
+    ]
     files += [(str(path.relative_to(ROOT)), "") for path in _experiments(paper, name)]
     files += [(f"{reference}/{name}.csv", "the numbers that are drawn")]
     return render.page(
         "figure",
         entry=entry,
-        paper=about,
+        paper=about.head,
         profile=json.loads((ROOT / reference / f"{name}.json").read_text())["profile"],
         verdicts=[*_verdicts(ROOT / reference / "verdicts.csv", name)],
         setup=[(word, settings) for word, settings in origins.items() if settings],

@@ -7,10 +7,10 @@ import textwrap
 from pathlib import Path
 
 import pytest
-import yaml
 
 from sandglass.install import builds
 from sandglass.papers import claims, grid, shelf
+from sandglass.papers.profiles import PROFILES
 from tests.conftest import copy_checkout
 from tests.pipeline.test_workflow import assert_all_of_abe
 
@@ -40,20 +40,36 @@ def test_the_page_says_how() -> None:
 def test_runs_are_as_many_as_it_says() -> None:
     """How long they take is measured by hand, and is another time's where their number is."""
     [number] = re.findall(r"quick takes some \w+ minutes \((\d+) runs;", PAGE)
-    figures = shelf.figures("abe").figures
+    figures = shelf.paper("abe").figures
     assert int(number) == len(
         {p.key for name in figures for p in grid.points("abe", name, "quick")}
     )
 
 
-def test_the_claims_shown_are_as_it_says() -> None:
-    shown = PAGE.partition("**What the paper says of it**")[2].partition("```yaml")[2]
-    text = textwrap.dedent(shown.partition("```")[0])
-    file = claims.Expectations.model_validate(yaml.safe_load(text))
-    assert [claim.id for claim in file.claims("fig05")] == ["half-bdp-never-drains"]
-    first, *_, last = file.claims("fig07")
-    assert (first.id, last.id) == ("codel-0.7-at-400ms", "pie-0.85-at-400ms")
-    assert first.expected.endswith("(agrees with 13 %): at least 8, at most 18 %")
+def shown(section: str) -> str:
+    """The first block of YAML below a step of "Add a figure"."""
+    block = PAGE.partition(f"**{section}")[2].partition("```yaml")[2]
+    return textwrap.dedent(block.partition("```")[0])
+
+
+def test_the_figure_shown_is_as_it_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    home = tmp_path / "mine"
+    (home / "experiments").mkdir(parents=True)
+    monkeypatch.setenv("SANDGLASS_PAPERS", str(home))
+    head = "paper: Me\ntitle: Mine\nagreement: {percent: 20, least: {'%': 5, ms: 2.4}}\n"
+    (home / "paper.yaml").write_text(head)
+    (home / "why_delayed_ack.yaml").write_text("")
+    (home / "fig05_start.yaml").write_text("")
+    told = shown("What it is and what is run") + shown("What the paper says of it")
+    (home / "fig03.yaml").write_text(told)
+    for name in ("codel", "pie", "droptail"):
+        (home / "experiments" / f"fig03-{name}.yaml").write_text("title: x\n")
+    runs = {profile: len(grid.points("mine", "fig03", profile)) for profile in PROFILES}
+    assert runs == {"smoke": 5, "quick": 10, "paper": 14}
+    first, second, *_, last = claims.claims("mine", "fig03")
+    assert first.id == "half-bdp-never-drains"
+    assert (second.id, last.id) == ("codel-0.7-at-400ms", "pie-0.85-at-400ms")
+    assert second.expected.endswith("(agrees with 13 %): at least 8, at most 18 %")
 
 
 @pytest.mark.thorough

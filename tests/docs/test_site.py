@@ -86,9 +86,7 @@ def test_every_example_and_every_figure_is_in_the_gallery(site: Path) -> None:
     commands = [f"./sandglass study {path.relative_to(ROOT)}" for path in examples.studies()]
     commands += [f"./sandglass run {path.relative_to(ROOT)}" for path in examples.single()]
     for paper in gallery.papers():
-        commands += [
-            f"./sandglass reproduce {paper}/{name}" for name in shelf.figures(paper).figures
-        ]
+        commands += [f"./sandglass reproduce {paper}/{name}" for name in shelf.paper(paper).figures]
     shown = [re.findall(r"<code>(\./sandglass .*?)</code>", card) for card in cards]
     assert shown == [[command] for command in commands]
     for card in cards:

@@ -135,7 +135,7 @@ def test_fig05_of_a_sawtooth(tmp_path: Path) -> None:
     assert fig05.least_queue(table, "Buffer 1 BDP") == pytest.approx(41, abs=2)
 
 
-@pytest.mark.parametrize("figure", list(shelf.figures("abe").figures))
+@pytest.mark.parametrize("figure", list(shelf.paper("abe").figures))
 def test_every_claim_has_its_metric(figure: str) -> None:
     """An empty table measures nothing, so what is wrong with a claim shows as an error."""
     found = claims.claims("abe", figure)

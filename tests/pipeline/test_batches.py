@@ -8,11 +8,12 @@ import pytest
 from sandglass.errors import SandglassError
 from sandglass.experiment import reading
 from sandglass.papers import batches, grid, shelf
+from sandglass.papers.profiles import PROFILES
 from sandglass.workflow import batch
 from sandglass.workflow.batch import Job
 
 
-@pytest.mark.parametrize("profile", grid.PROFILES)
+@pytest.mark.parametrize("profile", PROFILES)
 @pytest.mark.parametrize("paper", shelf.papers())
 def test_each_run_is_in_one_job_that_all_its_figures_need(paper: str, profile: str) -> None:
     found = batches.batches(paper, profile)
@@ -20,7 +21,7 @@ def test_each_run_is_in_one_job_that_all_its_figures_need(paper: str, profile: s
     assert len(set().union(*jobs)) == sum(len(each.points) for each in found)
     needs = {
         figure: {str(point.directory(paper)) for point in grid.points(paper, figure, profile)}
-        for figure in shelf.figures(paper).figures
+        for figure in shelf.paper(paper).figures
     }
     assert set().union(*needs.values()) == set().union(*jobs)
     for figure, own in needs.items():
@@ -43,7 +44,7 @@ def test_no_job_is_long_unless_its_run_is(paper: str) -> None:
 def test_a_job_is_the_same_in_every_profile_that_has_it(paper: str) -> None:
     """So what quick has run, paper does not run again."""
     done: dict[str, tuple[list[str], tuple[str, ...]]] = {}
-    for profile in grid.PROFILES:
+    for profile in PROFILES:
         for each in batches.batches(paper, profile):
             for directory in each.directories:
                 same = done.setdefault(directory, (each.directories, each.modules))
@@ -56,7 +57,7 @@ def test_each_value_of_an_axis_makes_an_experiment(paper: str) -> None:
     """What a file's queue cannot take is told here, and not after hours of runs."""
     home = shelf.folder(paper)
     seen: set[tuple[str, str]] = set()
-    for figure in shelf.figures(paper).figures:
+    for figure in shelf.paper(paper).figures:
         for point in grid.points(paper, figure, "paper"):
             # what sets nothing is an experiment too
             ours = {(point.experiment, setting) for setting in ["", *point.settings]}

@@ -33,7 +33,7 @@ def test_the_largest_lab_finds_room(paper: str) -> None:
     """Of each experiment the first and the last point of the full grids."""
     home = shelf.folder(paper)
     ends: dict[str, list[grid.Point]] = {}
-    for figure in shelf.figures(paper).figures:
+    for figure in shelf.paper(paper).figures:
         for point in grid.points(paper, figure, "paper"):
             ends.setdefault(point.experiment, [point, point])[1] = point
     for experiment, points in ends.items():
@@ -41,7 +41,7 @@ def test_the_largest_lab_finds_room(paper: str) -> None:
             path = shelf.experiment_file(home, experiment)
             wanted = reading.load(path, point.settings)
             needed = 2 * plan.resolve(wanted, wanted.facts)["memory_mb"] + 500
-            assert needed <= shelf.figures(paper).memory_mb, point.name
+            assert needed <= shelf.paper(paper).head.memory_mb, point.name
 
 
 def test_the_rules_that_are_grouped_are_there(profile: dict[str, Any]) -> None:

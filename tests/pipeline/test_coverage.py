@@ -56,8 +56,8 @@ WORD = {"place": "Fig. 1", "says": "it is full"}
 def test_what_is_wrong_with_a_list(
     items: list[dict[str, Any]], says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in (shelf.ABOUT, shelf.CLAIMS):
-        (tmp_path / name).write_text((shelf.PIPELINES / "abe" / name).read_text())
+    for path in (shelf.PIPELINES / "abe").glob("*.yaml"):
+        (tmp_path / path.name).write_text(path.read_text())
     (tmp_path / shelf.SOURCES).write_text(yaml.safe_dump({"items": items}))
     monkeypatch.setattr(shelf, "folder", lambda _: tmp_path)
     with pytest.raises(UsageError, match=says):

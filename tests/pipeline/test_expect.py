@@ -14,9 +14,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sandglass.errors import UsageError
-from sandglass.papers import claims, shelf
+from sandglass.papers import claims, sentences, shelf
 
-FIGURE = {"title": "A figure", "caption": "One flow.", "setup": {}}
+FIGURE = {
+    "title": "A figure",
+    "caption": "One flow.",
+    "setup": {},
+    "runs": [{"experiment": ["one"]}],
+}
 SENTENCE = {
     "quote": "the link is full",
     "where": "Abstract",
@@ -38,16 +43,19 @@ Write = Callable[..., None]
 
 @pytest.fixture
 def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Write:
-    """Write files of a paper p, which has the figures fig1 and fig2."""
+    """Write sentences of figures of a paper p, which has fig1 and fig2, and its amendments."""
     monkeypatch.setattr(shelf, "PIPELINES", tmp_path)
     (tmp_path / "p").mkdir()
+    (tmp_path / "p" / "paper.yaml").write_text("paper: TR-1\ntitle: A paper\n")
 
-    def files(**contents: dict[str, Any]) -> None:
-        for name, content in contents.items():
+    def files(amended: dict[str, Any] | None = None, **figures: list[dict[str, Any]]) -> None:
+        for name, told in figures.items():
+            content = FIGURE | {"sentences": told}
             (tmp_path / "p" / f"{name}.yaml").write_text(yaml.safe_dump(content))
+        if amended:
+            (tmp_path / "p" / "amended.yaml").write_text(yaml.safe_dump({"figures": amended}))
 
-    figures = {"fig1": FIGURE, "fig2": FIGURE}
-    files(figures={"paper": "TR-1", "title": "A paper", "figures": figures})
+    files(fig1=[sentence()], fig2=[sentence()])
     return files
 
 
@@ -55,10 +63,10 @@ def sentence(*entries: dict[str, Any], **shared: Any) -> dict[str, Any]:
     return SENTENCE | shared | {"claims": [{"id": "full"} | entry for entry in entries or [{}]]}
 
 
-def expanded(*entries: dict[str, Any], **shared: Any) -> list[claims.Claim]:
+def expanded(*entries: dict[str, Any], **shared: Any) -> list[sentences.Claim]:
     """The claims of one sentence."""
-    file = {"agreement": AGREEMENT, "figures": {"fig1": [sentence(*entries, **shared)]}}
-    return list(claims.Expectations.model_validate(file).claims("fig1"))
+    terms = sentences.Terms.model_validate({"agreement": AGREEMENT})
+    return list(terms.claims([sentences.Quoted.model_validate(sentence(*entries, **shared))]))
 
 
 axes = st.dictionaries(
@@ -131,7 +139,7 @@ def test_who_says_a_thing_last_decides(
     parts = [SENTENCE, shared, entry, cell]
     arguments = reduce(operator.or_, (part.get("arguments", {}) for part in parts))
     together = reduce(operator.or_, parts) | {"id": "full", "arguments": arguments}
-    assert found == claims.Claim.model_validate(together)
+    assert found == sentences.Claim.model_validate(together)
 
 
 def test_what_decides_is_in_place_of_what_is_said_above() -> None:
@@ -185,7 +193,7 @@ def test_a_number_agrees_with_itself_and_never_with_its_opposite(
 ) -> None:
     number = hundredths / 100
     units = {"ms": least / 100} if least else {}
-    agreement = claims.Agreement(percent=percent, least=units)
+    agreement = sentences.Agreement(percent=percent, least=units)
     bounds = agreement.bounds(number, "ms")
     assert bounds.hold(number)
     if number:
@@ -194,7 +202,7 @@ def test_a_number_agrees_with_itself_and_never_with_its_opposite(
     far = max(abs(number) * percent / 100, least / 100) * 1.001 + 1e-9
     assert not bounds.hold(number + far)
     assert not bounds.hold(number - far)
-    assert agreement.bounds(number, "%") == claims.Agreement(percent=percent).bounds(number, "%")
+    assert agreement.bounds(number, "%") == sentences.Agreement(percent=percent).bounds(number, "%")
 
 
 @pytest.mark.parametrize(
@@ -210,13 +218,13 @@ def test_a_number_agrees_with_itself_and_never_with_its_opposite(
     ],
 )
 def test_bounds_of_a_number_are_as_people_reckon(number: float, unit: str, bounds: str) -> None:
-    assert str(claims.Agreement.model_validate(AGREEMENT).bounds(number, unit)) == bounds
+    assert str(sentences.Agreement.model_validate(AGREEMENT).bounds(number, unit)) == bounds
 
 
 def test_profiles_of_a_file() -> None:
     both = sentence({"id": "a"}, {"id": "b", "profiles": ["paper"]})
-    file = {"profiles": ["quick"], "figures": {"f": [both]}}
-    found = claims.Expectations.model_validate(file).claims("f")
+    terms = sentences.Terms(profiles=["quick"])
+    found = terms.claims([sentences.Quoted.model_validate(both)])
     assert [each.profiles for each in found] == [["quick"], ["paper"]]
 
 
@@ -226,97 +234,96 @@ QUEUES = {"queue": ["CoDel", "PIE"]}
 @pytest.mark.parametrize(
     ("entry", "shared", "says"),
     [
-        ({"metrc": "most"}, {}, "figures.fig1.0.claims.0.metrc: Extra inputs"),
-        ({}, {"axes": QUEUES}, "figures.fig1.0.axes: Extra inputs"),
-        ({"bounds": {"minimum": 1}}, {}, "figures.fig1.0.claims.0.bounds.minimum: Extra"),
-        ({"but": {"full": {"for": QUEUES}}}, {}, "figures.fig1.0.claims.0.but.full.for: Extra"),
-        ({"for": {"queue": []}}, {}, "figures.fig1.0.claims.0.for.queue"),
-        ({"statement": "{queue}"}, {}, "fig1: full: statement: nothing is called {queue}."),
+        ({"metrc": "most"}, {}, "sentences.0.claims.0.metrc: Extra inputs"),
+        ({}, {"axes": QUEUES}, "sentences.0.axes: Extra inputs"),
+        ({"bounds": {"minimum": 1}}, {}, "sentences.0.claims.0.bounds.minimum: Extra"),
+        ({"but": {"full": {"for": QUEUES}}}, {}, "sentences.0.claims.0.but.full.for: Extra"),
+        ({"for": {"queue": []}}, {}, "sentences.0.claims.0.for.queue"),
+        ({"statement": "{queue}"}, {}, "full: statement: nothing is called {queue}."),
         (
             {"for": QUEUES, "id": "{queue}-full", "statement": "{queu}: share"},
             {},
-            "fig1: {queue}-full: statement: nothing is called {queu}, did you mean 'queue'?",
+            "{queue}-full: statement: nothing is called {queu}, did you mean 'queue'?",
         ),
-        ({"id": "{beta}", "for": QUEUES}, {}, "fig1: {beta}: id: nothing is called {beta}."),
-        ({"for": QUEUES}, {}, "fig1 has two claims called full"),
+        ({"id": "{beta}", "for": QUEUES}, {}, "{beta}: id: nothing is called {beta}."),
+        ({"for": QUEUES}, {}, "two claims are called full"),
         (
             {"id": "{queue}", "for": QUEUES, "agrees": [1, 2, 3]},
             {},
-            "fig1: {queue}: agrees: has 3 entries, not one for each of 2 cells",
+            "{queue}: agrees: has 3 entries, not one for each of 2 cells",
         ),
         (
             {"id": "{queue}", "for": QUEUES, "quote": ["a"]},
             {},
-            "fig1: {queue}: quote: has 1 entries, not one for each of 2 cells",
+            "{queue}: quote: has 1 entries, not one for each of 2 cells",
         ),
         (
             {"id": "{queue}"},
             {"for": QUEUES, "where": ["a", "b", "c"]},
-            "fig1: {queue}: where: has 3 entries, not one for each of 2 cells",
+            "{queue}: where: has 3 entries, not one for each of 2 cells",
         ),
         (
             {"id": "{queue}", "for": QUEUES, "words": {"queue": ["a"]}, "statement": "{queue}"},
             {},
-            "fig1: {queue}: words: queue: has 1 entries, not one for each of 2 values",
+            "{queue}: words: queue: has 1 entries, not one for each of 2 values",
         ),
         (
             {"id": "{queue}", "for": QUEUES, "words": {"word": ["a"]}, "statement": "{word}"},
             {},
-            "fig1: {queue}: words: word: has 1 entries, not one for each of 2 cells",
+            "{queue}: words: word: has 1 entries, not one for each of 2 cells",
         ),
         (
             {"id": "{queue}", "for": QUEUES, "words": {"queu": ["a", "b"]}},
             {},
-            "fig1: {queue}: words: the statement has no {queu}",
+            "{queue}: words: the statement has no {queu}",
         ),
         (
             {"id": "{queue}", "for": QUEUES, "but": {"pi": {"unit": "ms"}}},
             {},
-            "fig1: {queue}: but: no claim is called pi, did you mean 'pie'?",
+            "{queue}: but: no claim is called pi, did you mean 'pie'?",
         ),
         (
             {"id": "{queue}", "for": QUEUES},
             {"for": QUEUES},
-            "fig1: {queue}: for: its sentence is for each queue already",
+            "{queue}: for: its sentence is for each queue already",
         ),
-        ({"agrees": 10}, {}, "fig1: full: agrees: the file has no agreement"),
-        ({"plotted": 1, "bounds": {"below": 1}}, {}, "fig1: full: needs bounds, or"),
-        ({"isolated": "fig9"}, {}, "fig1: full: isolated: no figure fig9"),
+        ({"agrees": 10}, {}, "full: agrees: the paper has no agreement"),
+        ({"plotted": 1, "bounds": {"below": 1}}, {}, "full: needs bounds, or"),
+        ({"isolated": "fig9"}, {}, "full: isolated: no figure fig9"),
     ],
 )
 def test_what_is_wrong_with_a_sentence(
     entry: dict[str, Any], shared: dict[str, Any], says: str, write: Write
 ) -> None:
-    write(expect={"figures": {"fig1": [sentence(entry, **shared)]}})
+    write(fig1=[sentence(entry, **shared)])
     with pytest.raises(UsageError) as raised:
         claims.claims("p", "fig1")
-    assert f"expect.yaml: {says}" in raised.value.message
+    assert f"fig1.yaml: {says}" in raised.value.message
 
 
 @pytest.mark.parametrize("key", ["quote", "where", "kind", "statement", "metric", "bounds"])
 def test_what_a_claim_needs(key: str, write: Write) -> None:
     content = sentence()
     del content[key]
-    write(expect={"figures": {"fig1": [content]}})
-    with pytest.raises(UsageError, match=f"expect.yaml: fig1: full: .*{key}"):
+    write(fig1=[content])
+    with pytest.raises(UsageError, match=f"fig1.yaml: full: .*{key}"):
         claims.claims("p", "fig1")
 
 
 def test_a_figure_without_claims(write: Write) -> None:
-    write(expect={"figures": {"fig1": [sentence()], "fig2": [sentence(), sentence()]}})
-    assert [claim.id for claim in claims.claims("p", "fig1")] == ["full"]
-    with pytest.raises(UsageError, match="fig2 has two claims called full"):
+    write(fig1=[], fig2=[sentence(), sentence()])
+    with pytest.raises(UsageError, match=r"fig2\.yaml: two claims are called full"):
         claims.claims("p", "fig2")
-    with pytest.raises(UsageError, match="fig3 has no claim"):
-        claims.claims("p", "fig3")
+    with pytest.raises(UsageError, match=r"fig1\.yaml: sentences: List should have at least 1"):
+        claims.claims("p", "fig1")
 
 
 def test_bounds_as_they_were(write: Write) -> None:
     later = CHANGE | {"date": "2026-06-01", "outcomes": {"empty": "open", "full": "holds"}}
     both = sentence({}, {"id": "empty"})
     write(
-        expect={"figures": {"fig1": [both], "fig2": [sentence()]}},
-        amended={"figures": {"fig1": [CHANGE, later]}},
+        fig1=[both],
+        amended={"fig1": [CHANGE, later]},
     )
     full, empty = claims.claims("p", "fig1")
     assert [str(each.date) for each in full.amended] == ["2026-05-01", "2026-06-01"]
@@ -338,7 +345,7 @@ def test_bounds_as_they_were(write: Write) -> None:
     ],
 )
 def test_what_is_wrong_with_an_amendment(figures: dict[str, Any], says: str, write: Write) -> None:
-    write(expect={"figures": {"fig1": [sentence()]}}, amended={"figures": figures})
+    write(amended=figures)
     with pytest.raises(UsageError) as raised:
         claims.claims("p", "fig1")
     assert says in raised.value.message

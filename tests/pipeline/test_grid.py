@@ -9,20 +9,24 @@ from sandglass.errors import UsageError
 from sandglass.papers import grid, shelf
 from sandglass.studies import points
 
-FIGURES = {
-    "paper": "TR-1",
-    "title": "A paper",
-    "figures": {
-        "fig1": {
-            "title": "Fig. 1",
-            "caption": "One flow.",
-            "setup": {"stated": ["one flow"], "re-design": ["RTT grid"]},
-            "axes": {
-                "ecn": {"with": {"flows.0.ecn": True}, "without": {"flows.0.ecn": False}},
-                "buffer": "bottleneck.queue.limit",
-            },
-        }
+SENTENCE = {
+    "quote": "the link is full",
+    "where": "Abstract",
+    "kind": "stated",
+    "claims": [
+        {"id": "full", "statement": "share", "metric": "least", "bounds": {"at_least": 0.95}}
+    ],
+}
+FIGURE = {
+    "title": "Fig. 1",
+    "caption": "One flow.",
+    "setup": {"stated": ["one flow"], "re-design": ["RTT grid"]},
+    "axes": {
+        "ecn": {"with": {"flows.0.ecn": True}, "without": {"flows.0.ecn": False}},
+        "buffer": "bottleneck.queue.limit",
     },
+    "runs": [{"experiment": ["one"]}],
+    "sentences": [SENTENCE],
 }
 
 
@@ -30,17 +34,19 @@ FIGURES = {
 def pipelines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A paper 'p' with one figure and the experiments 'one' and 'two'."""
     monkeypatch.setattr(shelf, "PIPELINES", tmp_path)
-    (tmp_path / "p" / "profiles").mkdir(parents=True)
-    (tmp_path / "p" / "experiments").mkdir()
-    (tmp_path / "p" / "figures.yaml").write_text(yaml.safe_dump(FIGURES))
+    (tmp_path / "p" / "experiments").mkdir(parents=True)
+    (tmp_path / "p" / "paper.yaml").write_text("paper: TR-1\ntitle: A paper\n")
     for name in ("one", "two"):
         (tmp_path / "p" / "experiments" / f"{name}.yaml").write_text("title: made up\n")
     return tmp_path
 
 
-def profile(pipelines: Path, *grids: object, figure: str = "fig1") -> None:
-    content = yaml.safe_dump({"figures": {figure: list(grids)}})
-    (pipelines / "p" / "profiles" / "quick.yaml").write_text(content)
+def figure(pipelines: Path, **content: object) -> None:
+    (pipelines / "p" / "fig1.yaml").write_text(yaml.safe_dump(FIGURE | content))
+
+
+def profile(pipelines: Path, *grids: object) -> None:
+    figure(pipelines, quick=list(grids))
 
 
 def test_a_grid_is_the_product_of_its_axes(pipelines: Path) -> None:
@@ -151,32 +157,132 @@ def test_a_wrong_grid(pipelines: Path, wrong: object, says: str) -> None:
     profile(pipelines, wrong)
     with pytest.raises(UsageError, match=says) as raised:
         grid.points("p", "fig1", "quick")
-    assert "quick.yaml" in raised.value.message or "experiments" in raised.value.message
+    assert "fig1.yaml: quick" in raised.value.message
 
 
-def test_a_figure_without_a_grid(pipelines: Path) -> None:
-    profile(pipelines, {"experiment": ["one"]}, figure="fig2")
-    with pytest.raises(UsageError, match="fig1 has no grid"):
+RUNS = [
+    {"experiment": ["one"], "rtt": ["20ms", "40ms"], "ecn": ["with", "without"], "replicas": 8},
+    {"experiment": ["two"], "rtt": ["40ms"], "rtt_spread": ["5%"], "replicas": 8},
+]
+
+
+@pytest.mark.parametrize(
+    ("quick", "grids"),
+    [
+        ({}, RUNS),
+        ({"replicas": 2}, [RUNS[0] | {"replicas": 2}, RUNS[1] | {"replicas": 2}]),
+        ({"ecn": ["with"]}, [RUNS[0] | {"ecn": ["with"]}, RUNS[1]]),
+        ({"rtt": ["20ms"]}, [RUNS[0] | {"rtt": ["20ms"]}]),
+        (
+            {"rtt": ["40ms"], "experiment": ["one"], "duration": ["20s"]},
+            [RUNS[0] | {"rtt": ["40ms"], "duration": ["20s"]}],
+        ),
+        (
+            {"rtt_spread": None, "experiment": ["two"], "replicas": None},
+            [{"experiment": ["two"], "rtt": ["40ms"]}],
+        ),
+        ([RUNS[1]], [RUNS[1]]),
+    ],
+)
+def test_what_a_profile_leaves_out(
+    pipelines: Path, quick: object, grids: list[dict[str, object]]
+) -> None:
+    figure(pipelines, runs=RUNS, quick=quick)
+    found = grid.points("p", "fig1", "quick")
+    figure(pipelines, runs=RUNS, quick=grids)
+    assert found == grid.points("p", "fig1", "quick")
+    assert found == grid.points("p", "fig1", "smoke")
+
+
+def test_smoke_is_a_part_of_quick(pipelines: Path) -> None:
+    figure(pipelines, runs=RUNS, quick={"rtt": ["40ms"]}, smoke={"ecn": ["with"], "replicas": 1})
+    assert len(grid.points("p", "fig1", "smoke")) == 2
+    figure(pipelines, runs=RUNS, quick={"rtt": ["40ms"]}, smoke={"rtt": ["20ms"]})
+    with pytest.raises(UsageError, match=r"fig1\.yaml: smoke: rtt: 20ms is not among 40ms, 40ms"):
+        grid.points("p", "fig1", "smoke")
+
+
+@pytest.mark.parametrize(
+    ("part", "says"),
+    [
+        ({"rtt": ["30ms"]}, "quick: rtt: 30ms is not among 20ms, 40ms, 40ms"),
+        ({"delay": None}, "quick: delay: there is no such axis"),
+        ({"experiment": ["two"], "rtt": ["20ms"]}, "quick: nothing is left"),
+    ],
+)
+def test_a_part_that_is_none(pipelines: Path, part: object, says: str) -> None:
+    figure(pipelines, runs=RUNS, quick=part)
+    with pytest.raises(UsageError, match=says):
         grid.points("p", "fig1", "quick")
 
 
 def test_unknown_names(pipelines: Path) -> None:
-    profile(pipelines, {"experiment": ["one"]})
+    figure(pipelines)
     with pytest.raises(UsageError, match="no figure 'fig9'"):
         grid.points("p", "fig9", "quick")
     with pytest.raises(UsageError, match="no profile 'fast'"):
         grid.points("p", "fig1", "fast")
     with pytest.raises(UsageError, match="no paper 'q'"):
-        shelf.figures("q")
+        shelf.paper("q")
 
 
 def test_a_misspelt_key(pipelines: Path) -> None:
-    (pipelines / "p" / "figures.yaml").write_text(yaml.safe_dump(FIGURES | {"titel": "x"}))
-    with pytest.raises(UsageError, match=r"figures\.yaml: titel: Extra inputs"):
-        shelf.figures("p")
+    figure(pipelines, titel="x")
+    with pytest.raises(UsageError, match=r"fig1\.yaml: titel: Extra inputs"):
+        shelf.paper("p").figures["fig1"]
+    (pipelines / "p" / "paper.yaml").write_text("paper: TR-1\ntitle: A paper\ntitel: x\n")
+    with pytest.raises(UsageError, match=r"paper\.yaml: titel: Extra inputs"):
+        shelf.paper("p")
 
 
 def test_not_yaml(pipelines: Path) -> None:
-    (pipelines / "p" / "figures.yaml").write_text("figures: [")
-    with pytest.raises(UsageError, match="is not YAML"):
-        shelf.figures("p")
+    (pipelines / "p" / "fig1.yaml").write_text("runs: [")
+    with pytest.raises(UsageError, match=r"fig1\.yaml is not YAML"):
+        shelf.paper("p").figures["fig1"]
+
+
+def test_figures_come_in_the_papers_order(pipelines: Path) -> None:
+    for name in ("b", "a", "c"):
+        (pipelines / "p" / f"{name}.yaml").write_text("")
+    head = pipelines / "p" / "paper.yaml"
+    head.write_text("paper: TR-1\ntitle: A paper\norder: [c]\n")
+    assert list(shelf.paper("p").figures) == ["c", "a", "b"]
+    head.write_text("paper: TR-1\ntitle: A paper\norder: [d]\n")
+    with pytest.raises(UsageError, match=r"paper\.yaml: order: there is no d\.yaml"):
+        _ = shelf.paper("p").figures
+
+
+SHARED = {"paths": {"rtt": "rtt", "ecn": "flows.0.ecn"}, "told": ["one flow"]}
+
+
+@pytest.mark.parametrize(
+    ("axes", "whole"),
+    [
+        ({"shared": "paths"}, SHARED["paths"]),
+        ({"shared": "paths", "ecn": "flows.1.ecn"}, {"rtt": "rtt", "ecn": "flows.1.ecn"}),
+    ],
+)
+def test_what_figures_share(pipelines: Path, axes: object, whole: object) -> None:
+    head = {"paper": "TR-1", "title": "A paper", "shared": SHARED}
+    (pipelines / "p" / "paper.yaml").write_text(yaml.safe_dump(head))
+    figure(pipelines, axes=axes, setup={"stated": {"shared": "told"}})
+    found = shelf.paper("p").figures["fig1"]
+    assert (found.axes, found.setup.stated) == (whole, ["one flow"])
+
+
+@pytest.mark.parametrize(
+    ("shared", "axes", "says"),
+    [
+        ({}, {"shared": "path"}, "nothing is shared as 'path'"),
+        (SHARED, {"shared": "path"}, "did you mean 'paths'"),
+        (SHARED, {"shared": "told", "rtt": "rtt"}, "told is no mapping, so that rtt cannot be"),
+        ({"a": {"x": {"shared": "a"}}}, {"shared": "a"}, "shared: a is a part of itself"),
+    ],
+)
+def test_what_cannot_be_shared(pipelines: Path, shared: object, axes: object, says: str) -> None:
+    head = {"paper": "TR-1", "title": "A paper", "shared": shared}
+    (pipelines / "p" / "paper.yaml").write_text(yaml.safe_dump(head))
+    figure(pipelines, axes=axes)
+    with pytest.raises(UsageError, match=says) as raised:
+        shelf.paper("p").figures["fig1"]
+    assert "fig1.yaml" in raised.value.message

@@ -78,7 +78,7 @@ def test_a_papers_reference_holds_together(paper: str) -> None:
     # one of each series of Linux: 6.12 of 6.12.117-sandglass
     assert len({release.rpartition(".")[0] for release, _ in kernels}) == len(kernels)
     names = {origin["figure"] for origin in origins}
-    assert names == set(shelf.figures(paper).figures)
+    assert names == set(shelf.paper(paper).figures)
     lists = {"verdicts", "runs", "smoke-runs"}
     assert {path.stem for path in directory.glob("*.csv")} - lists == names
     judged = verdicts.read(directory / "verdicts.csv")
@@ -112,5 +112,5 @@ def test_the_commits_named_are_in_the_repository() -> None:
 @pytest.mark.parametrize("paper", PROFILES)
 def test_the_verdicts_kept_are_those_of_the_tables_kept(paper: str) -> None:
     """Claims that change are judged again: python -m sandglass.papers.steps again PAPER."""
-    found = [v for name in shelf.figures(paper).figures for v in steps.judged(paper, name)]
+    found = [v for name in shelf.paper(paper).figures for v in steps.judged(paper, name)]
     assert found == verdicts.read(REFERENCE / paper / "verdicts.csv")

@@ -1,6 +1,7 @@
 """The page of a paper, and the one over all: what is counted, and what is said of each claim."""
 
 import re
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -8,17 +9,16 @@ import pytest
 
 from sandglass.papers import report, shelf
 from sandglass.papers.report import Section
+from sandglass.papers.sentences import Entry, Quoted
 from sandglass.papers.verdicts import Verdict
 from tests.pipeline.test_provenance import SOURCE
 
-FIGURE = {"title": "Fig. 3: throughput", "caption": "One flow.", "setup": {"stated": ["one flow"]}}
-PAPER = shelf.Figures.model_validate(
-    {
-        "paper": "TR-1",
-        "title": "A paper",
-        "abstract": "Most of it **holds**.",
-        "figures": {"fig03": FIGURE, "fig05": FIGURE},
-    }
+FIGURE = shelf.Figure(
+    title="Fig. 3: throughput",
+    caption="One flow.",
+    setup=shelf.Setup(stated=["one flow"]),
+    runs=[{"experiment": ["one"]}],
+    sentences=[Quoted(claims=[Entry(id="full")])],
 )
 RUNS = pl.DataFrame({"virtual_s": [90.0, 90.0], "wall_s": [2.0, 1.0]})
 
@@ -54,7 +54,7 @@ VERDICTS = [
 
 
 def section(name: str, verdicts: list[Verdict]) -> Section:
-    return Section(name, PAPER.figures[name], b"<svg/>", SOURCE, verdicts)
+    return Section(name, FIGURE, b"<svg/>", SOURCE, verdicts)
 
 
 def text(page: str) -> str:
@@ -63,9 +63,16 @@ def text(page: str) -> str:
 
 
 @pytest.fixture
-def page() -> str:
+def paper(tmp_path: Path) -> shelf.Paper:
+    (tmp_path / "paper.yaml").write_text("paper: TR-1\ntitle: A paper\n")
+    (tmp_path / "abstract.md").write_text("Most of it **holds**.\n")
+    return shelf.at(tmp_path)
+
+
+@pytest.fixture
+def page(paper: shelf.Paper) -> str:
     sections = [section("fig03", VERDICTS), section("fig05", [])]
-    return report.page("tr1", PAPER, sections, RUNS)
+    return report.page("tr1", paper, sections, RUNS)
 
 
 def test_claims_are_counted_without_checks_and_findings(page: str) -> None:
@@ -99,15 +106,15 @@ def test_cost_counts_shared_runs_once(page: str) -> None:
     assert "all, shared runs once 2 180 3 60" in text(page)
 
 
-def test_the_page_of_a_figure_has_it_alone() -> None:
-    page = report.page("tr1", PAPER, [section("fig03", VERDICTS)], None)
+def test_the_page_of_a_figure_has_it_alone(paper: shelf.Paper) -> None:
+    page = report.page("tr1", paper, [section("fig03", VERDICTS)], None)
     assert "All claims" not in page
     assert "Most of it" not in page
     assert "Isolated in ./sandglass reproduce tr1/fig05" in text(page)
 
 
-def test_all_papers() -> None:
-    page = report.index({"tr1": (PAPER, VERDICTS)}, "quick")
+def test_all_papers(paper: shelf.Paper) -> None:
+    page = report.index({"tr1": (paper, VERDICTS)}, "quick")
     assert "made in the profile quick" in text(page)
     assert "TR-1 5 2 1 1 1 1 of 3 1 of 1 1 of 1 0 of 1" in text(page)
     failing = re.findall(r'href="(tr1/report.html#[^"]+)"', page)

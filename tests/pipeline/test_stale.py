@@ -90,8 +90,8 @@ def test_code_that_all_figures_share(folder: Path, repository: Path, room: str) 
 def test_claims_and_titles(folder: Path, repository: Path) -> None:
     """Neither changes a table."""
     changed = (
-        *("pipelines/abe/expect.yaml", "pipelines/dctcp_internet/amended.yaml"),
-        "pipelines/ls_aimd/figures.yaml",
+        *("pipelines/abe/fig03.yaml", "pipelines/dctcp_internet/amended.yaml"),
+        "pipelines/ls_aimd/paper.yaml",
     )
     assert again(folder, repository, *changed) == {
         *("Figure and verdicts of abe/fig03", "Page of abe/fig03"),
@@ -149,6 +149,6 @@ def test_no_other_code_repeats_a_run(repository: Path, monkeypatch: pytest.Monke
 def test_an_editors_files_are_no_code(tmp_path: Path) -> None:
     for name in (".fig1.py.swp", "fig1.py~", "__pycache__/fig1.pyc", "experiments/a.yaml"):
         make(tmp_path / name)
-    for name in ("fig1.py", "data/measured.csv", "figures.yaml", "expect.yaml", "amended.yaml"):
+    for name in ("fig1.py", "data/measured.csv", "paper.yaml", "fig1.yaml", "abstract.md"):
         make(tmp_path / name)
     assert shelf.code(tmp_path) == [tmp_path / "data/measured.csv", tmp_path / "fig1.py"]

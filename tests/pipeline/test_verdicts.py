@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from sandglass.errors import SandglassError
-from sandglass.papers import claims, ensemble, verdicts
+from sandglass.papers import ensemble, sentences, verdicts
 
 TABLE = pl.DataFrame({"rtt_ms": [20, 320], "share": [0.98, 0.8]})
 
@@ -29,7 +29,7 @@ def of_each(table: pl.DataFrame) -> list[float]:
     return table["share"].to_list()
 
 
-def claim(**changes: Any) -> claims.Claim:
+def claim(**changes: Any) -> sentences.Claim:
     content = {
         "id": "full",
         "quote": "the link is full",
@@ -41,10 +41,10 @@ def claim(**changes: Any) -> claims.Claim:
         "bounds": {"at_least": 0.95},
         "explanation": "It is **empty**.",
     }
-    return claims.Claim.model_validate(content | changes)
+    return sentences.Claim.model_validate(content | changes)
 
 
-def judge(*sentences: claims.Claim, table: pl.DataFrame = TABLE) -> list[verdicts.Verdict]:
+def judge(*sentences: sentences.Claim, table: pl.DataFrame = TABLE) -> list[verdicts.Verdict]:
     metrics: list[verdicts.Metric] = [least, least_point, farthest_point, of_each]
     return verdicts.judge(sentences, table, metrics, paper="TR-1", figure="fig03", profile="quick")
 

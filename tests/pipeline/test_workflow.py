@@ -67,7 +67,7 @@ def test_dry_run(tmp_path: Path, profile: str) -> None:
 def assert_all_of_abe(planned: subprocess.CompletedProcess[str], profile: str) -> None:
     """A dry run of `abe` has each of its runs and steps; tests/docs has the paper profile's."""
     assert planned.returncode == 0, planned.stdout + planned.stderr
-    figures = shelf.figures("abe").figures
+    figures = shelf.paper("abe").figures
     steps = {name: len(figures) for name in ("table", "figure")}
     last = dict.fromkeys(("collect", "list_runs", "report", "abe"), 1)
     of_runs = batches.batches("abe", profile)
@@ -120,7 +120,7 @@ def test_another_paper_is_not_planned(tmp_path: Path) -> None:
 def test_an_unknown_profile(tmp_path: Path) -> None:
     planned = snakemake(tmp_path, "--dry-run", "abe", "--config", "profile=fast")
     assert planned.returncode == 1
-    assert "abe has no profile 'fast'" in planned.stdout + planned.stderr
+    assert "there is no profile 'fast'" in planned.stdout + planned.stderr
 
 
 def test_from_runs_to_report(tmp_path: Path) -> None:

@@ -95,7 +95,7 @@ def papers(incomplete: str) -> list[str]:
     paper, slash, _ = incomplete.partition("/")
     known = shelf.papers()
     if slash and paper in known:
-        return beginning(incomplete, (f"{paper}/{name}" for name in shelf.figures(paper).figures))
+        return beginning(incomplete, (f"{paper}/{name}" for name in shelf.paper(paper).figures))
     found = beginning(incomplete, known)
     return [f"{name}/" for name in found] if len(found) == 1 and found != [incomplete] else found
 

@@ -19,6 +19,7 @@ from sandglass.experiment.units import parse_time
 from sandglass.install import builds
 from sandglass.papers import grid, shelf
 from sandglass.papers.grid import Point
+from sandglass.papers.profiles import PROFILES
 
 MOST = 20
 """Runs in one job."""
@@ -69,12 +70,11 @@ class Batch:
 def batches(paper: str, profile: str) -> list[Batch]:
     """All runs of a profile, each once. Raises UsageError where a profile is wrong."""
     home = shelf.folder(paper)
-    figures = shelf.figures(paper).figures
-    known = [name for name in grid.PROFILES if name == profile or grid.is_there(home, name)]
+    figures = shelf.paper(paper).figures
     needs: dict[tuple[str, str], list[tuple[str, str]]] = defaultdict(list)
     points: dict[tuple[str, str], Point] = {}
     sizes: Counter[tuple[str, str]] = Counter()
-    for each in known:
+    for each in PROFILES:
         for figure in figures:
             for point in grid.points(paper, figure, each):
                 needs[point.key].append((each, figure))

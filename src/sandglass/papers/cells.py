@@ -1,4 +1,4 @@
-"""The cells of a claim in expect.yaml: each combination of the values that it is for.
+"""The cells of a claim: each combination of the values that it is for.
 
 A value has a name, which ids have, and a word, which statements have: {queue} is codel in an id and
 CoDel in a statement. The message of each ValueError begins with the key that is wrong.

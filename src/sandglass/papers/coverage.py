@@ -13,7 +13,9 @@ from pydantic import Field, model_validator
 from sandglass.errors import SandglassError, UsageError
 from sandglass.install import builds
 from sandglass.papers import shelf
-from sandglass.papers.claims import Sentence, claims
+from sandglass.papers.claims import claims
+from sandglass.papers.sentences import Sentence
+from sandglass.papers.strict import Strict, parse
 from sandglass.papers.verdicts import Verdict, read
 
 PAGE = builds.ROOT / "docs" / "coverage.md"
@@ -31,7 +33,7 @@ is what could be measured and is not yet, with the experiment that would.
 """
 
 
-class Item(shelf.Strict):
+class Item(Strict):
     """One thing that a source states: it has claims, or a reason why not, or is missing."""
 
     place: str
@@ -39,7 +41,7 @@ class Item(shelf.Strict):
     says: str
     """Its words, or in short what it says."""
     claims: list[str] = Field(default_factory=list)
-    """FIGURE/CLAIM of expect.yaml, or PAPER/FIGURE/CLAIM where another paper's judges it."""
+    """FIGURE/CLAIM, or PAPER/FIGURE/CLAIM where another paper's judges it."""
     not_measured: str = ""
     """Why no network laboratory can measure it."""
     missing: str = ""
@@ -52,7 +54,7 @@ class Item(shelf.Strict):
         return self
 
 
-class Sources(shelf.Strict):
+class Sources(Strict):
     """A paper's sources.yaml."""
 
     items: Annotated[list[Item], Field(min_length=1)]
@@ -65,7 +67,7 @@ def items(paper: str) -> list[Item]:
     claim is in no item.
     """
     path = shelf.folder(paper) / shelf.SOURCES
-    found = shelf.parse(path, Sources).items
+    found = parse(path, Sources).items
     known = _claims(paper)
     named = {claim for item in found for claim in item.claims}
     others = {
@@ -89,7 +91,7 @@ def _claims(paper: str) -> dict[str, Sentence]:
     """A paper's claims by their names, FIGURE/CLAIM, with what kind of sentence each is."""
     return {
         f"{figure}/{claim.id}": claim.sentence
-        for figure in shelf.figures(paper).figures
+        for figure in shelf.paper(paper).figures
         for claim in claims(paper, figure)
     }
 
@@ -102,7 +104,7 @@ def page() -> str:
 
 def _section(paper: str, of_papers: Mapping[str, Mapping[str, Verdict]]) -> Iterator[str]:
     """What is said of a paper; of all of them the verdicts by their names."""
-    about, found = shelf.figures(paper), items(paper)
+    about, found = shelf.paper(paper).head, items(paper)
     verdicts = dict(of_papers[paper]) | {
         f"{other}/{name}": each for other, own in of_papers.items() for name, each in own.items()
     }

@@ -64,7 +64,7 @@ def _stated(found: Sequence[Verdict]) -> list[Verdict]:
 
 
 def _section(paper: str, found: Sequence[Verdict]) -> Iterator[str]:
-    yield f"## {shelf.figures(paper).title}"
+    yield f"## {shelf.paper(paper).head.title}"
     yield ""
     yield "| claim | what it is, and what was measured | why | shown by |"
     yield "|---|---|---|---|"

@@ -1,7 +1,6 @@
-"""Which runs a figure is made of: a paper's figures.yaml and profiles/PROFILE.yaml.
+"""Which runs a figure is made of: the grids of a profile in its file.
 
-figures.yaml says what a figure's axes set, a profile how much of it is run: for every figure a list
-of grids, each the product of its axes' values. The axis `experiment` names a file in the paper's
+Each grid is the product of its axes' values. The axis `experiment` names a file in the paper's
 experiments/; every other axis sets keys of it, as `--set` does. `replicas` says how often each
 point is run: the seeds are the experiment's and those after it, the same at every point of it. A
 grid may have more of them than another of the figure, for what takes more to decide.
@@ -13,20 +12,17 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any
-
-from pydantic import Field
+from typing import Any
 
 from sandglass.errors import UsageError
 from sandglass.experiment import document
 from sandglass.experiment.document import Value
 from sandglass.papers import shelf
+from sandglass.papers.profiles import PROFILES, REPLICAS, Grid
 from sandglass.papers.shelf import Figure, Overrides
 from sandglass.studies.points import UNCHANGED, Setting, cut, plain, product, text
 from sandglass.studies.points import Point as GridPoint
-from sandglass.studies.statistics import MOST
 
-PROFILES = ("smoke", "quick", "paper")
 EXPERIMENT = "experiment"
 """The axis that names a file."""
 PYTHON_FILE = re.compile(r"[^\s'\"=:,\[\]{}]+\.py\b")
@@ -35,17 +31,6 @@ TIMES_FILE = re.compile(r"\b(?:trace|host)['\"]?\s*[:=]\s*['\"]?([^\s'\",\[\]{}]
 
 LONGEST = 200
 """Bytes of a run's name. A file's has 255, of which a hash takes some, and what is half written."""
-
-REPLICAS = "replicas"
-"""How many times each point of a grid is run."""
-
-Values = Annotated[list[Value], Field(min_length=1)]
-Replicas = Annotated[int, Field(ge=1, le=MOST)]
-Profile = dict[str, Annotated[list[dict[str, Values | Replicas]], Field(min_length=1)]]
-
-
-class _ProfileFile(shelf.Strict):
-    figures: Profile
 
 
 @dataclass(frozen=True)
@@ -103,38 +88,31 @@ def points(paper: str, figure: str, profile: str) -> list[Point]:
     Raises UsageError for an unknown figure or profile, an axis value without a meaning, an
     experiment without a file, and two points that are the same run.
     """
-    known = shelf.figures(paper).figures
-    if figure not in known:
-        raise UsageError(f"{paper} has no figure '{figure}'", f"figures: {', '.join(known)}")
-    home = shelf.folder(paper)
-    if not is_there(home, profile):
-        raise UsageError(f"{paper} has no profile '{profile}'", f"profiles: {', '.join(PROFILES)}")
-    path = _file(home, profile)
-    grids = shelf.parse(path, _ProfileFile).figures.get(figure)
-    if grids is None:
-        raise UsageError(f"{path}: {figure} has no grid")
-    where = f"{path}: {figure}"
+    about = shelf.paper(paper)
+    if figure not in about.figures:
+        raise UsageError(
+            f"{paper} has no figure '{figure}'", f"figures: {', '.join(about.figures)}"
+        )
+    if profile not in PROFILES:
+        raise UsageError(f"there is no profile '{profile}'", f"profiles: {', '.join(PROFILES)}")
+    own, home = about.figures[figure], about.home
+    where = f"{about.file(figure)}: {'runs' if profile == 'paper' else profile}"
+    try:
+        grids = own.grids(profile)
+    except ValueError as error:
+        raise UsageError(f"{where}: {error}") from error
     if len({REPLICAS in grid for grid in grids}) > 1:
         raise UsageError(f"{where}: either all grids of a figure have {REPLICAS}, or none")
     found = [
         run
         for grid in grids
-        for point in product(_factors(grid, known[figure], home, where))
+        for point in product(_factors(grid, own, home, where))
         for run in _replicas(point, grid.get(REPLICAS), home, where)
     ]
     counts = Counter(point.key for point in found)
     if twice := [point for point in found if counts[point.key] > 1]:
         raise UsageError(f"{where}: two points are the same run, {twice[0].directory(paper)}")
     return found
-
-
-def is_there(home: Path, profile: str) -> bool:
-    """Whether the paper in a folder has a profile."""
-    return _file(home, profile).is_file()
-
-
-def _file(home: Path, profile: str) -> Path:
-    return home / "profiles" / f"{profile}.yaml"
 
 
 def _replicas(found: GridPoint, number: object, home: Path, where: str) -> list[Point]:
@@ -180,9 +158,7 @@ def _words(text: str) -> frozenset[str]:
     return frozenset([*PYTHON_FILE.findall(text), *TIMES_FILE.findall(text)])
 
 
-def _factors(
-    grid: Mapping[str, list[Value] | int], figure: Figure, home: Path, where: str
-) -> list[list[Setting]]:
+def _factors(grid: Grid, figure: Figure, home: Path, where: str) -> list[list[Setting]]:
     """What each axis of a grid sets. Raises UsageError where a value means nothing."""
     if EXPERIMENT not in grid:
         raise UsageError(f"{where}: a grid needs the axis '{EXPERIMENT}', a list of file names")

@@ -5,14 +5,16 @@ from typing import get_args
 
 from sandglass.guide.detail import table
 from sandglass.papers import grid, shelf
-from sandglass.papers.claims import Sentence, claims
+from sandglass.papers.claims import claims
+from sandglass.papers.profiles import PROFILES
+from sandglass.papers.sentences import Sentence
 
 
 def outline(name: str) -> Iterator[str]:
     """Of PAPER or PAPER/FIGURE, in lines."""
     paper, _, figure = name.rpartition("/") if name not in shelf.papers() else (name, "", "")
-    about = shelf.figures(paper)
-    yield f"{about.paper}: {about.title}"
+    about = shelf.paper(paper)
+    yield f"{about.head.paper}: {about.head.title}"
     shown = [figure] if figure else list(about.figures)
     if figure:
         yield about.figures[figure].title
@@ -28,7 +30,7 @@ def outline(name: str) -> Iterator[str]:
         yield from table(*((each, about.figures[each].title) for each in shown))
     yield ""
     yield "runs, by profile:"
-    yield from table(*((profile, str(_runs(paper, shown, profile))) for profile in grid.PROFILES))
+    yield from table(*((profile, str(_runs(paper, shown, profile))) for profile in PROFILES))
     found = [claim for each in shown for claim in claims(paper, each)]
     for sentence in get_args(Sentence):
         own = [claim for claim in found if claim.sentence == sentence]

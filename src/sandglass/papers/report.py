@@ -6,9 +6,9 @@ from typing import get_args
 
 import polars as pl
 
-from sandglass.papers.claims import Sentence
 from sandglass.papers.provenance import Provenance
-from sandglass.papers.shelf import PIPELINES, Figure, Figures
+from sandglass.papers.sentences import Sentence
+from sandglass.papers.shelf import PIPELINES, Figure, Paper
 from sandglass.papers.verdicts import WORDS, Verdict, counts
 from sandglass.results.pages import environment, number
 from sandglass.studies.claims import Kind
@@ -38,7 +38,7 @@ class Section:
         return [verdict for verdict in self.verdicts if verdict.sentence == sentence]
 
 
-def page(home: str, paper: Figures, sections: list[Section], runs: pl.DataFrame | None) -> str:
+def page(home: str, paper: Paper, sections: list[Section], runs: pl.DataFrame | None) -> str:
     """The page of a figure, or with the list of all runs (`provenance.listing`) of the paper.
 
     Everything but the markdown of abstract and explanations is escaped.
@@ -61,7 +61,7 @@ def page(home: str, paper: Figures, sections: list[Section], runs: pl.DataFrame 
     )
 
 
-def index(papers: Mapping[str, tuple[Figures, Sequence[Verdict]]], profile: str) -> str:
+def index(papers: Mapping[str, tuple[Paper, Sequence[Verdict]]], profile: str) -> str:
     """The page over all papers, made in a profile: what holds of each, and what does not."""
     heads = [Head("paper", number=False), Head("claims")]
     heads += [Head(word) for word in WORDS]
@@ -71,7 +71,7 @@ def index(papers: Mapping[str, tuple[Figures, Sequence[Verdict]]], profile: str)
     for name, (about, verdicts) in papers.items():
         claims = [each for each in verdicts if each.sentence == "claim"]
         found = counts(claims)
-        row = [Cell(about.paper, about.paper, href=f"{name}/report.html")]
+        row = [Cell(about.head.paper, about.head.paper, href=f"{name}/report.html")]
         row += [_number(len(claims)), *(_number(found.get(word, 0)) for word in WORDS)]
         row += [_holding(each for each in claims if each.kind == kind) for kind in get_args(Kind)]
         row += [
@@ -80,7 +80,7 @@ def index(papers: Mapping[str, tuple[Figures, Sequence[Verdict]]], profile: str)
         ]
         rows.append(row)
         failing += [
-            [Cell(about.paper, about.paper), *_row(each, f"{name}/report.html")]
+            [Cell(about.head.paper, about.head.paper), *_row(each, f"{name}/report.html")]
             for each in claims
             if each.verdict in ("fails", "open")
         ]

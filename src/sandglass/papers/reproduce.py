@@ -44,7 +44,7 @@ def targets(wanted: str | None) -> list[str]:
     if wanted is None:
         return ["all"]
     paper, _, figure = wanted.partition("/")
-    known = list(shelf.figures(paper).figures)
+    known = list(shelf.paper(paper).figures)
     if not figure:
         return [paper]
     if figure not in known:
@@ -55,9 +55,9 @@ def targets(wanted: str | None) -> list[str]:
 
 def choices() -> str:
     """The papers there are, a line each, with how many runs they take, and how to go on."""
-    about = {name: shelf.figures(name) for name in shelf.papers()}
+    about = {name: shelf.paper(name) for name in shelf.papers()}
     runs = {name: sum(batches.counts([name], "quick").values()) for name in about}
-    rows = [(name, f"{runs[name]} runs", about[name].title) for name in about]
+    rows = [(name, f"{runs[name]} runs", about[name].head.title) for name in about]
     first = next(iter(about))
     return "\n".join(
         [
@@ -76,7 +76,7 @@ def memory_mb(wanted: str | None) -> int:
     """
     free_mb = memory.available_mb()
     for paper in shelf.papers() if wanted is None else [wanted.partition("/")[0]]:
-        needed_mb = shelf.figures(paper).memory_mb
+        needed_mb = shelf.paper(paper).head.memory_mb
         if needed_mb > free_mb:
             complain(
                 f"warning: a run of {paper} may need {needed_mb} MB of memory, "

@@ -1,77 +1,144 @@
 """The papers that there are: ours in pipelines/, and those of $SANDGLASS_PAPERS.
 
-A paper is one folder; whatever has a figures.yaml is one. That file says what each figure is:
-title, set-up, axes; docs/pipeline.md what else lies beside it.
+A paper is one folder; whatever has a paper.yaml is one. Each other YAML file in it is a figure;
+docs/pipeline.md says what else lies beside them.
 """
 
-import functools
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import Annotated, Any
 
-import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field
 
 from sandglass.errors import UsageError, nearest
 from sandglass.experiment.document import Value
 from sandglass.install import builds
+from sandglass.papers.profiles import Grid, Grids, Part, part
+from sandglass.papers.sentences import Quoted, Terms
+from sandglass.papers.strict import Strict, parse
 
 PIPELINES = builds.ROOT / "pipelines"
 REFERENCE = builds.ROOT / "results" / "reference"
 """What the papers' results were when they were last made for the record."""
-ABOUT = "figures.yaml"
-CLAIMS = "expect.yaml"
+ABOUT = "paper.yaml"
+ABSTRACT = "abstract.md"
 AMENDED = "amended.yaml"
 RULES = "rules.smk"
 SOURCES = "sources.yaml"
-RUN_PARTS = ("experiments", "profiles")
+NO_FIGURES = (ABOUT, AMENDED, SOURCES)
+RUN_PARTS = ("experiments",)
 """Folders of a paper that decide which runs there are; no step after the runs reads them."""
 TAKEN = ("logs", "reference", "runs")
 """Folders of results/ that are no paper's."""
 
 Overrides = dict[str, Value]
-Model = TypeVar("Model", bound=BaseModel)
-
-
-class Strict(BaseModel):
-    """Refuses unknown keys, so that a misspelt one is not silently without effect."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
 
 
 class Setup(Strict):
     """The settings of a figure, by where each comes from (three words, used strictly)."""
 
-    stated: list[str] = []
+    stated: list[str] = Field(default_factory=list)
     """The paper says it."""
-    derived: list[str] = []
+    derived: list[str] = Field(default_factory=list)
     """Follows from what is stated; each entry says from what."""
-    redesign: Annotated[list[str], Field(alias="re-design")] = []
+    redesign: list[str] = Field(default_factory=list, alias="re-design")
     """The paper does not publish it; ours."""
 
 
 class Figure(Strict):
-    """One figure of a paper. `axes` maps an axis to the key it sets, or to what each label sets."""
+    """One figure of a paper: PAPER/FIGURE.yaml."""
 
     title: str
     caption: str
     setup: Setup
-    axes: dict[str, str | dict[str, Overrides]] = {}
+    axes: dict[str, str | dict[str, Overrides]] = Field(default_factory=dict)
+    """The key that an axis sets, or what each label of it sets."""
+    runs: Grids
+    """Of the profile paper."""
+    quick: Grids | Part = Field(default_factory=dict)
+    """A part of `runs`, or grids of its own."""
+    smoke: Grids | Part = Field(default_factory=dict)
+    """A part of `quick`, or grids of its own."""
+    sentences: Annotated[list[Quoted], Field(min_length=1)]
+    """What the paper says of it: every figure carries its verdict."""
+
+    def grids(self, profile: str) -> list[Grid]:
+        """The grids of a profile. Raises ValueError where a smaller one is no part (`part`)."""
+        found: list[Grid] = self.runs
+        smaller = {"paper": [], "quick": [self.quick], "smoke": [self.quick, self.smoke]}
+        for own in smaller[profile]:
+            found = own if isinstance(own, list) else part(found, own)
+        return found
 
 
-class Figures(Strict):
-    """A paper's figures.yaml."""
+class Head(Terms):
+    """A paper's paper.yaml."""
 
     paper: str
     """The paper's number or short reference, as verdicts name it."""
     title: str
-    abstract: str = ""
-    """Of the reproduction, in markdown: what holds, what does not, and why."""
     memory_mb: Annotated[int, Field(gt=0)] = 2500
     """What a run may take: the largest lab's memory, the same again for its records in tables, and
     500 MB."""
-    figures: Annotated[dict[str, Figure], Field(min_length=1)]
+    order: list[str] = Field(default_factory=list)
+    """Figures in the order of the report; those that it does not name come after, by name."""
+    shared: dict[str, Any] = Field(default_factory=dict)
+    """What figures have in common, by name: {shared: NAME} stands for it."""
+
+
+class _Figures(Mapping[str, Figure]):
+    """A paper's figures, each read when it is asked for."""
+
+    def __init__(self, home: Path, names: Sequence[str]) -> None:
+        self._home, self._names = home, names
+
+    def __getitem__(self, name: str) -> Figure:
+        if name not in self._names:
+            raise KeyError(name)
+        return parse(self._home / f"{name}.yaml", Figure, sharing=self._home / ABOUT)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._names
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+
+@dataclass(frozen=True)
+class Paper:
+    """A paper's folder."""
+
+    home: Path
+    head: Head
+
+    @cached_property
+    def figures(self) -> Mapping[str, Figure]:
+        """By name. Raises UsageError for an `order` of figures that there are not."""
+        there = sorted(
+            path.stem for path in self.home.glob("*.yaml") if path.name not in NO_FIGURES
+        )
+        for name in self.head.order:
+            if name not in there:
+                raise UsageError(
+                    f"{self.home / ABOUT}: order: there is no {name}.yaml{nearest(name, there)}"
+                )
+        return _Figures(self.home, list(dict.fromkeys([*self.head.order, *there])))
+
+    @property
+    def abstract(self) -> str:
+        """Of the reproduction, in Markdown: what holds, what does not, and why."""
+        path = self.home / ABSTRACT
+        return path.read_text() if path.is_file() else ""
+
+    def file(self, figure: str) -> Path:
+        """Where a figure stands."""
+        return self.home / f"{figure}.yaml"
 
 
 def folders() -> dict[str, Path]:
@@ -131,9 +198,14 @@ def folder(paper: str) -> Path:
     return found[paper]
 
 
-def figures(paper: str) -> Figures:
-    """A paper's figures. Raises UsageError when its file is malformed."""
-    return parse(folder(paper) / ABOUT, Figures)
+def paper(name: str) -> Paper:
+    """A paper. Raises UsageError when there is none of that name, or its file is malformed."""
+    return at(folder(name))
+
+
+def at(home: Path) -> Paper:
+    """The paper in a folder. Raises UsageError when its file is malformed."""
+    return Paper(home, parse(home / ABOUT, Head))
 
 
 def experiment_file(home: Path, experiment: str) -> Path:
@@ -146,20 +218,19 @@ def code(home: Path) -> list[Path]:
 
     That is its modules, whichever imports which, and the data that they read.
     """
-    named = {ABOUT, CLAIMS, AMENDED, RULES, SOURCES}
     return [
         path
         for path in sorted(home.rglob("*"))
-        if path.is_file()
-        and not _left_out(path.relative_to(home))
-        and str(path.relative_to(home)) not in named
+        if path.is_file() and not _left_out(path.relative_to(home))
     ]
 
 
 def _left_out(path: Path) -> bool:
-    """Whether a file in a paper's folder is the editor's, Python's or a run's."""
+    """Whether a file in a paper's folder is the editor's, Python's, a run's, or says what a figure
+    is and claims."""
     hidden = any(part.startswith((".", "__pycache__")) for part in path.parts)
-    return hidden or path.parts[0] in RUN_PARTS or path.name.endswith("~")
+    said = len(path.parts) == 1 and (path.suffix == ".yaml" or path.name in (ABSTRACT, RULES))
+    return hidden or said or path.parts[0] in RUN_PARTS or path.name.endswith("~")
 
 
 def listing(directories: Sequence[Path]) -> Iterator[tuple[str, str]]:
@@ -172,33 +243,6 @@ def listing(directories: Sequence[Path]) -> Iterator[tuple[str, str]]:
         if (directory / "papers").is_dir():
             named += [(str(home), home) for home in within(directory / "papers")]
     for name, home in named:
-        about = parse(home / ABOUT, Figures)
-        yield name, about.title
+        about = at(home)
+        yield name, about.head.title
         yield from ((f"{name}/{key}", figure.title) for key, figure in about.figures.items())
-
-
-def parse(path: Path, model: type[Model]) -> Model:
-    """A YAML file as `model`; UsageError names the file and the first wrong key."""
-    try:
-        found: Model = _parsed(path, path.read_text(), model)
-    except OSError as error:
-        raise UsageError(f"{path}: {error.strerror}") from error
-    return found
-
-
-@functools.lru_cache(maxsize=64)
-def _parsed(path: Path, text: str, model: type[Model]) -> Model:
-    """A paper's files are asked for once a figure; as long as its text is the same, so is each."""
-    try:
-        return model.model_validate(yaml.load(text, yaml.CSafeLoader))
-    except yaml.YAMLError as error:
-        raise UsageError(f"{path} is not YAML: {error}") from error
-    except ValidationError as error:
-        raise UsageError(f"{path}: {first_of(error)}") from error
-
-
-def first_of(error: ValidationError) -> str:
-    """The first wrong key, and what is wrong with it; not which kind of value it was taken for."""
-    first = error.errors()[0]
-    key = ".".join(str(part) for part in first["loc"] if "[" not in str(part))
-    return ": ".join(filter(None, (key, first["msg"].removeprefix("Value error, "))))

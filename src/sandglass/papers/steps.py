@@ -116,7 +116,7 @@ def draw_and_judge(paper: Paper, figure: FigureName) -> None:
 
 
 def _drawn(paper: str, figure: str, rows: pl.DataFrame, source: Provenance) -> ggplot:
-    about = shelf.figures(paper).figures[figure]
+    about = shelf.paper(paper).figures[figure]
     caption = provenance.caption(about.caption, about.setup.redesign, source)
     return style.finish(module(paper, figure).plot(rows), about.title, caption)
 
@@ -132,7 +132,7 @@ def reference_picture(paper: str, figure: str) -> bytes:
 @app.command()
 def again(paper: Paper) -> None:
     """Judge the reference's tables by the claims as they are now."""
-    found = [v for figure in shelf.figures(paper).figures for v in judged(paper, figure)]
+    found = [v for figure in shelf.paper(paper).figures for v in judged(paper, figure)]
     verdicts.frame(found).write_csv(shelf.REFERENCE / paper / "verdicts.csv")
 
 
@@ -161,7 +161,7 @@ def judge(
         [each for each in claims.claims(paper, figure) if names is None or each.id in names],
         rows,
         module(paper, figure).METRICS,
-        paper=shelf.figures(paper).paper,
+        paper=shelf.paper(paper).head.paper,
         figure=figure,
         profile=profile,
     )
@@ -174,7 +174,7 @@ def _verdicts(paper: str, figure: str) -> list[verdicts.Verdict]:
 @app.command()
 def collect(paper: Paper) -> None:
     """Put the verdicts of all figures into one table."""
-    found = [v for figure in shelf.figures(paper).figures for v in _verdicts(paper, figure)]
+    found = [v for figure in shelf.paper(paper).figures for v in _verdicts(paper, figure)]
     verdicts.frame(found).write_csv(output(paper, "verdicts.csv"))
 
 
@@ -183,7 +183,7 @@ def list_runs(paper: Paper, profile: str) -> None:
     """List all runs behind a paper's figures, with their digests and times."""
     found = [
         point
-        for figure in shelf.figures(paper).figures
+        for figure in shelf.paper(paper).figures
         for point in grid.points(paper, figure, profile)
     ]
     provenance.listing(paper, found).write_csv(output(paper, "runs.csv"))
@@ -194,7 +194,7 @@ def write_report(
     paper: Paper, figure: Annotated[str | None, typer.Argument(help="Only this figure.")] = None
 ) -> None:
     """Write the page with figures, set-up and verdicts."""
-    about = shelf.figures(paper)
+    about = shelf.paper(paper)
     shown = [figure] if figure else list(about.figures)
     sections = [
         report.Section(
@@ -217,7 +217,7 @@ def index(
 ) -> None:
     """Write the page over papers."""
     found = {
-        name: (shelf.figures(name), verdicts.read(output(name, "verdicts.csv"))) for name in papers
+        name: (shelf.paper(name), verdicts.read(output(name, "verdicts.csv"))) for name in papers
     }
     Path("results/index.html").write_text(report.index(found, profile))
 

@@ -15,7 +15,7 @@ from pydantic import BaseModel
 
 from sandglass.errors import SandglassError
 from sandglass.papers import ensemble
-from sandglass.papers.claims import Claim, Sentence
+from sandglass.papers.sentences import Claim, Sentence
 from sandglass.studies import statistics
 from sandglass.studies.claims import Kind, Outcome
 from sandglass.studies.statistics import TAIL, Interval

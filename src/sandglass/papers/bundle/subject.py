@@ -21,7 +21,7 @@ SHORT_S = 300.0
 
 The rest of the ten minutes is for setting up, and for a slower machine.
 """
-MEMORY_MB = shelf.Figures.model_fields["memory_mb"].default
+MEMORY_MB = shelf.Head.model_fields["memory_mb"].default
 RUNS = Path("results/runs")
 NEEDED = {"digest", "experiment", "kernel", "title", "wall_s"}
 """Keys of a run.json that are looked at here."""
@@ -144,7 +144,7 @@ def _with_key(part: Any, key: str) -> Iterator[dict[str, Any]]:
 def of_paper(target: str, profile: str, records: bool) -> Subject:
     """PAPER or PAPER/FIGURE, which has been reproduced with this profile in this checkout."""
     paper, _, figure = target.partition("/")
-    about = shelf.figures(paper)
+    about = shelf.paper(paper)
     parts = [
         _figure(paper, name, about.figures[name].title, profile)
         for name in ([figure] if figure else about.figures)
@@ -163,8 +163,8 @@ def of_paper(target: str, profile: str, records: bool) -> Subject:
     if home.parent != shelf.PIPELINES:
         files |= tree(home, f"papers/{paper}")
     command = ["reproduce", target, "--profile", profile]
-    title = about.figures[figure].title if figure else about.title
-    return Subject(target, title, True, parts, [command], shared, files, about.memory_mb)
+    title = about.figures[figure].title if figure else about.head.title
+    return Subject(target, title, True, parts, [command], shared, files, about.head.memory_mb)
 
 
 def _figure(paper: str, figure: str, title: str, profile: str) -> Part:
