@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from pipelines.abe import fig03, fig05
-from sandglass.papers import claims, shelf, steps
+from sandglass.papers import claims, code, shelf
 from sandglass.results import series
 from tests.pipeline.synthetic import document, packets, sawtooth, value, write
 
@@ -139,5 +139,5 @@ def test_fig05_of_a_sawtooth(tmp_path: Path) -> None:
 def test_every_claim_has_its_metric(figure: str) -> None:
     """An empty table measures nothing, so what is wrong with a claim shows as an error."""
     found = claims.claims("abe", figure)
-    known = {metric.__name__ for metric in steps.module("abe", figure).METRICS}
+    known = {metric.__name__ for metric in code.module("abe", figure).METRICS}
     assert {claim.metric for claim in found} == known

@@ -72,7 +72,7 @@ def paper(tmp_path: Path) -> shelf.Paper:
 @pytest.fixture
 def page(paper: shelf.Paper) -> str:
     sections = [section("fig03", VERDICTS), section("fig05", [])]
-    return report.page("tr1", paper, sections, RUNS)
+    return report.page("tr1", paper.head, paper.abstract, sections, RUNS)
 
 
 def test_claims_are_counted_without_checks_and_findings(page: str) -> None:
@@ -107,7 +107,7 @@ def test_cost_counts_shared_runs_once(page: str) -> None:
 
 
 def test_the_page_of_a_figure_has_it_alone(paper: shelf.Paper) -> None:
-    page = report.page("tr1", paper, [section("fig03", VERDICTS)], None)
+    page = report.page("tr1", paper.head, "", [section("fig03", VERDICTS)], None)
     assert "All claims" not in page
     assert "Most of it" not in page
     assert "Isolated in ./sandglass reproduce tr1/fig05" in text(page)

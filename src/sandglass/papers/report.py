@@ -8,7 +8,7 @@ import polars as pl
 
 from sandglass.papers.provenance import Provenance
 from sandglass.papers.sentences import Sentence
-from sandglass.papers.shelf import PIPELINES, Figure, Paper
+from sandglass.papers.shelf import PIPELINES, Figure, Paper, PaperHead
 from sandglass.papers.verdicts import WORDS, Verdict, counts
 from sandglass.results.pages import environment, number
 from sandglass.studies.claims import Kind
@@ -38,7 +38,9 @@ class Section:
         return [verdict for verdict in self.verdicts if verdict.sentence == sentence]
 
 
-def page(home: str, paper: Paper, sections: list[Section], runs: pl.DataFrame | None) -> str:
+def page(
+    home: str, paper: PaperHead, abstract: str, sections: list[Section], runs: pl.DataFrame | None
+) -> str:
     """The page of a figure, or with the list of all runs (`provenance.listing`) of the paper.
 
     Everything but the markdown of abstract and explanations is escaped.
@@ -50,6 +52,7 @@ def page(home: str, paper: Paper, sections: list[Section], runs: pl.DataFrame | 
         .render(
             home=home,
             paper=paper,
+            abstract=abstract,
             sections=sections,
             whole=runs is not None,
             headline=headline(verdicts),

@@ -74,7 +74,7 @@ class Figure(Strict):
         return found
 
 
-class Head(Terms):
+class PaperHead(Terms):
     """A paper's paper.yaml."""
 
     paper: str
@@ -115,7 +115,7 @@ class Paper:
     """A paper's folder."""
 
     home: Path
-    head: Head
+    head: PaperHead
 
     @cached_property
     def figures(self) -> Mapping[str, Figure]:
@@ -205,7 +205,7 @@ def paper(name: str) -> Paper:
 
 def at(home: Path) -> Paper:
     """The paper in a folder. Raises UsageError when its file is malformed."""
-    return Paper(home, parse(home / ABOUT, Head))
+    return Paper(home, parse(home / ABOUT, PaperHead))
 
 
 def experiment_file(home: Path, experiment: str) -> Path:

@@ -11,21 +11,19 @@
 All read and write below results/ in the working directory.
 """
 
-import importlib
 import json
 import sys
 from collections.abc import Callable, Container, Sequence
-from importlib.machinery import ModuleSpec
-from importlib.util import module_from_spec
 from pathlib import Path
-from typing import Annotated, Protocol, cast
+from typing import Annotated
 
 import polars as pl
 import typer
 from plotnine import ggplot
 
-from sandglass.errors import SandglassError, UsageError
-from sandglass.papers import claims, ensemble, grid, provenance, report, shelf, verdicts
+from sandglass.errors import SandglassError
+from sandglass.papers import claims, ensemble, grid, numbers, provenance, report, shelf, verdicts
+from sandglass.papers.code import FigureModule, module
 from sandglass.papers.provenance import Provenance
 from sandglass.results import series, style
 from sandglass.results.series import Run
@@ -34,35 +32,6 @@ app = typer.Typer(add_completion=False, no_args_is_help=True, help=__doc__)
 
 Paper = Annotated[str, typer.Argument(help="A paper's folder, such as abe.")]
 FigureName = Annotated[str, typer.Argument(help="A figure of the paper, such as fig03.")]
-
-
-class FigureModule(Protocol):
-    """What a paper's FIGURE.py holds."""
-
-    METRICS: Sequence[verdicts.Metric]
-
-    @staticmethod
-    def table(runs: Sequence[Run]) -> pl.DataFrame:
-        """The numbers behind the figure, of one replica."""
-
-    @staticmethod
-    def plot(table: pl.DataFrame) -> ggplot:
-        """The figure, without title, caption and theme; of all replicas (ensemble.REPLICA)."""
-
-
-def module(paper: str, figure: str) -> FigureModule:
-    """The figure's own code. Raises UsageError when there is none."""
-    home = shelf.folder(paper)
-    path = home / f"{figure}.py"
-    if not path.is_file():
-        raise UsageError(f"{path} does not exist: {figure} has no table, plot and metrics")
-    # A paper's modules import each other from pipelines.PAPER, wherever its folder lies.
-    for package, place in (("pipelines", shelf.PIPELINES), (f"pipelines.{paper}", home)):
-        if package not in sys.modules:
-            spec = ModuleSpec(package, None, is_package=True)
-            spec.submodule_search_locations = [str(place)]
-            sys.modules[package] = module_from_spec(spec)
-    return cast(FigureModule, importlib.import_module(f"pipelines.{paper}.{figure}"))
 
 
 def output(paper: str, name: str) -> Path:
@@ -157,7 +126,7 @@ def judge(
     names: Container[str] | None = None,
 ) -> list[verdicts.Verdict]:
     """The verdicts of a profile on a figure's table: on the claims of these names, or on all."""
-    return verdicts.judge(
+    found = verdicts.judge(
         [each for each in claims.claims(paper, figure) if names is None or each.id in names],
         rows,
         module(paper, figure).METRICS,
@@ -165,6 +134,10 @@ def judge(
         figure=figure,
         profile=profile,
     )
+    return [
+        each.model_copy(update={"explanation": numbers.rendered(each.explanation, paper, figure)})
+        for each in found
+    ]
 
 
 def _verdicts(paper: str, figure: str) -> list[verdicts.Verdict]:
@@ -207,7 +180,8 @@ def write_report(
         for name in shown
     ]
     runs = None if figure else pl.read_csv(output(paper, "runs.csv"), infer_schema_length=None)
-    page = report.page(paper, about, sections, runs)
+    abstract = "" if figure else numbers.rendered(about.abstract, paper)
+    page = report.page(paper, about.head, abstract, sections, runs)
     output(paper, f"{figure or 'report'}.html").write_text(page)
 
 

@@ -6,9 +6,9 @@ can judge again. A metric that is missing or has no value is an error, never a v
 
 import inspect
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, Protocol, get_args
 
 import polars as pl
 from pydantic import BaseModel
@@ -38,6 +38,19 @@ Found = float | Extreme | list[float] | None
 runs, of each its number; None or an empty list where there is none."""
 Metric = Callable[..., Found]
 """Takes the figure's table and a claim's arguments."""
+
+
+class Measure(Protocol):
+    """What is measured: a metric with its arguments, as a claim names it."""
+
+    @property
+    def metric(self) -> str:
+        """Its name."""
+
+    @property
+    def arguments(self) -> Mapping[str, Any]:
+        """What it is called with, besides the table."""
+
 
 Word = Outcome | Literal["not judged"]
 WORDS: tuple[Word, ...] = (*get_args(Outcome), "not judged")
@@ -98,7 +111,7 @@ def judge(
     for claim in claims:
         found: dict[str, Any] = {}
         try:
-            metric = _metric(claim, known)
+            metric = function(claim, known)
             if profile in claim.profiles:
                 found = _judged(claim, metric, whole, parts if claim.replicas == "all" else [])
         except SandglassError as error:
@@ -217,7 +230,8 @@ def result(verdict: Verdict) -> str:
     return f"{value} ({verdict.low:z.4g} to {verdict.high:z.4g}, {of}n = {verdict.n})"
 
 
-def _metric(claim: Claim, known: dict[str, Metric]) -> Metric:
+def function(claim: Measure, known: dict[str, Metric]) -> Metric:
+    """A metric's function. Raises SandglassError where there is none that takes the arguments."""
     metric = known.get(claim.metric)
     if metric is None:
         raise SandglassError(
@@ -233,19 +247,8 @@ def _metric(claim: Claim, known: dict[str, Metric]) -> Metric:
 def _judged(
     claim: Claim, metric: Metric, whole: Sequence[pl.DataFrame], parts: Sequence[pl.DataFrame]
 ) -> dict[str, Any]:
-    """What is measured, and the outcome, as a Verdict has them.
-
-    Of replicas with only some of the points, those count that have the claim's.
-    """
-    measured = [each for table in whole for each in _measure(claim, metric, table)]
-    more = (_found(claim, metric, table) for table in parts)
-    measured += [each for found in more if found not in (None, []) for each in _known(claim, found)]
-    extremes = [each for each in measured if isinstance(each, Extreme)]
-    values = sorted(each.value if isinstance(each, Extreme) else each for each in measured)
-    if extremes:
-        n, found = _over_points(extremes, len(whole))
-    else:
-        n, found = len(values), statistics.interval(values)
+    """What is measured, and the outcome, as a Verdict has them."""
+    values, n, found = measured(claim, metric, whole, parts)
     row: dict[str, Any] = {"n": n, "measured": _rounded(found.mean)}
     if claim.plotted is not None:
         return row | _like_ours(claim.plotted, values)
@@ -253,6 +256,24 @@ def _judged(
     ends = {"low": found.low, "high": found.high}
     row |= {name: end if end is None else _rounded(end) for name, end in ends.items()}
     return row | {"verdict": claim.bounds.judge(found)}
+
+
+def measured(
+    what: Measure, metric: Metric, whole: Sequence[pl.DataFrame], parts: Sequence[pl.DataFrame]
+) -> tuple[list[float], int, Interval]:
+    """The values of replicas in order, how many they are, and their mean with its interval.
+
+    Of replicas with only some of the points (`parts`), those count that have the metric's. Raises
+    SandglassError where a replica has no value.
+    """
+    each = [value for table in whole for value in _measure(what, metric, table)]
+    more = (_found(what, metric, table) for table in parts)
+    each += [value for found in more if found not in (None, []) for value in _known(what, found)]
+    extremes = [value for value in each if isinstance(value, Extreme)]
+    values = sorted(value.value if isinstance(value, Extreme) else value for value in each)
+    if extremes:
+        return values, *_over_points(extremes, len(whole))
+    return values, len(values), statistics.interval(values)
 
 
 def _over_points(replicas: Sequence[Extreme], whole: int) -> tuple[int, Interval]:
@@ -286,19 +307,19 @@ def _like_ours(plotted: float, values: Sequence[float]) -> dict[str, Any]:
     return row | {"low": low, "high": high, "verdict": word}
 
 
-def _measure(claim: Claim, metric: Metric, table: pl.DataFrame) -> Sequence[float | Extreme]:
+def _measure(claim: Measure, metric: Metric, table: pl.DataFrame) -> Sequence[float | Extreme]:
     """What a table has for a claim: of each of its runs, if the metric tells them apart."""
     return _known(claim, _found(claim, metric, table))
 
 
-def _found(claim: Claim, metric: Metric, table: pl.DataFrame) -> Found:
+def _found(claim: Measure, metric: Metric, table: pl.DataFrame) -> Found:
     try:
         return metric(table, **claim.arguments)
     except pl.exceptions.PolarsError as error:
         raise SandglassError(f"metric {claim.metric}: {error}") from error
 
 
-def _known(claim: Claim, found: Found) -> Sequence[float | Extreme]:
+def _known(claim: Measure, found: Found) -> Sequence[float | Extreme]:
     """The values that were found, as numbers. Raises SandglassError where there is none."""
     if isinstance(found, Extreme):
         _finite(claim, found.value)
@@ -307,7 +328,7 @@ def _known(claim: Claim, found: Found) -> Sequence[float | Extreme]:
     return [_finite(claim, value) for value in several]
 
 
-def _finite(claim: Claim, value: object) -> float:
+def _finite(claim: Measure, value: object) -> float:
     if not isinstance(value, int | float) or not math.isfinite(value):
         raise SandglassError(f"metric {claim.metric} has no value in the figure's table ({value})")
     return _rounded(value)

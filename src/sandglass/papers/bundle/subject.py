@@ -21,7 +21,7 @@ SHORT_S = 300.0
 
 The rest of the ten minutes is for setting up, and for a slower machine.
 """
-MEMORY_MB = shelf.Head.model_fields["memory_mb"].default
+MEMORY_MB = shelf.PaperHead.model_fields["memory_mb"].default
 RUNS = Path("results/runs")
 NEEDED = {"digest", "experiment", "kernel", "title", "wall_s"}
 """Keys of a run.json that are looked at here."""
