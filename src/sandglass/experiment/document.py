@@ -1,10 +1,10 @@
-"""A YAML file as a plain mapping, with its lines, and with keys set from the command line."""
+"""A YAML file as a plain mapping: its lines, its base, and keys set from the command line."""
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import yaml
 
@@ -18,6 +18,12 @@ EXAMPLES = ROOT / "examples"
 TEXT = "tag:yaml.org,2002:str"
 MERGE = "tag:yaml.org,2002:merge"
 NOTHING = "tag:yaml.org,2002:null"
+BASE = "base"
+"""The key that names files which the rest of a file changes and adds to."""
+KIND = "kind"
+"""A part of another kind than the base's replaces it: it has other keys."""
+MOST_BASES = 20
+"""Files that one is made of."""
 LARGEST = 1_000_000
 """Bytes of a file; 15,000 flows, a line each, are less."""
 MOST_VALUES = 200_000
@@ -27,6 +33,7 @@ LONGEST_NUMBER = 256
 
 Value = bool | int | float | str
 """What one key can be set to, from the command line or by an axis of a figure."""
+Found = TypeVar("Found")
 Override = str | tuple[str, Any]
 """A key that is set: `key.path=value` of the command line, or a path and its value from Python."""
 
@@ -69,29 +76,36 @@ class Document:
 
     data: dict[str, Any]
     root: yaml.Node
+    bases: tuple[Path, ...] = ()
+    """The files that it is made of besides, each once."""
 
     def line(self, at: KeyPath) -> int | None:
         """The line of a key, from 1, or of the nearest that holds it; None: nothing of it is there.
 
         What an alias or a merge brings stands where it was written.
         """
-        lines = self._lines(at)
-        return lines[-1] if lines else None
+        marks = self._marks(at)
+        return marks[-1].line + 1 if marks else None
+
+    def place(self, at: KeyPath) -> str | None:
+        """The file and the line of a key, codel.yaml:9; the file may be one of the bases."""
+        marks = self._marks(at)
+        return f"{marks[-1].name}:{marks[-1].line + 1}" if marks else None
 
     def has(self, at: KeyPath) -> bool:
         """Whether a key stands there."""
-        return len(self._lines(at)) == len(at)
+        return len(self._marks(at)) == len(at)
 
-    def _lines(self, at: KeyPath) -> list[int]:
-        """The lines of a key and of those that hold it, from the outermost; of what is there."""
-        node, lines = self.root, []
+    def _marks(self, at: KeyPath) -> list[yaml.Mark]:
+        """Where a key and those that hold it begin, from the outermost; of what is there."""
+        node, marks = self.root, []
         for key in at:
             found = _entry(node, key)
             if found is None:
                 break
             place, node = found
-            lines.append(place.start_mark.line + 1)
-        return lines
+            marks.append(place.start_mark)
+        return marks
 
 
 def _entry(node: yaml.Node, key: str | int) -> tuple[yaml.Node, yaml.Node] | None:
@@ -105,7 +119,61 @@ def _entry(node: yaml.Node, key: str | int) -> tuple[yaml.Node, yaml.Node] | Non
 
 
 def read(path: Path, noun: str = "an experiment", example: str = "codel.yaml") -> Document:
-    """The mapping that a YAML file holds, which should be `noun`. Raises UsageError."""
+    """The mapping that a YAML file holds on its base, which should be `noun`. Raises UsageError."""
+    bases: list[Path] = []
+    root = _on_base(path, _root(_text(path, noun, example), f"{path}"), bases)
+    data = _constructed(root, f"{path}")
+    if data is None:
+        raise UsageError(f"{path}: is empty: write {noun}, as in examples/{example}")
+    if not isinstance(data, dict):
+        found = units.shown(data)
+        raise UsageError(f"{path}: holds {found}, not {noun}: write one as in examples/{example}")
+    return Document(data, root, tuple(dict.fromkeys(bases)))
+
+
+def _on_base(path: Path, root: yaml.Node, bases: list[Path]) -> yaml.Node:
+    """What a file holds, on what its base holds, which is added to `bases`. Raises UsageError."""
+    found = _entry(root, BASE)
+    if found is None:
+        return root
+    assert isinstance(root, yaml.MappingNode)
+    here = f"{path}:{found[0].start_mark.line + 1}: {BASE}"
+    named = _constructed(found[1], here)
+    whole: yaml.Node | None = None
+    for name in named if isinstance(named, list) and named else [named]:
+        if not isinstance(name, str) or not name:
+            raise UsageError(f"{here}: is no name of a file: write {BASE}: common.yaml")
+        home = path.parent.resolve()
+        file = (path.parent / name).resolve()
+        if not file.is_relative_to(home):
+            raise UsageError(f"{here}: {name} lies elsewhere: name a file beside this one or below")
+        bases.append(path.parent / name)
+        if len(bases) > MOST_BASES:
+            raise UsageError(f"{here}: more than {MOST_BASES} files, or one that is its own base")
+        text = _text(path.parent / name, "a part of an experiment", "codel.yaml")
+        own = _on_base(path.parent / name, _root(text, f"{path.parent / name}"), bases)
+        whole = own if whole is None else _merged(whole, own)
+    rest = [pair for pair in root.value if pair[0].value != BASE]
+    own = yaml.MappingNode(root.tag, rest, root.start_mark, root.end_mark)
+    return own if whole is None else _merged(whole, own)
+
+
+def _merged(base: yaml.Node, own: yaml.Node) -> yaml.Node:
+    """A mapping on another, key by key, and the mappings in them; all else is in its place."""
+    if not isinstance(base, yaml.MappingNode) or not isinstance(own, yaml.MappingNode):
+        return own
+    kinds = [found[1].value for node in (base, own) if (found := _entry(node, KIND))]
+    if len(kinds) == 2 and kinds[0] != kinds[1]:
+        return own
+    values = {key.value: (key, value) for key, value in base.value}
+    for key, value in own.value:
+        there = values.get(key.value)
+        values[key.value] = (key, _merged(there[1], value) if there else value)
+    return yaml.MappingNode(own.tag, [*values.values()], own.start_mark, own.end_mark)
+
+
+def _text(path: Path, noun: str, example: str) -> str:
+    """What a file holds. Raises UsageError where it cannot be `noun`."""
     try:
         with path.open("rb") as file:
             written = file.read(LARGEST + 1)
@@ -129,28 +197,44 @@ def read(path: Path, noun: str = "an experiment", example: str = "codel.yaml") -
     if len(written) > LARGEST:
         hint = "For many flows alike, give one a count, or from: [s1, s2, …]."
         raise UsageError(f"{path}: has more than {LARGEST // 1000} kB, too much for {noun}", hint)
-    data, root = _yaml(text, f"{path}")
-    if data is None:
-        raise UsageError(f"{path}: is empty: write {noun}, as in examples/{example}")
-    if not isinstance(data, dict):
-        found = units.shown(data)
-        raise UsageError(f"{path}: holds {found}, not {noun}: write one as in examples/{example}")
-    return Document(data, root)
+    return text
 
 
-def _yaml(text: str, here: str, *, of_file: bool = True) -> tuple[Any, yaml.Node]:
-    """The value of a text, and the node it is made of. A text that is not `of_file` is a line."""
-    try:
+def _root(text: str, here: str, *, of_file: bool = True) -> yaml.Node:
+    """The node of a text. A text that is not `of_file` is a line. Raises UsageError."""
+
+    def root() -> yaml.Node:
         loader = _Loader(text)
-        root = loader.get_single_node() or yaml.ScalarNode(NOTHING, "")
+        loader.name = here
+        found = loader.get_single_node() or yaml.ScalarNode(NOTHING, "")
+        _values(found, {})
+        return found
+
+    return _refused(root, here, of_file=of_file)
+
+
+def _constructed(root: yaml.Node, here: str, *, of_file: bool = True) -> Any:
+    """The value of a node. Raises UsageError."""
+
+    def value() -> Any:
         _values(root, {})
-        return loader.construct_document(root), root
+        return _Loader("").construct_document(root)
+
+    return _refused(value, here, of_file=of_file)
+
+
+def _refused(do: Callable[[], Found], here: str, *, of_file: bool) -> Found:
+    """What is done with YAML; what is wrong with it, as a UsageError with its line."""
+    try:
+        return do()
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line = f":{mark.line + 1}" if mark and of_file else ""
         column = f", column {mark.column + 1}" if mark else ""
         said = ", ".join(text for text in (error.context, error.problem) if text)
-        raise UsageError(f"{here}{line}{column}: {said}") from None
+        raise UsageError(
+            f"{mark.name if mark and of_file else here}{line}{column}: {said}"
+        ) from None
     except yaml.YAMLError as error:
         raise UsageError(f"{here}: is not YAML: {str(error).splitlines()[0]}") from None
     except RecursionError:
@@ -192,7 +276,7 @@ def override(data: dict[str, Any], text: Override, source: Path) -> KeyPath:
 
 def value(written: str, here: str) -> Any:
     """What a text of the command line stands for in YAML. Raises UsageError."""
-    return _yaml(written, here, of_file=False)[0]
+    return _constructed(_root(written, here, of_file=False), here, of_file=False)
 
 
 def put(data: dict[str, Any], name: str, value: Any, here: str) -> KeyPath:

@@ -15,7 +15,7 @@ def _options_of_each_kind(schema: dict[str, Any]) -> None:
     schema["additionalProperties"] = {"anyOf": [word, {"type": "array", "items": word}]}
     schema["allOf"] = [
         {
-            "if": {"properties": {"kind": {"const": kind}}},
+            "if": {"properties": {"kind": {"const": kind}}, "required": ["kind"]},
             "then": {"propertyNames": {"enum": ["kind", *options]}},
         }
         for kind, options in qdiscs.KINDS.items()

@@ -43,6 +43,13 @@ UNTITLED = ("seed", "record")
 """Keys that make no other experiment: what is set of them is no part of the title."""
 MAPPED = {"hosts": HostSettings, "bottlenecks": BottleneckOverride, "links": LinkSettings}
 """Keys whose values are parts by names of the topology."""
+BASE_SCHEMA = {
+    "type": ["string", "array"],
+    "items": {"type": "string"},
+    "description": "A file beside this one, or some, whose keys hold where this one has none.",
+}
+IN_PARTS = ("Bottleneck", "Queue")
+"""Models of which a file and its base may have a part each."""
 WITH = ", with "
 """Between an experiment's title and what was set."""
 JSON_TYPES = {"int": "integer", "float": "number", "str": "string", "bool": "boolean"}
@@ -175,14 +182,18 @@ def schema() -> dict[str, Any]:
     )
     described: dict[str, Any] = _tidy(whole.model_json_schema(by_alias=True))
     described["$defs"]["Elsewhere"]["additionalProperties"] = True
-    described["properties"] |= _parameters()
-    described["required"].remove("title")
+    described["properties"] = {document.BASE: BASE_SCHEMA} | described["properties"] | _parameters()
+    needed = [key for key in described.pop("required") if key != "title"]
+    for part in IN_PARTS:
+        described["$defs"][part].pop("required", None)
     del described["additionalProperties"]
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Sandglass experiment",
         "description": described.pop("description"),
         **described,
+        # A base may have what a file leaves out.
+        "anyOf": [{"required": [document.BASE]}, {"required": needed}],
         # Only a topology of the user's own may have further parameters.
         "if": {"properties": {"topology": {"type": "string", "pattern": r"\.py$"}}},
         "else": {"propertyNames": {"enum": list(described["properties"])}},
@@ -323,8 +334,7 @@ def line(source: Path, problem: Problem, found: Document, changed: Mapping[KeyPa
         both = _common(at, path)
         if both in (at, path) or not found.has(both):
             return f"{source}: {where(at)}: {text} (set by {option})"
-    number = found.line(at)
-    return f"{source}{'' if number is None else f':{number}'}: {where(at)}: {text}"
+    return f"{found.place(at) or source}: {where(at)}: {text}"
 
 
 def _common(first: KeyPath, second: KeyPath) -> KeyPath:

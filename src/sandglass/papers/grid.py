@@ -72,14 +72,14 @@ class Point:
         return [f"{key}={text(value)}" for key, value in self.overrides.items()]
 
     def files(self, home: Path) -> list[Path]:
-        """The experiment file in the paper's folder, then the files that it names by path.
+        """The experiment file in the paper's folder, its bases, then the files they name by path.
 
         These are topologies and workloads that are not of the checkout, traces and histograms.
         """
         file = shelf.experiment_file(home, self.experiment)
         words = {*words_of(file), *_words(" ".join(self.settings))}
         named = {(home / "experiments" / name).resolve() for name in words}
-        return [file, *sorted(path for path in named if path.is_file())]
+        return [file, *bases(file), *sorted(path for path in named if path.is_file())]
 
 
 def points(paper: str, figure: str, profile: str) -> list[Point]:
@@ -143,9 +143,15 @@ def content(file: Path) -> Mapping[str, Any]:
 
 
 @functools.cache
+def bases(file: Path) -> tuple[Path, ...]:
+    """The files that an experiment's file is made of besides."""
+    return document.read(file).bases
+
+
+@functools.cache
 def text_of(file: Path) -> str:
-    """An experiment's file as it stands; a paper runs each some hundred times."""
-    return file.read_text()
+    """An experiment's file as it stands, and its bases; a paper runs each some hundred times."""
+    return "\n".join(path.read_text() for path in (file, *bases(file)))
 
 
 @functools.cache

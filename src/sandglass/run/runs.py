@@ -11,11 +11,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from sandglass import __version__
 from sandglass.agent.modules import congestion_controls
 from sandglass.agent.plan import Plan
 from sandglass.errors import SandglassError
-from sandglass.experiment import foreign, kernel, topology
+from sandglass.experiment import document, foreign, kernel, topology
+from sandglass.experiment.document import Document
 from sandglass.experiment.experiment import Experiment
 from sandglass.install import builds, checkout, programs
 from sandglass.lab import lab
@@ -156,7 +159,7 @@ def _example(target: str, settings: Iterable[str]) -> Experiment:
 
     Its bottlenecks, if it names some, have 10 Mb/s, 20 ms and CoDel.
     """
-    from sandglass.experiment import document, reading
+    from sandglass.experiment import reading
 
     settings = list(settings)
     given: dict[str, Any] = {}
@@ -191,7 +194,15 @@ def _prepare(experiment: Experiment, source: Path | None, plan: Plan, directory:
     for name, text in experiment.copied().items():
         (directory / name).write_text(text)
     if source:
-        shutil.copyfile(source, directory / "experiment.yaml")
+        _keep(document.read(source), source, directory / "experiment.yaml")
+
+
+def _keep(found: Document, source: Path, file: Path) -> None:
+    """The experiment's file as it stands, or, of one on a base, what they are together."""
+    if found.bases:
+        file.write_text(yaml.safe_dump(found.data, sort_keys=False, allow_unicode=True))
+    else:
+        shutil.copyfile(source, file)
 
 
 def _check_host(plan: Plan) -> None:
