@@ -45,7 +45,6 @@ def reproduce(
 
     Example: ./sandglass reproduce abe/fig03 abe/fig11
     """
-    from sandglass.install import setup_lab
     from sandglass.papers import reproduce as reproduction
 
     if not targets and not everything:
@@ -53,16 +52,7 @@ def reproduce(
     wanted: list[str | None] = [reproduction.named(each) for each in targets or []]
     if everything:
         wanted = [None]
-    words = [word for each in wanted for word in reproduction.targets(each)]
-    setup_lab.lab()
-    papers = {each and each.partition("/")[0] for each in wanted}
-    free_mb = min(map(reproduction.memory_mb, papers))
-    status = reproduction.snakemake(words, profile.value, cores, free_mb)
-    if status == 0:
-        say("\n".join(map(reproduction.judged, wanted)))
-    if status == 0 and strict:
-        reproduction.strict(wanted)
-    raise typer.Exit(status)
+    raise typer.Exit(reproduction.reproduce(wanted, profile.value, cores, strict))
 
 
 @app.command()

@@ -45,13 +45,23 @@ def study(
     """Vary an experiment, repeat it, and put the runs together.
 
     Interrupted, it goes on where it was; a metric, plot or claim more runs nothing again. An
-    experiment file is a study of what --vary says.
+    experiment file is a study of what --vary says. A figure of a paper is one, too, whose file says
+    all: it is reproduced.
 
     Example: ./sandglass study examples/codel.yaml --vary rtt=20ms,100ms --replicas 5
     """
     from sandglass.install import setup_lab
+    from sandglass.papers import reproduce
     from sandglass.studies import conduct, outcome, reading
 
+    if reproduce.is_figure(file):
+        if out or settings or vary or replicas or profile:
+            raise UsageError(
+                f"{file}: is a figure of a paper, whose runs are what its file says",
+                f"Change a copy of its experiment, or do it as it is: ./sandglass study {file}",
+            )
+        named = reproduce.named(str(file.resolve()))
+        raise typer.Exit(reproduce.reproduce([named], "quick", cores, strict=False))
     if profile:
         _check(profile)
     wanted = reading.load(file, settings or [], vary or [], replicas)

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from sandglass.errors import SandglassError, UsageError, nearest
 from sandglass.guide.detail import table
-from sandglass.install import builds, memory
+from sandglass.install import builds, memory, setup_lab
 from sandglass.papers import batches, shelf, verdicts
-from sandglass.terminal import complain
+from sandglass.terminal import complain, say
 from sandglass.workflow.snakemake import Work
 from sandglass.workflow.snakemake import snakemake as run
 
@@ -20,12 +20,12 @@ LOG = Path("results/logs/snakemake.log")
 def named(target: str) -> str:
     """PAPER or PAPER/FIGURE of a target that may be a path, of a paper's folder or a figure in it.
 
-    A paper that is not ours is on the shelf from then on, for Snakemake too. Raises UsageError for
-    the path of something else.
+    The figure's file may be named, too. A paper that is not ours is on the shelf from then on, for
+    Snakemake too. Raises UsageError for the path of something else.
     """
     if target.partition("/")[0] in shelf.papers():
         return target
-    path = Path(target).resolve()
+    path = Path(target.removesuffix(".yaml")).resolve()
     for home in (path, path.parent):
         if (home / shelf.ABOUT).is_file():
             if home.parent != shelf.PIPELINES:
@@ -34,6 +34,28 @@ def named(target: str) -> str:
     if target.startswith((".", "/")):
         raise UsageError(f"{target} is no paper", f"a paper is a folder with a {shelf.ABOUT}")
     return target
+
+
+def is_figure(file: Path) -> bool:
+    """Whether a file is a figure of a paper."""
+    beside = file.parent / shelf.ABOUT
+    return file.suffix == ".yaml" and file.name not in shelf.NO_FIGURES and beside.is_file()
+
+
+def reproduce(wanted: Sequence[str | None], profile: str, cores: int | None, strict: bool) -> int:
+    """Reproduce papers and figures, or all where one is None; returns Snakemake's exit status.
+
+    With `strict` raises SandglassError where a claim fails, or none was judged.
+    """
+    words = [word for each in wanted for word in targets(each)]
+    setup_lab.lab()
+    papers = {each and each.partition("/")[0] for each in wanted}
+    status = snakemake(words, profile, cores, min(map(memory_mb, papers)))
+    if status == 0:
+        say("\n".join(map(judged, wanted)))
+        if strict:
+            require(wanted)
+    return status
 
 
 def targets(wanted: str | None) -> list[str]:
@@ -98,7 +120,7 @@ def judged(wanted: str | None) -> str:
     return "\n".join(lines)
 
 
-def strict(wanted: Sequence[str | None]) -> None:
+def require(wanted: Sequence[str | None]) -> None:
     """Raises SandglassError where a claim about what has been reproduced fails, or none was judged.
 
     It names what fails as PAPER/FIGURE CLAIM. A claim that is open, a check and a finding are none.
