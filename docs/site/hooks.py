@@ -5,6 +5,7 @@ same on the forge and here. Nothing of it is copied into the repository or commi
 """
 
 import functools
+import json
 from collections.abc import Collection
 from pathlib import PurePosixPath
 from typing import Any
@@ -14,6 +15,7 @@ from mkdocs.structure.files import File, Files, InclusionLevel
 from mkdocs.structure.pages import Page
 
 from docs.site import examples, figures, gallery, python, reference, sources, text
+from sandglass.experiment import reading
 from sandglass.install.builds import ROOT
 from sandglass.install.upkeep import Pictures
 
@@ -57,6 +59,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         led = text.relinked(markdown, path, lambda target: _there(target, known))
         where = InclusionLevel.INCLUDED if path in pages else InclusionLevel.NOT_IN_NAV
         files.append(File.generated(config, path, content=text.indented(led), inclusion=where))
+    schema = json.dumps(reading.schema(), indent=2)
+    files.append(File.generated(config, str(reading.SCHEMA.relative_to(ROOT)), content=schema))
     drawn = pictures(Pictures(config.extra["pictures"]))
     for path, content in drawn.items():
         files.append(File.generated(config, path, content=content))

@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 from pathlib import Path
 from typing import Any
 
@@ -564,9 +565,18 @@ def test_a_valid_file_with_one_wrong_value_names_its_key(seed: int, value: Any) 
 # --- The schema -----------------------------------------------------------------------------------
 
 
-def test_the_published_schema_is_the_models() -> None:
-    published = json.loads((ROOT / "docs" / "experiment.schema.json").read_text(encoding="utf-8"))
-    assert published == reading.schema(), "write it anew: python -m sandglass.experiment.reading"
+def test_the_schema_is_written_where_experiments_name_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    named = {
+        (path.parent / found[1]).resolve()
+        for path in (ROOT / "examples").glob("*.yaml")
+        if (found := re.search(r"\$schema=(\S+)", path.read_text()))
+    }
+    assert named == {reading.SCHEMA}
+    monkeypatch.setattr(reading, "SCHEMA", tmp_path / "schema.json")
+    reading.publish()
+    assert json.loads(reading.SCHEMA.read_text()) == reading.schema()
 
 
 def test_every_key_is_described() -> None:

@@ -32,6 +32,7 @@ def setup(
 
     Example: ./sandglass setup
     """
+    from sandglass.experiment import reading
     from sandglass.install import dkms, setup_lab
 
     if remove and not host:
@@ -43,6 +44,7 @@ def setup(
         setup_lab.packages()
     if system or python:  # the script `sandglass` has made the environment
         return
+    reading.publish()
     if kernel:
         setup_lab.kernel(kernel)
     else:

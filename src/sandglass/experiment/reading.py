@@ -4,6 +4,7 @@
 each with the file, its line and the path of the key. `schema` is the JSON Schema of the file.
 """
 
+import contextlib
 import itertools
 import json
 import re
@@ -37,6 +38,8 @@ from sandglass.install import builds
 from sandglass.install.builds import ROOT
 from sandglass.terminal import shown
 
+SCHEMA = ROOT / "docs" / "experiment.schema.json"
+"""Where editors find the schema, once something has written it."""
 MOST_TOLD = 15
 """Problems of one file; the rest often comes of these."""
 UNTITLED = ("seed", "record")
@@ -343,5 +346,16 @@ def _common(first: KeyPath, second: KeyPath) -> KeyPath:
     return tuple(key for key, _ in same)
 
 
+def publish() -> None:
+    """Write the schema to where experiments name it for editors, unless it is there.
+
+    A checkout that others own has no editor.
+    """
+    text = json.dumps(schema(), indent=2) + "\n"
+    if not SCHEMA.is_file() or SCHEMA.read_text() != text:
+        with contextlib.suppress(PermissionError):
+            SCHEMA.write_text(text)
+
+
 if __name__ == "__main__":
-    (ROOT / "docs" / "experiment.schema.json").write_text(json.dumps(schema(), indent=2) + "\n")
+    publish()

@@ -1,11 +1,10 @@
 """What a key of an experiment may be, where that has a name: for shells, which complete it."""
 
-import json
 from collections.abc import Iterator
 
-from sandglass.experiment import module_options, qdiscs
+from sandglass.experiment import module_options, qdiscs, reading
 from sandglass.guide import offer
-from sandglass.install.builds import ROOT, module_directories
+from sandglass.install.builds import module_directories
 
 NAMED = {
     "cc": "congestion-controls",
@@ -26,7 +25,7 @@ def choices(key: str) -> list[str]:
         return [each for each, _ in offer.KINDS[kind]([])]
     if outer.endswith("queue"):
         return YES_OR_NO if name in _flags() else []
-    schema = json.loads((ROOT / "docs" / "experiment.schema.json").read_text())
+    schema = reading.schema()
     for part in (schema, *schema["$defs"].values()):
         said = part.get("properties", {}).get(name, {})
         if said.get("type") == "boolean":

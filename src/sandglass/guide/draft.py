@@ -15,7 +15,6 @@ from sandglass.experiment.document import EXAMPLES
 from sandglass.experiment.problems import PartError
 from sandglass.install.builds import ROOT
 
-SCHEMA = ROOT / "docs" / "experiment.schema.json"
 MOST_FLOWS = 50
 COMMENTS = 32
 """The column where they begin."""
@@ -149,12 +148,13 @@ def _flow_style(mapping: Mapping[str, object]) -> str:
 
 
 def _schema(file: Path) -> str:
-    """The JSON Schema as seen from a file: relative within the checkout."""
+    """The JSON Schema, which is written where it is not, as seen from a file."""
+    reading.publish()
     folder = file.absolute().parent
     if folder.is_relative_to(ROOT):
         up = "../" * len(folder.relative_to(ROOT).parts)
-        return f"{up}{SCHEMA.relative_to(ROOT)}"
-    return str(SCHEMA)
+        return f"{up}{reading.SCHEMA.relative_to(ROOT)}"
+    return str(reading.SCHEMA)
 
 
 def example(name: str, file: Path) -> str:
