@@ -76,7 +76,7 @@ def paper(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ('{{ span(longest(queue="PIE"), 6.01):.1f }}', "6.0"),
         ('{{ rows(queue="PIE").count }}', "2"),
         ('{{ rows(queue="PIE").count:d }}', "2"),
-        ("{{ 0.000123 }} {{ 12345 }} {{ 0 }}", "0.000123 12345 0"),
+        ("{{ 0.9 }} {{ 12345 }} {{ 2 * 0.45 }} {{ 24690 / 2 }}", "0.9 12345 0.900 12345"),
         ('{{ fig2.claim("pie"):.1f }}', "(fig2 is not made yet)"),
     ],
 )

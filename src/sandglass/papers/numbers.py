@@ -30,6 +30,8 @@ from sandglass.studies import statistics
 from sandglass.studies.statistics import Interval
 
 PLACE = re.compile(r"\{\{(.*?)\}\}", re.S)
+LITERAL = re.compile(r"-?\d+(?:\.\d+)?")
+"""A number of no table, which stands as it is written."""
 FORMAT = re.compile(r"^(.*):([-+ z#0-9,.]*[efg%d]?)\s*$", re.S)
 DIGITS = 3
 """Of a number without a format."""
@@ -206,6 +208,8 @@ def rendered(text: str, paper: str, figure: str | None = None) -> str:
 
 
 def _number(inside: str, paper: str, figure: str | None) -> str:
+    if LITERAL.fullmatch(inside):
+        return inside
     split = FORMAT.match(inside)
     expression, spec = (split[1].strip(), split[2]) if split else (inside, "")
     where = f"{shelf.paper(paper).file(figure) if figure else shelf.folder(paper) / shelf.ABSTRACT}"
