@@ -46,7 +46,6 @@ def completion_table(
                 queue=pl.lit(queues[str(run.axes["experiment"])]),
                 beta_ecn=pl.lit(run.axes["beta_ecn"], pl.Int64),
                 **{axis: pl.lit(run.axes[axis])},
-                digest=pl.lit(run.field("digest")),
             )
         )
     every = pl.concat(rows)
@@ -56,7 +55,7 @@ def completion_table(
     )
     point = ["queue", axis, "beta_ecn"]
     return (
-        paired.group_by(*point, "digest", ensemble.REPLICA)
+        paired.group_by(*point, ensemble.REPLICA)
         .agg(
             flows=pl.len(),
             fct_s=pl.col("fct_s").mean(),
@@ -69,7 +68,6 @@ def completion_table(
             "flows",
             "fct_s",
             "gain_percent",
-            "digest",
             ensemble.REPLICA,
         )
         .sort(*point, ensemble.REPLICA)

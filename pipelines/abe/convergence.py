@@ -72,7 +72,7 @@ def convergence_table(
 
     `when` takes the index over time and says when the flows have converged.
     """
-    rows = series.tidy(runs, {"digest": "digest"}).with_columns(
+    rows = series.tidy(runs, {}).with_columns(
         queue=pl.col("experiment").str.split("-").list.last().replace_strict(QUEUES),
         convergence_s=pl.Series([when(_index(run)) for run in runs], dtype=pl.Float64),
     )
@@ -88,7 +88,6 @@ def convergence_table(
             convergence_s="convergence_s",
             ratio=pl.col("convergence_s") / pl.col("usual_s"),
             default=pl.lit(default / 100),
-            digest="digest",
         )
         .sort("queue", "beta_ecn", "rate_mbit", "rtt_ms")
     )

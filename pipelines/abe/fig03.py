@@ -40,7 +40,6 @@ def table(runs: Sequence[series.Run]) -> pl.DataFrame:
             "queue_delay_p95_ms": "bottleneck.queue_delay_ms.p95",
             "drops": "bottleneck.drops",
             "marks": "bottleneck.marks",
-            "digest": "digest",
         },
     )
     return rows.select(

@@ -47,7 +47,7 @@ def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     measured = pl.DataFrame(
         [_measured(run) for run in runs], schema={"ratio": pl.Float64, "sawteeth": pl.Float64}
     )
-    rows = series.tidy(runs, {"digest": "digest"}).hstack(measured)
+    rows = series.tidy(runs, {}).hstack(measured)
     return rows.select(
         queue=pl.col("experiment").replace_strict(QUEUES),
         split="split",
@@ -55,7 +55,6 @@ def table(runs: Sequence[series.Run]) -> pl.DataFrame:
         beta_ecn=settings.hundredths(pl.col("beta_ecn")),
         ratio="ratio",
         sawteeth="sawteeth",
-        digest="digest",
     ).sort("queue", "rtt_ms", "beta_ecn", "split", "sawteeth")
 
 

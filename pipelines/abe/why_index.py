@@ -24,9 +24,9 @@ READINGS = {"index first": convergence.first, **why_convergence.DEFINITIONS}
 def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     """Figs. 12 and 13's tables, `control` CUBIC and NewReno, for each `reading` of the index."""
     return pl.concat(
-        convergence.convergence_table(own, default, when)
-        .with_columns(control=pl.lit(control), reading=pl.lit(reading))
-        .drop("digest")
+        convergence.convergence_table(own, default, when).with_columns(
+            control=pl.lit(control), reading=pl.lit(reading)
+        )
         for control, default, own in why_noise.by_control(runs)
         for reading, when in READINGS.items()
     )
