@@ -3,12 +3,11 @@
 Usage: python docs/replicas.py, in Sandglass's environment. It judges results/reference's tables.
 """
 
-import json
 from collections.abc import Container, Iterator
 
 import polars as pl
 
-from sandglass.papers import ensemble, shelf, steps, verdicts
+from sandglass.papers import ensemble, reference, shelf, steps, verdicts
 
 COLUMNS = (ensemble.REPLICA, "seed")
 """What tells replicas apart: they are runs of the profile, or seeds in a table that has several."""
@@ -17,20 +16,18 @@ COLUMNS = (ensemble.REPLICA, "seed")
 def tables() -> Iterator[tuple[str, str, pl.DataFrame, str]]:
     """Paper, figure, its table in the reference and its column of replicas, where it has one."""
     for paper in sorted(shelf.papers()):
-        for figure in shelf.paper(paper).figures:
-            path = shelf.REFERENCE / paper / f"{figure}.csv"
-            if path.is_file():
-                table = pl.read_csv(path, infer_schema_length=None)
-                column = next((name for name in COLUMNS if name in table.columns), None)
-                if column:
-                    yield paper, figure, table, column
+        for figure in reference.figures(paper):
+            table = reference.table(paper, figure)
+            column = next((name for name in COLUMNS if name in table.columns), None)
+            if column:
+                yield paper, figure, table, column
 
 
 def judged(
     paper: str, figure: str, table: pl.DataFrame, names: Container[str] | None = None
 ) -> dict[str, verdicts.Verdict]:
     """The verdicts on what the reference's profile judges, of some claims or all, by name."""
-    profile = json.loads((shelf.REFERENCE / paper / f"{figure}.json").read_text())["profile"]
+    profile = reference.origin(paper, figure).profile
     found = steps.judge(paper, figure, table, profile, names)
     return {each.claim: each for each in found if each.n}
 

@@ -3,16 +3,11 @@
 Usage: python docs/suites.py, in Sandglass's environment.
 """
 
-from pathlib import Path
-
 import polars as pl
 
-from sandglass.install.builds import ROOT
 from sandglass.results.pages import number
-from sandglass.suites import suite
-from sandglass.suites.report import MEANS_CSV
+from sandglass.suites import reference, suite
 
-REFERENCE = ROOT / "results" / "reference" / "suites"
 Row = tuple[str, str, str, str]
 """What it is called, and its scenario, point and metric."""
 Means = dict[tuple[str, ...], float]
@@ -57,9 +52,11 @@ CONTROLS: list[Row] = [
 def own(kind: str) -> dict[str, Means]:
     """By the name of each report of a suite, the means of the contender that it is of."""
     baseline = suite.read(suite.SUITES / kind).described.baseline
+    table = reference.read(kind, "means")
     return {
-        f"`{home.name}`": means(home)[baseline.label if home.name == baseline.name else home.name]
-        for home in sorted((REFERENCE / kind).iterdir())
+        f"`{name}`": means(table.filter(report=name, label=label))
+        for name in table["report"].unique(maintain_order=True)
+        for label in [baseline.label if name == baseline.name else name]
     }
 
 
@@ -72,15 +69,10 @@ def table(columns: dict[str, Means], rows: list[Row]) -> str:
     return "\n".join(lines)
 
 
-def means(home: Path) -> dict[str, Means]:
-    """Of each contender of a report, in its order."""
-    rows = pl.read_csv(home / MEANS_CSV, infer_schema_length=None).select(
-        "label", "scenario", pl.col("point").fill_null(""), "metric", "mean"
-    )
-    found: dict[str, Means] = {}
-    for label, scenario, point, metric, mean in rows.iter_rows():
-        found.setdefault(label, {})[scenario, point, metric] = mean
-    return found
+def means(own: pl.DataFrame) -> Means:
+    """Those of one contender of one report."""
+    rows = own.select("scenario", "point", "metric", "mean").iter_rows()
+    return {(scenario, point, metric): mean for scenario, point, metric, mean in rows}
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from rich.progress import track
 
 from docs.site.examples import BLANK_PICTURE
 from sandglass.install import builds
-from sandglass.papers import shelf, steps
+from sandglass.papers import reference, shelf
 from sandglass.results.export.whole import whole_file
 
 DRAWS = ("experiment", "results", "studies", "papers")
@@ -55,13 +55,12 @@ def _picture(paper: str, figure: str) -> Path:
         for other in kept.parent.glob(f"{paper}-{figure}-{'?' * 12}.svg"):
             other.unlink(missing_ok=True)
         with whole_file(kept) as file:
-            file.write(steps.reference_picture(paper, figure))
+            file.write(reference.picture(paper, figure))
     return kept
 
 
 def _made_of(paper: str, figure: str) -> str:
-    home = shelf.REFERENCE / paper
-    own = [*(home / f"{figure}.{end}" for end in ("csv", "json")), shelf.paper(paper).file(figure)]
+    own = [reference.path(paper, figure), shelf.paper(paper).file(figure)]
     return builds.fingerprint([*own, *_own_code(paper)], _shared_code())
 
 

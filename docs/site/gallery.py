@@ -1,18 +1,16 @@
 """The gallery: every example and every figure of a paper, with picture, file and command."""
 
 import itertools
-import json
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-import polars as pl
 import yaml
 
 from docs.site import examples, figures, render
 from sandglass.install.builds import ROOT
-from sandglass.papers import grid, shelf
+from sandglass.papers import grid, numbers, reference, shelf
+from sandglass.papers.verdicts import Verdict
 
 PAGE = "gallery/README.md"
 QUEUES = {
@@ -77,10 +75,12 @@ def pages() -> dict[str, str]:
             text=path.read_text().rstrip("\n"),
         )
     for paper in papers():
+        verdicts = reference.verdicts(paper)
         for name in shelf.paper(paper).figures:
             entry = _figure(paper, name)
             entries.append(entry)
-            made[entry.page] = _figure_page(entry, paper, name)
+            own = [each for each in verdicts if each.figure == name]
+            made[entry.page] = _figure_page(entry, paper, name, own)
     return {PAGE: render.page("gallery", entries=entries, choices=_choices(entries)), **made}
 
 
@@ -146,33 +146,31 @@ def _experiments(paper: str, figure: str) -> list[Path]:
     ]
 
 
-def _figure_page(entry: Entry, paper: str, name: str) -> str:
+def _figure_page(entry: Entry, paper: str, name: str, verdicts: list[Verdict]) -> str:
     about = shelf.paper(paper)
     setup = about.figures[name].setup
     origins = {"Stated": setup.stated, "Derived": setup.derived, "Re-design": setup.redesign}
-    reference = f"results/reference/{paper}"
     files = [
         (f"pipelines/{paper}/{name}.yaml", "what it is and claims"),
         (f"pipelines/{paper}/{name}.py", "its numbers and its picture"),
     ]
     files += [(str(path.relative_to(ROOT)), "") for path in _experiments(paper, name)]
-    files += [(f"{reference}/{name}.csv", "the numbers that are drawn")]
+    files += [(str(reference.path(paper, name).relative_to(ROOT)), "the numbers that are drawn")]
     return render.page(
         "figure",
         entry=entry,
         paper=about.head,
-        profile=json.loads((ROOT / reference / f"{name}.json").read_text())["profile"],
-        verdicts=[*_verdicts(ROOT / reference / "verdicts.csv", name)],
+        profile=reference.origin(paper, name).profile,
+        verdicts=[_shown(each) for each in numbers.explained(paper, verdicts)],
         setup=[(word, settings) for word, settings in origins.items() if settings],
         files=files,
     )
 
 
-def _verdicts(file: Path, figure: str) -> Iterator[dict[str, str]]:
-    rows = pl.read_csv(file, infer_schema=False).filter(pl.col("figure") == figure)
-    for row in rows.with_columns(pl.all().fill_null("")).iter_rows(named=True):
-        measured = f"{float(row['measured']):.4g}" if row["measured"] else ""
-        yield row | {"measured": measured}
+def _shown(verdict: Verdict) -> dict[str, str]:
+    """A verdict with what was measured in words."""
+    measured = "" if verdict.measured is None else f"{verdict.measured:.4g}"
+    return verdict.model_dump() | {"measured": measured}
 
 
 def _topics(text: str, home: Path) -> tuple[frozenset[str], frozenset[str]]:

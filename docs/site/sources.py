@@ -18,7 +18,7 @@ LEXERS = {
 }
 NOT_SEARCHED = "---\nsearch:\n  exclude: true\n---\n\n"
 """At the head of a page that has only code or names: who searches wants what is said of it."""
-AS_THEY_ARE = (".svg", ".png", ".csv")
+AS_THEY_ARE = (".svg", ".png", ".csv", ".parquet")
 
 
 def page(path: str) -> str:

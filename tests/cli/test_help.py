@@ -11,7 +11,18 @@ from tests.cli.conftest import Cli
 COMMANDS = [
     *("setup", "env", "doctor", "list", "new"),
     *("run", "check", "debug", "verify", "show", "plot", "compare", "view", "export"),
-    *("study", "reproduce", "bundle", "shell", "exec", "mn", "python", "notebook", "trace"),
+    *(
+        "study",
+        "reproduce",
+        "bundle",
+        "reference",
+        "shell",
+        "exec",
+        "mn",
+        "python",
+        "notebook",
+        "trace",
+    ),
     *("cache", "bench", "test", "docs", "completion", "lab", "characterise"),
 ]
 OF_LABS = [f"lab {name}" for name in ("build", "list", "export", "import", "remove")]

@@ -3,14 +3,12 @@
 import polars as pl
 from polars.testing import assert_frame_equal
 
-from sandglass.papers import verdicts
-from sandglass.papers.shelf import REFERENCE
+from sandglass.papers import reference, shelf, verdicts
+from sandglass.results import series
 from tests.conftest import Reproduced
 
 KEY = ["experiment", "settings"]
 BUILD = ["kernel_build", "modules"]
-ORIGIN = ["lab_build", "commit", "wall_s"]
-"""What of a run may differ though its bytes do not."""
 # How far another lab build (compiler, kernel's minor version, Debian's programs) may be from the
 # reference: shares of the value, and what a small value may differ by. The runs of the smoke
 # profile are short, so that a single mark at another packet shows.
@@ -44,17 +42,20 @@ def departures(found: pl.DataFrame, kept: pl.DataFrame) -> list[str]:
 
 
 def smoke_runs(paper: str) -> pl.DataFrame:
-    return pl.read_csv(REFERENCE / paper / "smoke-runs.csv", infer_schema_length=None)
+    """The runs of a paper's smoke profile as the reference lists them."""
+    listed = shelf.REFERENCE / paper / reference.SMOKE_RUNS
+    return pl.read_csv(listed, infer_schema_length=None)
 
 
 def assert_as_it_was(paper: str, reproduced: Reproduced) -> None:
-    """Every run of all figures; on the same lab build the tables are the same to the last digit."""
+    """Every run of all figures; on the same lab build to the last digit that is kept."""
     results = reproduced(paper)
     kept = smoke_runs(paper)
     found = pl.read_csv(results / "runs.csv", infer_schema_length=None)
     assert departures(found, kept) == []
     if found.select(BUILD).equals(kept.select(BUILD)):
-        assert_frame_equal(found.drop(ORIGIN), kept.drop(ORIGIN, strict=False))
+        few = series.rounded(found.select(kept.columns), reference.DIGITS)
+        assert_frame_equal(few, kept, check_exact=True)
     assert unexplained(verdicts.read(results / "verdicts.csv")) == []
 
 

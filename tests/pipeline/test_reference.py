@@ -1,6 +1,5 @@
 """What is kept in results/reference/, and a smoke profile against it."""
 
-import json
 import re
 import shutil
 import subprocess
@@ -9,19 +8,13 @@ import polars as pl
 import pytest
 
 from sandglass.install import builds
-from sandglass.papers import shelf, steps, verdicts
+from sandglass.papers import reference, shelf
 from sandglass.papers.shelf import REFERENCE
+from sandglass.suites import reference as suites
 from tests.conftest import Reproduced
 from tests.pipeline.smoke import assert_as_it_was, departures, smoke_runs, unexplained
 
-PROFILES = {
-    "abe": "paper",
-    "flow_startup": "paper",
-    "dctcp_internet": "paper",
-    "dualq": "paper",
-    "ls_aimd": "paper",
-}
-"""The profile that a paper's reference is of."""
+PAPERS = shelf.ours()
 
 
 @pytest.fixture
@@ -37,7 +30,7 @@ def test_smoke_is_as_it_was(reproduced: Reproduced) -> None:
 
 
 def test_a_claim_that_fails_needs_a_word() -> None:
-    judged = verdicts.read(REFERENCE / "abe" / "verdicts.csv")
+    judged = reference.verdicts("abe")
     failing = next(each for each in judged if each.verdict == "fails")
     assert unexplained([failing.model_copy(update={"explanation": ""})]) == [failing.claim]
 
@@ -68,20 +61,19 @@ def test_a_run_too_few_or_too_many(kept: pl.DataFrame) -> None:
     assert departures(kept, kept.head(-1))[0].endswith("not kept")
 
 
-@pytest.mark.parametrize("paper", PROFILES)
+@pytest.mark.parametrize("paper", PAPERS)
 def test_a_papers_reference_holds_together(paper: str) -> None:
     """What is kept of a figure is all of it: table, origin, verdicts."""
-    directory = REFERENCE / paper
-    origins = [json.loads(path.read_text()) for path in sorted(directory.glob("*.json"))]
-    assert {origin["profile"] for origin in origins} == {PROFILES[paper]}
-    kernels = {(origin["kernel_release"], origin["kernel_build"]) for origin in origins}
+    names = {path.stem for path in (REFERENCE / paper).glob("*.parquet")}
+    assert names == {*shelf.paper(paper).figures}
+    origins = [reference.origin(paper, name) for name in names]
+    assert {(each.paper, each.profile) for each in origins} == {(paper, reference.PROFILE)}
+    assert {each.figure for each in origins} == names
+    kernels = {(each.kernel_release, each.kernel_build) for each in origins}
     # one of each series of Linux: 6.12 of 6.12.117-sandglass
     assert len({release.rpartition(".")[0] for release, _ in kernels}) == len(kernels)
-    names = {origin["figure"] for origin in origins}
-    assert names == set(shelf.paper(paper).figures)
-    lists = {"verdicts", "runs", "smoke-runs"}
-    assert {path.stem for path in directory.glob("*.csv")} - lists == names
-    judged = verdicts.read(directory / "verdicts.csv")
+    assert not any("digest" in reference.table(paper, name).columns for name in names)
+    judged = reference.verdicts(paper)
     assert {each.figure for each in judged} == names
     assert "not judged" not in {each.verdict for each in judged}
     assert unexplained(judged) == []
@@ -98,9 +90,12 @@ def test_the_commits_named_are_in_the_repository() -> None:
     known = {each[:12] for each in listed.stdout.split()}
     named = {
         commit
-        for path in REFERENCE.rglob("*.json")
-        for commit in json.loads(path.read_text()).get("commits", [])
+        for paper in PAPERS
+        for name in reference.figures(paper)
+        for commit in reference.origin(paper, name).commits
     }
+    for name in ("cc", "qdisc"):
+        named |= {*suites.read(name, "origins")["commits"].explode()}
     lost = dict(
         re.findall(r"^\| `(\w{12})` \| `(\w{12})` ", (REFERENCE / "README.md").read_text(), re.M)
     )
@@ -109,8 +104,8 @@ def test_the_commits_named_are_in_the_repository() -> None:
     assert set(lost.values()) <= known
 
 
-@pytest.mark.parametrize("paper", PROFILES)
+@pytest.mark.parametrize("paper", PAPERS)
 def test_the_verdicts_kept_are_those_of_the_tables_kept(paper: str) -> None:
-    """Claims that change are judged again: python -m sandglass.papers.steps again PAPER."""
-    found = [v for name in shelf.paper(paper).figures for v in steps.judged(paper, name)]
-    assert found == verdicts.read(REFERENCE / paper / "verdicts.csv")
+    """Claims that change are judged again: ./sandglass reference PAPER --judge."""
+    found = [v for name in shelf.paper(paper).figures for v in reference.judged(paper, name)]
+    assert found == reference.verdicts(paper)

@@ -12,7 +12,7 @@ import typer
 from sandglass.cli import papers
 from sandglass.errors import SandglassError, UsageError
 from sandglass.install import builds, memory, setup_lab
-from sandglass.papers import reproduce, shelf, verdicts
+from sandglass.papers import reference, reproduce, shelf, verdicts
 from sandglass.workflow.snakemake import Work
 from tests.pipeline.test_workflow import snakemake
 
@@ -125,9 +125,8 @@ def test_strict_makes_a_failed_claim_a_failure(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """One that is not judged is none, unless it is all that there is."""
-    reference = builds.ROOT / "results" / "reference" / "abe" / "verdicts.csv"
     (tmp_path / "results" / "abe").mkdir(parents=True)
-    found = verdicts.read(reference)
+    found = reference.verdicts("abe")
     monkeypatch.setattr(builds, "ROOT", tmp_path)
     monkeypatch.setattr(setup_lab, "lab", lambda: None)
     monkeypatch.setattr(reproduce, "snakemake", lambda *_: 0)

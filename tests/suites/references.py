@@ -1,43 +1,30 @@
-"""What the committed reports of suites say of each contender."""
-
-import json
-from pathlib import Path
+"""What the kept reports of suites say of each contender."""
 
 import polars as pl
 
-from sandglass.install.builds import ROOT
-from sandglass.suites import suite
-from sandglass.suites.report import JSON, MEANS_CSV
+from sandglass.suites import reference, suite
 
-REFERENCE = ROOT / "results" / "reference" / "suites"
 KEY = ("scenario", "label", "point", "metric", "n", "kernel")
 
 
 def values(kind: str) -> pl.DataFrame:
     """A row for each mean of a contender: KEY, `means`, all that reports have, and `reports`, how
-    many these are. The kernel is part of it: DualPI2 takes its rivals to Linux 7.2. Without those
-    scenarios in which an algorithm meets itself with other options."""
+    many these are. Without those scenarios in which an algorithm meets itself with other
+    options."""
     tuned = [
         each.name for each in suite.read(suite.SUITES / kind).described.scenarios if each.tuned
     ]
     return (
-        pl.concat(means(path) for path in sorted((REFERENCE / kind).iterdir()))
+        with_kernels(reference.read(kind, "means"), reference.read(kind, "origins"))
         .filter(~pl.col("scenario").is_in(tuned))
         .group_by(KEY)
         .agg(means=pl.col("mean").unique(), reports=pl.len())
     )
 
 
-def means(home: Path) -> pl.DataFrame:
-    """means.csv of a report, with the series of the kernel that each scenario ran on."""
-    told = json.loads((home / JSON).read_text())["scenarios"]
-    kernels = {each["name"]: series(each["origin"]["kernel_release"]) for each in told}
-    return pl.read_csv(home / MEANS_CSV, infer_schema_length=None).with_columns(
-        point=pl.col("point").fill_null(""),
-        kernel=pl.col("scenario").replace_strict(kernels),
-    )
-
-
-def series(release: str) -> str:
-    """7.2 of 7.2.12-sandglass."""
-    return ".".join(release.split(".")[:2])
+def with_kernels(means: pl.DataFrame, origins: pl.DataFrame) -> pl.DataFrame:
+    """Means with the series of the kernel that each scenario ran on, such as 7.2: DualPI2 takes its
+    rivals there."""
+    series = pl.col("kernel_release").str.extract(r"^(\d+\.\d+)\.")
+    place = ["report", "scenario"]
+    return means.join(origins.select(*place, kernel=series), on=place)

@@ -92,3 +92,56 @@ def bundle(
     wanted = archive.Wanted(targets, profile.value, pythons or wheels.PYTHONS, records)
     archive.write(wanted, out)
     say(f"{out}: {out.stat().st_size / 1e6:.0f} MB")
+
+
+@app.command()
+def reference(
+    targets: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="PAPER[/FIGURE]...", show_default=False, autocompletion=completion.papers
+        ),
+    ],
+    renew: Annotated[
+        bool, typer.Option("--renew", help="Put the results in the place of what is kept.")
+    ] = False,
+    judge: Annotated[
+        bool,
+        typer.Option(
+            "--judge", help="Judge what is kept again, after a change of claims; no results needed."
+        ),
+    ] = False,
+    smoke: Annotated[
+        bool, typer.Option("--smoke", help="Renew the lists of the smoke profile's runs instead.")
+    ] = False,
+) -> None:
+    """Compare the papers' results with those kept for the record.
+
+    What `reproduce --profile paper` left, with results/reference: verdicts that changed, and
+    columns of the tables that differ by more than rounding. Where something does, the exit status
+    is 1.
+
+    Example: ./sandglass reference abe/fig03 --renew
+    """
+    from sandglass.papers import reference as kept
+    from sandglass.papers import renewal
+
+    if renew + judge + smoke > 1:
+        raise UsageError("--renew, --judge and --smoke: take one of them")
+    wanted = renewal.wanted(targets)
+    if smoke:
+        kept.renew_smoke({paper: renewal.smoke_runs(paper) for paper in wanted})
+    elif judge:
+        kept.judge(wanted)
+    else:
+        made = {
+            paper: {name: renewal.made(paper, name) for name in names}
+            for paper, names in wanted.items()
+        }
+        differ = renewal.tell(made)
+        if differ and not renew:
+            raise typer.Exit(1)
+        if renew:
+            kept.renew(made)
+    if renew or judge or smoke:
+        say(f"{', '.join(wanted)}: the reference is renewed")

@@ -12,11 +12,11 @@ from pydantic import Field, model_validator
 
 from sandglass.errors import SandglassError, UsageError
 from sandglass.install import builds
-from sandglass.papers import shelf
+from sandglass.papers import reference, shelf
 from sandglass.papers.claims import claims
 from sandglass.papers.sentences import Sentence
 from sandglass.papers.strict import Strict, parse
-from sandglass.papers.verdicts import Verdict, read
+from sandglass.papers.verdicts import Verdict
 
 PAGE = builds.ROOT / "docs" / "coverage.md"
 KINDS = ("claims", "not_measured", "missing")
@@ -111,7 +111,7 @@ def _section(paper: str, of_papers: Mapping[str, Mapping[str, Verdict]]) -> Iter
     if unknown := sorted({name for item in found for name in item.claims} - verdicts.keys()):
         raise SandglassError(
             f"the reference of {paper} has no verdict on {unknown[0]}",
-            f"judge it again: ./sandglass python -m sandglass.papers.steps again {paper}",
+            f"judge its tables again: ./sandglass reference {paper} --judge",
         )
     counts = [sum(bool(getattr(item, kind)) for item in found) for kind in KINDS]
     beside = sum(
@@ -139,8 +139,7 @@ def _section(paper: str, of_papers: Mapping[str, Mapping[str, Verdict]]) -> Iter
 
 def _verdicts(paper: str) -> dict[str, Verdict]:
     """What the reference says of a paper's claims, by their names."""
-    path = shelf.REFERENCE / paper / "verdicts.csv"
-    return {f"{each.figure}/{each.claim}": each for each in read(path)}
+    return {f"{each.figure}/{each.claim}": each for each in reference.verdicts(paper)}
 
 
 def _told(verdict: Verdict, name: str) -> str:

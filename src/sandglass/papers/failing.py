@@ -4,9 +4,9 @@ from collections.abc import Iterator, Sequence
 from typing import get_args
 
 from sandglass.install import builds
-from sandglass.papers import shelf
+from sandglass.papers import numbers, reference, shelf
 from sandglass.papers.coverage import cell
-from sandglass.papers.verdicts import Verdict, counts, read, result
+from sandglass.papers.verdicts import Verdict, counts, result
 from sandglass.studies.claims import Outcome
 
 PAGE = builds.ROOT / "docs" / "failing.md"
@@ -29,7 +29,7 @@ def page() -> str:
 
 def judged(paper: str) -> list[Verdict]:
     """The verdicts on a paper's claims in the reference."""
-    found = read(shelf.REFERENCE / paper / "verdicts.csv")
+    found = numbers.explained(paper, reference.verdicts(paper))
     return [each for each in found if each.sentence == "claim" and each.verdict in WORDS]
 
 

@@ -14,7 +14,7 @@ The format is Python's; without one a number has three digits.
 import functools
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -26,6 +26,8 @@ from jinja2.sandbox import SandboxedEnvironment
 from sandglass.errors import SandglassError, UsageError, nearest
 from sandglass.experiment.document import Value
 from sandglass.papers import claims, code, ensemble, shelf, verdicts
+from sandglass.papers.verdicts import Verdict
+from sandglass.results import compact
 from sandglass.studies import statistics
 from sandglass.studies.statistics import Interval
 
@@ -191,10 +193,10 @@ class NotMadeError(SandglassError):
 @functools.lru_cache(maxsize=32)
 def table(paper: str, figure: str) -> pl.DataFrame:
     """A figure's table in the reference, or as it was last made. Raises NotMadeError without."""
-    places = [shelf.REFERENCE / paper / f"{figure}.csv", Path("results") / paper / f"{figure}.csv"]
-    for path in places:
-        if path.is_file():
-            return pl.read_csv(path, infer_schema_length=None)
+    if (kept := shelf.kept(paper, figure)).is_file():
+        return compact.read(kept)
+    if (made := Path("results") / paper / f"{figure}.csv").is_file():
+        return pl.read_csv(made, infer_schema_length=None)
     raise NotMadeError(f"{figure} is not made yet")
 
 
@@ -205,6 +207,14 @@ def rendered(text: str, paper: str, figure: str | None = None) -> str:
     an expression that is wrong, which it names.
     """
     return PLACE.sub(lambda found: _number(found[1].strip(), paper, figure), text)
+
+
+def explained(paper: str, found: Iterable[Verdict]) -> list[Verdict]:
+    """Verdicts on a paper's claims, with the numbers of their explanations."""
+    return [
+        each.model_copy(update={"explanation": rendered(each.explanation, paper, each.figure)})
+        for each in found
+    ]
 
 
 def _number(inside: str, paper: str, figure: str | None) -> str:

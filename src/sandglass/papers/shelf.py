@@ -208,6 +208,11 @@ def at(home: Path) -> Paper:
     return Paper(home, parse(home / ABOUT, PaperHead))
 
 
+def kept(paper: str, figure: str) -> Path:
+    """Where the reference has a figure's table, if it has one."""
+    return REFERENCE / paper / f"{figure}.parquet"
+
+
 def experiment_file(home: Path, experiment: str) -> Path:
     """An experiment of the paper whose folder `home` is."""
     return home / "experiments" / f"{experiment}.yaml"

@@ -6,7 +6,6 @@
     steps runs abe quick            runs     -> runs.csv
     steps report abe [FIGURE]       all      -> report.html or FIGURE.html
     steps index quick abe ls_aimd   verdicts -> index.html
-    steps again abe                 results/reference/abe's tables -> its verdicts.csv
 
 All read and write below results/ in the working directory.
 """
@@ -79,43 +78,16 @@ def _rows(code: FigureModule, points: Sequence[grid.Point], runs: Sequence[Run])
 def draw_and_judge(paper: Paper, figure: FigureName) -> None:
     """Draw a figure from its table, and judge its claims."""
     rows, source = _table(paper, figure), _source(paper, figure)
-    found = judge(paper, figure, rows, source.profile)
-    style.save(_drawn(paper, figure, rows, source), output(paper, figure))
+    found = numbers.explained(paper, judge(paper, figure, rows, source.profile))
+    style.save(drawn(paper, figure, rows, source), output(paper, figure))
     verdicts.frame(found).write_csv(output(paper, f"{figure}.verdicts.csv"))
 
 
-def _drawn(paper: str, figure: str, rows: pl.DataFrame, source: Provenance) -> ggplot:
+def drawn(paper: str, figure: str, rows: pl.DataFrame, source: Provenance) -> ggplot:
+    """A figure with its title and caption."""
     about = shelf.paper(paper).figures[figure]
     caption = provenance.caption(about.caption, about.setup.redesign, source)
     return style.finish(module(paper, figure).plot(rows), about.title, caption)
-
-
-def reference_picture(paper: str, figure: str) -> bytes:
-    """A figure as SVG, drawn from its table in the reference."""
-    stem = shelf.REFERENCE / paper / figure
-    rows = pl.read_csv(stem.with_suffix(".csv"), infer_schema_length=None)
-    source = Provenance(**json.loads(stem.with_suffix(".json").read_text()))
-    return style.drawn(_drawn(paper, figure, rows, source), "svg")
-
-
-@app.command()
-def again(paper: Paper) -> None:
-    """Judge the reference's tables by the claims as they are now."""
-    found = [v for figure in shelf.paper(paper).figures for v in judged(paper, figure)]
-    verdicts.frame(found).write_csv(shelf.REFERENCE / paper / "verdicts.csv")
-
-
-def judged(paper: str, figure: str) -> list[verdicts.Verdict]:
-    """The verdicts on a figure, by its table in the reference.
-
-    Raises SandglassError where that is not there.
-    """
-    home = shelf.REFERENCE / paper
-    if not (home / f"{figure}.csv").is_file():
-        raise SandglassError(f"{home} has no table of {figure}", "it has to be reproduced first")
-    rows = pl.read_csv(home / f"{figure}.csv", infer_schema_length=None)
-    profile = json.loads((home / f"{figure}.json").read_text())["profile"]
-    return judge(paper, figure, rows, profile)
 
 
 def judge(
@@ -126,7 +98,7 @@ def judge(
     names: Container[str] | None = None,
 ) -> list[verdicts.Verdict]:
     """The verdicts of a profile on a figure's table: on the claims of these names, or on all."""
-    found = verdicts.judge(
+    return verdicts.judge(
         [each for each in claims.claims(paper, figure) if names is None or each.id in names],
         rows,
         module(paper, figure).METRICS,
@@ -134,10 +106,6 @@ def judge(
         figure=figure,
         profile=profile,
     )
-    return [
-        each.model_copy(update={"explanation": numbers.rendered(each.explanation, paper, figure)})
-        for each in found
-    ]
 
 
 def _verdicts(paper: str, figure: str) -> list[verdicts.Verdict]:

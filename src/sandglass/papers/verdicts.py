@@ -8,7 +8,7 @@ import inspect
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Protocol, get_args
+from typing import Any, Literal, NamedTuple, Protocol, Self, get_args
 
 import polars as pl
 from pydantic import BaseModel
@@ -89,6 +89,28 @@ class Verdict(BaseModel):
     explanation: str = ""
     isolated: str = ""
 
+    @classmethod
+    def on(cls, claim: Claim, paper: str, figure: str, found: Mapping[str, Any]) -> Self:
+        """The verdict on a claim, of what was found; nothing where it was not judged."""
+        wrong = found.get("verdict") in ("fails", "open")
+        return cls(
+            paper=paper,
+            figure=figure,
+            claim=claim.id,
+            sentence=claim.sentence,
+            kind=claim.kind,
+            quote=claim.quote,
+            where=claim.where,
+            expected=claim.expected,
+            amended="; ".join(
+                f"{each.date}: was {each.was}, {each.outcome}; {each.reason}"
+                for each in claim.amended
+            ),
+            explanation=claim.explanation if wrong else "",
+            isolated=claim.isolated if wrong else "",
+            **found,
+        )
+
 
 def judge(
     claims: Sequence[Claim],
@@ -117,25 +139,7 @@ def judge(
         except SandglassError as error:
             errors.append(f"{figure}: claim {claim.id}: {error.message}")
             continue
-        if found.get("verdict") in ("fails", "open"):
-            found |= {"explanation": claim.explanation, "isolated": claim.isolated}
-        verdicts.append(
-            Verdict(
-                paper=paper,
-                figure=figure,
-                claim=claim.id,
-                sentence=claim.sentence,
-                kind=claim.kind,
-                quote=claim.quote,
-                where=claim.where,
-                expected=claim.expected,
-                amended="; ".join(
-                    f"{each.date}: was {each.was}, {each.outcome}; {each.reason}"
-                    for each in claim.amended
-                ),
-                **found,
-            )
-        )
+        verdicts.append(Verdict.on(claim, paper, figure, found))
     if errors:
         raise SandglassError("\n".join(errors))
     return verdicts

@@ -207,13 +207,13 @@ def combined_digest(digests: Iterable[str]) -> str:
     return hashlib.sha256("\n".join(sorted(digests)).encode()).hexdigest()
 
 
-def rounded(rows: pl.DataFrame) -> pl.DataFrame:
+def rounded(rows: pl.DataFrame, digits: int = DIGITS) -> pl.DataFrame:
     """A table that is the same on every machine, to the last digit that it shows.
 
     In which order Polars adds floats depends on processors and load, and the sixteenth digit of a
     sum on that order.
     """
-    return rows.with_columns(cs.float().round_sig_figs(DIGITS))
+    return rows.with_columns(cs.float().round_sig_figs(digits))
 
 
 def forward(run: Run, bottleneck: str = "bottleneck") -> pl.LazyFrame:
