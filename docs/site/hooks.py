@@ -18,6 +18,7 @@ from docs.site import examples, figures, gallery, python, reference, sources, te
 from sandglass.experiment import reading
 from sandglass.install.builds import ROOT
 from sandglass.install.upkeep import Pictures
+from sandglass.papers import coverage, failing
 
 Nav = list[dict[str, Any]]
 
@@ -31,6 +32,8 @@ ELSEWHERE = ("limits", "agreement", "data-format", "glossary", "maintaining")
 """Pages of docs/ that are no guides."""
 PROJECT = ("CONTRIBUTING.md", "docs/maintaining.md", "CHANGES.md")
 """For who changes Sandglass, and who wants to know what has changed."""
+COVERAGE, FAILING = "gallery/coverage.md", "gallery/failing.md"
+"""What the papers state and what judges it; what of it does not hold."""
 INSTEAD = {
     "examples": gallery.PAGE,
     "examples/studies": gallery.PAGE,
@@ -52,6 +55,7 @@ def pictures(wanted: Pictures) -> dict[str, bytes]:
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     pages = _written() | reference.pages() | {python.PAGE: python.page()} | gallery.pages()
+    pages |= {COVERAGE: coverage.page(), FAILING: failing.page()}
     config["nav"] = _nav(pages)
     beside = sources.pages(pages, INSTEAD)
     known = {*pages, *beside}
@@ -143,6 +147,6 @@ def _nav(pages: Collection[str]) -> Nav:
         },
         {"Limits": "docs/limits.md"},
         {"Agreement": "docs/agreement.md"},
-        {"Gallery": [gallery.PAGE, *shown, *figures]},
+        {"Gallery": [gallery.PAGE, *shown, *figures, COVERAGE, FAILING]},
         {"Project": [*PROJECT]},
     ]

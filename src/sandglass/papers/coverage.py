@@ -5,28 +5,24 @@ text. Each item has claims that judge it, or says why none does.
 """
 
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Annotated
 
 from pydantic import Field, model_validator
 
 from sandglass.errors import SandglassError, UsageError
-from sandglass.install import builds
 from sandglass.papers import reference, shelf
 from sandglass.papers.claims import claims
 from sandglass.papers.sentences import Sentence
 from sandglass.papers.strict import Strict, parse
 from sandglass.papers.verdicts import Verdict
 
-PAGE = builds.ROOT / "docs" / "coverage.md"
 KINDS = ("claims", "not_measured", "missing")
 HEAD = """# What of each paper is covered
 
 What each source states in figures, tables, equations and sentences that compare or count, in the
 order of the text, with the claims that judge it and what became of them in the
-[reference](pipeline.md#the-reference); or why none does. Made from
-`pipelines/PAPER/sources.yaml` and `results/reference/` by
-`./sandglass python -m sandglass.papers.coverage`.
+[reference](../docs/pipeline.md#the-reference); or why none does. Made from
+`pipelines/PAPER/sources.yaml` and `results/reference/`.
 
 *Not measured* is what no network laboratory can measure, such as what other people found. *Missing*
 is what could be measured and is not yet, with the experiment that would.
@@ -97,7 +93,7 @@ def _claims(paper: str) -> dict[str, Sentence]:
 
 
 def page() -> str:
-    """docs/coverage.md, of all our papers."""
+    """The page in Markdown, of all our papers."""
     verdicts = {name: _verdicts(name) for name in shelf.ours()}
     return "\n".join([HEAD, *(line for name in verdicts for line in _section(name, verdicts))])
 
@@ -150,12 +146,3 @@ def _told(verdict: Verdict, name: str) -> str:
 def cell(text: str) -> str:
     """Text in one cell of a table in Markdown."""
     return " ".join(text.split()).replace("|", "\\|")
-
-
-def write(path: Path = PAGE) -> None:
-    """Write the page."""
-    path.write_text(page())
-
-
-if __name__ == "__main__":
-    write()

@@ -1,27 +1,25 @@
-"""What of the papers does not hold, and why: python -m sandglass.papers.failing makes the page."""
+"""What of the papers does not hold, and why, as a page of the documentation."""
 
 from collections.abc import Iterator, Sequence
 from typing import get_args
 
-from sandglass.install import builds
 from sandglass.papers import numbers, reference, shelf
 from sandglass.papers.coverage import cell
 from sandglass.papers.verdicts import Verdict, counts, result
 from sandglass.studies.claims import Outcome
 
-PAGE = builds.ROOT / "docs" / "failing.md"
 WORDS = get_args(Outcome)
 HEAD = """# What does not hold, and why
 
-Every claim of the papers that fails or is open in the [reference](pipeline.md#the-reference): what
-was measured, the explanation, and the figure that shows the cause, where there is one, which
-`./sandglass reproduce PAPER/FIGURE --profile paper` makes. Checks and findings are not counted
-here. Made from `results/reference/` by `./sandglass python -m sandglass.papers.failing`.
+Every claim of the papers that fails or is open in the
+[reference](../docs/pipeline.md#the-reference): what was measured, the explanation, and the figure
+that shows the cause, where there is one, which `./sandglass reproduce PAPER/FIGURE --profile paper` makes. Checks and findings are not counted
+here. Made from `results/reference/`.
 """
 
 
 def page() -> str:
-    """docs/failing.md, of all our papers. Raises SandglassError where a paper has no reference."""
+    """The page in Markdown, of all our papers. Raises SandglassError where one has no reference."""
     papers = {name: judged(name) for name in shelf.ours()}
     sections = (line for name, found in papers.items() for line in _section(name, found))
     return "\n".join([HEAD, *_counts(papers), "", *sections])
@@ -75,12 +73,3 @@ def _section(paper: str, found: Sequence[Verdict]) -> Iterator[str]:
             claim = f"`{each.figure}/{each.claim}` {each.verdict} ({each.kind})"
             yield f"| {claim} | {cell(told)} | {cell(each.explanation)} | {shown} |"
     yield ""
-
-
-def write() -> None:
-    """Write the page."""
-    PAGE.write_text(page())
-
-
-if __name__ == "__main__":
-    write()
