@@ -2,20 +2,8 @@
 
 from collections.abc import Sequence
 
+import plotnine as p9
 import polars as pl
-from plotnine import (
-    aes,
-    facet_wrap,
-    geom_errorbar,
-    geom_hline,
-    geom_line,
-    geom_point,
-    ggplot,
-    labs,
-    scale_color_manual,
-    scale_linetype_manual,
-    scale_shape_manual,
-)
 
 from pipelines.abe import settings
 from sandglass.papers import ensemble
@@ -93,28 +81,28 @@ def block_means(run: series.Run, column: str) -> pl.DataFrame:
 
 def drawn(
     table: pl.DataFrame, x: str, line: str, *, x_name: str, line_name: str, bar_width: float
-) -> ggplot:
+) -> p9.ggplot:
     """Gain against the column `x`, a line per value of the column `line`, a panel per AQM.
 
     Bars are 95 % intervals.
     """
     shown = ensemble.means(table, ["queue", x, line], "gain_percent")
-    figure: ggplot = (
-        ggplot(shown, aes(x, "gain_percent", color=line, shape=line, linetype=line))
-        + facet_wrap("queue")
-        + geom_hline(yintercept=0, linetype="dotted", color="#666666")
-        + geom_errorbar(
-            aes(ymin="low", ymax="high"),
+    figure: p9.ggplot = (
+        p9.ggplot(shown, p9.aes(x, "gain_percent", color=line, shape=line, linetype=line))
+        + p9.facet_wrap("queue")
+        + p9.geom_hline(yintercept=0, linetype="dotted", color="#666666")
+        + p9.geom_errorbar(
+            p9.aes(ymin="low", ymax="high"),
             shown.drop_nulls("low"),
             width=bar_width,
             linetype="solid",
         )
-        + geom_line()
-        + geom_point(size=2)
-        + scale_color_manual(style.PALETTE)
-        + scale_shape_manual(style.SHAPES)
-        + scale_linetype_manual(style.LINES)
-        + labs(
+        + p9.geom_line()
+        + p9.geom_point(size=2)
+        + p9.scale_color_manual(style.PALETTE)
+        + p9.scale_shape_manual(style.SHAPES)
+        + p9.scale_linetype_manual(style.LINES)
+        + p9.labs(
             x=x_name,
             y="Reduction of FCT (%)",
             color=line_name,

@@ -3,18 +3,8 @@
 from collections.abc import Callable, Sequence
 
 import numpy as np
+import plotnine as p9
 import polars as pl
-from plotnine import (
-    aes,
-    facet_wrap,
-    geom_step,
-    geom_vline,
-    ggplot,
-    labs,
-    scale_color_manual,
-    scale_linetype_manual,
-    scale_x_log10,
-)
 
 from pipelines.abe import settings
 from sandglass.experiment import units
@@ -98,7 +88,7 @@ def _index(run: series.Run) -> pl.DataFrame:
     return index_since(run.records("goodput").collect(), entry_ns)
 
 
-def plot(table: pl.DataFrame) -> ggplot:
+def plot(table: pl.DataFrame) -> p9.ggplot:
     """CDF of the ratio, a line for each beta_ecn but the default, a panel per AQM."""
     cdf = (
         changed(table)
@@ -114,18 +104,18 @@ def plot(table: pl.DataFrame) -> ggplot:
     )
     kinds = cdf["beta"].n_unique()
     lines = [style.LINES[i % len(style.LINES)] for i in range(kinds)]
-    drawn: ggplot = (
-        ggplot(
+    drawn: p9.ggplot = (
+        p9.ggplot(
             cdf.filter(pl.col("ratio").is_between(0, np.inf, "none")),
-            aes("ratio", "share", color="beta", linetype="beta"),
+            p9.aes("ratio", "share", color="beta", linetype="beta"),
         )
-        + facet_wrap("queue")
-        + geom_vline(xintercept=1, linetype="dotted", color="#666666")
-        + geom_step()
-        + scale_x_log10()
-        + scale_color_manual(style.PALETTE)
-        + scale_linetype_manual(lines)
-        + labs(
+        + p9.facet_wrap("queue")
+        + p9.geom_vline(xintercept=1, linetype="dotted", color="#666666")
+        + p9.geom_step()
+        + p9.scale_x_log10()
+        + p9.scale_color_manual(style.PALETTE)
+        + p9.scale_linetype_manual(lines)
+        + p9.labs(
             x="Convergence time over that with the default beta_ecn",
             y="Share of experiments",
             color="beta_ecn",

@@ -2,18 +2,8 @@
 
 from collections.abc import Sequence
 
+import plotnine as p9
 import polars as pl
-from plotnine import (
-    aes,
-    facet_grid,
-    geom_hline,
-    geom_line,
-    ggplot,
-    labs,
-    scale_color_manual,
-    scale_fill_manual,
-    scale_x_log10,
-)
 
 from pipelines.abe import settings
 from sandglass.papers import ensemble
@@ -66,7 +56,7 @@ def _own() -> pl.Expr:
     return pl.col("control").replace_strict(settings.DEFAULTS, return_dtype=pl.Float64)
 
 
-def draw(table: pl.DataFrame, control: str) -> ggplot:
+def draw(table: pl.DataFrame, control: str) -> p9.ggplot:
     """Gain against time, a panel per queue and RTT, a line per beta but the control's own; of
     replicas their mean with its interval."""
     own = table.filter((pl.col("control") == control) & (pl.col("beta") != _own())).with_columns(
@@ -74,16 +64,16 @@ def draw(table: pl.DataFrame, control: str) -> ggplot:
         path=pl.format("RTT {} ms", pl.col("rtt_ms").cast(pl.Int64)),
     )
     shown = ensemble.means(own, ["queue", "path", "factor", "time_s"], "gain_percent")
-    drawn: ggplot = (
-        ggplot(shown, aes("time_s", "gain_percent", color="factor"))
-        + facet_grid("queue", "path")
-        + geom_hline(yintercept=0, color="#666666", size=0.4)
+    drawn: p9.ggplot = (
+        p9.ggplot(shown, p9.aes("time_s", "gain_percent", color="factor"))
+        + p9.facet_grid("queue", "path")
+        + p9.geom_hline(yintercept=0, color="#666666", size=0.4)
         + ensemble.band(shown, "factor")
-        + geom_line()
-        + scale_x_log10()
-        + scale_color_manual(style.PALETTE)
-        + scale_fill_manual(style.PALETTE)
-        + labs(x="Time (s)", y="More bytes departed (%)", color="beta_ecn", fill="beta_ecn")
+        + p9.geom_line()
+        + p9.scale_x_log10()
+        + p9.scale_color_manual(style.PALETTE)
+        + p9.scale_fill_manual(style.PALETTE)
+        + p9.labs(x="Time (s)", y="More bytes departed (%)", color="beta_ecn", fill="beta_ecn")
     )
     return drawn
 

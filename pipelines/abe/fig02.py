@@ -2,17 +2,8 @@
 
 from collections.abc import Sequence
 
+import plotnine as p9
 import polars as pl
-from plotnine import (
-    aes,
-    geom_line,
-    geom_point,
-    geom_vline,
-    ggplot,
-    labs,
-    scale_color_manual,
-    scale_shape_manual,
-)
 
 from pipelines.abe import settings
 from sandglass.papers import formulas
@@ -52,19 +43,19 @@ def _row(run: series.Run) -> dict[str, float | None]:
     }
 
 
-def plot(table: pl.DataFrame) -> ggplot:
+def plot(table: pl.DataFrame) -> p9.ggplot:
     """Points are measured, lines are eq. (6); other rates than the figure's stay in the table."""
     shown = _at(table, 10).with_columns(
         throughput_mbit=pl.col("rate_mbit") * pl.col("utilisation"), factor=_label("beta")
     )
-    drawn: ggplot = (
-        ggplot(shown, aes("buffer_packets", "throughput_mbit", color="factor"))
-        + geom_vline(aes(xintercept="path_packets"), linetype="dotted", color="#666666")
-        + geom_line(aes(y="model_mbit"), data=_curves(shown))
-        + geom_point(aes(shape="factor"), size=2)
-        + scale_color_manual(style.PALETTE)
-        + scale_shape_manual(style.SHAPES)
-        + labs(x="Buffer (packets)", y="Throughput (Mb/s)", color="beta", shape="beta")
+    drawn: p9.ggplot = (
+        p9.ggplot(shown, p9.aes("buffer_packets", "throughput_mbit", color="factor"))
+        + p9.geom_vline(p9.aes(xintercept="path_packets"), linetype="dotted", color="#666666")
+        + p9.geom_line(p9.aes(y="model_mbit"), data=_curves(shown))
+        + p9.geom_point(p9.aes(shape="factor"), size=2)
+        + p9.scale_color_manual(style.PALETTE)
+        + p9.scale_shape_manual(style.SHAPES)
+        + p9.labs(x="Buffer (packets)", y="Throughput (Mb/s)", color="beta", shape="beta")
     )
     return drawn
 

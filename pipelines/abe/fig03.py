@@ -3,21 +3,8 @@
 import math
 from collections.abc import Sequence
 
+import plotnine as p9
 import polars as pl
-from plotnine import (
-    aes,
-    expand_limits,
-    facet_wrap,
-    geom_hline,
-    geom_line,
-    geom_point,
-    ggplot,
-    labs,
-    scale_color_manual,
-    scale_fill_manual,
-    scale_linetype_manual,
-    scale_shape_manual,
-)
 
 from pipelines.abe import settings
 from sandglass.experiment import units
@@ -57,25 +44,27 @@ def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     ).sort("queue", "ecn", "rtt_ms")
 
 
-def plot(table: pl.DataFrame) -> ggplot:
+def plot(table: pl.DataFrame) -> p9.ggplot:
     """One panel per AQM, as (a) and (b), of replicas their mean with its interval; DropTail is for
     the footnote and stays in the table."""
     measured = table.filter(pl.col("queue") != "DropTail")
     point = ["queue", "ecn", "rtt_ms", "capacity_mbit"]
     shown = ensemble.means(measured, point, "throughput_mbit")
-    drawn: ggplot = (
-        ggplot(shown, aes("rtt_ms", "throughput_mbit", color="ecn", shape="ecn", linetype="ecn"))
-        + facet_wrap("queue")
-        + geom_hline(aes(yintercept="capacity_mbit"), linetype="dotted", color="#666666")
+    drawn: p9.ggplot = (
+        p9.ggplot(
+            shown, p9.aes("rtt_ms", "throughput_mbit", color="ecn", shape="ecn", linetype="ecn")
+        )
+        + p9.facet_wrap("queue")
+        + p9.geom_hline(p9.aes(yintercept="capacity_mbit"), linetype="dotted", color="#666666")
         + ensemble.band(shown, "ecn")
-        + geom_line()
-        + geom_point(size=2)
-        + scale_color_manual(style.PALETTE)
-        + scale_fill_manual(style.PALETTE)
-        + scale_shape_manual(style.SHAPES)
-        + scale_linetype_manual(style.LINES)
-        + expand_limits(y=0)
-        + labs(
+        + p9.geom_line()
+        + p9.geom_point(size=2)
+        + p9.scale_color_manual(style.PALETTE)
+        + p9.scale_fill_manual(style.PALETTE)
+        + p9.scale_shape_manual(style.SHAPES)
+        + p9.scale_linetype_manual(style.LINES)
+        + p9.expand_limits(y=0)
+        + p9.labs(
             x="Base RTT (ms)",
             y="Throughput (Mb/s)",
             color="ECN",

@@ -4,18 +4,8 @@ import itertools
 from collections.abc import Sequence
 from typing import Any
 
+import plotnine as p9
 import polars as pl
-from plotnine import (
-    aes,
-    facet_wrap,
-    geom_errorbar,
-    geom_line,
-    geom_point,
-    ggplot,
-    labs,
-    scale_color_manual,
-    scale_shape_manual,
-)
 
 from pipelines.abe import settings
 from sandglass.papers import formulas
@@ -108,22 +98,22 @@ def _start(run: series.Run) -> dict[str, Any]:
     }
 
 
-def plot(table: pl.DataFrame) -> ggplot:
+def plot(table: pl.DataFrame) -> p9.ggplot:
     """Points are measured (with the standard deviation), lines are eq. (5)."""
     shown = table.filter(pl.col("part") == "steady").with_columns(
         factor=pl.col("beta").cast(pl.String),
         low=pl.col("utilisation") - pl.col("deviation"),
         high=pl.col("utilisation") + pl.col("deviation"),
     )
-    drawn: ggplot = (
-        ggplot(shown, aes("rtt_ms", "utilisation", color="factor"))
-        + facet_wrap("queue")
-        + geom_line(aes(y="model"))
-        + geom_errorbar(aes(ymin="low", ymax="high"), width=6)
-        + geom_point(aes(shape="factor"), size=2)
-        + scale_color_manual(style.PALETTE)
-        + scale_shape_manual(style.SHAPES)
-        + labs(x="Base RTT (ms)", y="Bottleneck utilisation", color="beta", shape="beta")
+    drawn: p9.ggplot = (
+        p9.ggplot(shown, p9.aes("rtt_ms", "utilisation", color="factor"))
+        + p9.facet_wrap("queue")
+        + p9.geom_line(p9.aes(y="model"))
+        + p9.geom_errorbar(p9.aes(ymin="low", ymax="high"), width=6)
+        + p9.geom_point(p9.aes(shape="factor"), size=2)
+        + p9.scale_color_manual(style.PALETTE)
+        + p9.scale_shape_manual(style.SHAPES)
+        + p9.labs(x="Base RTT (ms)", y="Bottleneck utilisation", color="beta", shape="beta")
     )
     return drawn
 

@@ -2,17 +2,8 @@
 
 from collections.abc import Sequence
 
+import plotnine as p9
 import polars as pl
-from plotnine import (
-    aes,
-    facet_wrap,
-    geom_hline,
-    geom_line,
-    ggplot,
-    labs,
-    scale_color_manual,
-    scale_linetype_manual,
-)
 
 from pipelines.abe import settings
 from sandglass.papers.verdicts import scalar
@@ -61,20 +52,20 @@ def _over_time(run: series.Run) -> pl.DataFrame:
     )
 
 
-def plot(table: pl.DataFrame) -> ggplot:
+def plot(table: pl.DataFrame) -> p9.ggplot:
     """A panel per RTT; solid is 0.5 and dashed 0.9, as in the report; dotted: the BDP."""
     shown = table.filter(pl.col("cwnd_packets").is_not_null()).with_columns(
         factor=pl.col("beta").cast(pl.String),
         path=pl.format("RTT {} ms", pl.col("rtt_ms").cast(pl.Int64)),
     )
-    drawn: ggplot = (
-        ggplot(shown, aes("time_s", "cwnd_packets", color="factor", linetype="factor"))
-        + facet_wrap("path", ncol=1)
-        + geom_hline(aes(yintercept="path_packets"), linetype="dotted", color="#666666")
-        + geom_line()
-        + scale_color_manual(style.PALETTE)
-        + scale_linetype_manual(style.LINES)
-        + labs(x="Time (s)", y="cwnd (packets)", color="beta_ecn", linetype="beta_ecn")
+    drawn: p9.ggplot = (
+        p9.ggplot(shown, p9.aes("time_s", "cwnd_packets", color="factor", linetype="factor"))
+        + p9.facet_wrap("path", ncol=1)
+        + p9.geom_hline(p9.aes(yintercept="path_packets"), linetype="dotted", color="#666666")
+        + p9.geom_line()
+        + p9.scale_color_manual(style.PALETTE)
+        + p9.scale_linetype_manual(style.LINES)
+        + p9.labs(x="Time (s)", y="cwnd (packets)", color="beta_ecn", linetype="beta_ecn")
     )
     return drawn
 

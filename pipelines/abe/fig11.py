@@ -2,18 +2,8 @@
 
 from collections.abc import Sequence
 
+import plotnine as p9
 import polars as pl
-from plotnine import (
-    aes,
-    facet_wrap,
-    geom_line,
-    geom_point,
-    ggplot,
-    labs,
-    scale_color_manual,
-    scale_fill_manual,
-    scale_shape_manual,
-)
 
 from pipelines.abe import settings
 from sandglass.papers import ensemble
@@ -42,23 +32,23 @@ def _row(run: series.Run) -> dict[str, float | None]:
     }
 
 
-def plot(table: pl.DataFrame) -> ggplot:
+def plot(table: pl.DataFrame) -> p9.ggplot:
     long = (
         table.with_columns(factor=pl.col("beta").cast(pl.String))
         .unpivot(list(PANELS), index=["factor", "rtt_ms"])
         .with_columns(panel=pl.col("variable").replace_strict(PANELS))
     )
     shown = ensemble.means(long, ["factor", "rtt_ms", "panel"], "value")
-    drawn: ggplot = (
-        ggplot(shown, aes("rtt_ms", "value", color="factor", shape="factor"))
-        + facet_wrap("panel", scales="free_y")
+    drawn: p9.ggplot = (
+        p9.ggplot(shown, p9.aes("rtt_ms", "value", color="factor", shape="factor"))
+        + p9.facet_wrap("panel", scales="free_y")
         + ensemble.band(shown, "factor")
-        + geom_line()
-        + geom_point(size=2)
-        + scale_color_manual(style.PALETTE)
-        + scale_fill_manual(style.PALETTE)
-        + scale_shape_manual(style.SHAPES)
-        + labs(x="Base RTT (ms)", y="", color="beta_ecn", shape="beta_ecn", fill="beta_ecn")
+        + p9.geom_line()
+        + p9.geom_point(size=2)
+        + p9.scale_color_manual(style.PALETTE)
+        + p9.scale_fill_manual(style.PALETTE)
+        + p9.scale_shape_manual(style.SHAPES)
+        + p9.labs(x="Base RTT (ms)", y="", color="beta_ecn", shape="beta_ecn", fill="beta_ecn")
     )
     return drawn
 

@@ -2,17 +2,8 @@
 
 from collections.abc import Sequence
 
+import plotnine as p9
 import polars as pl
-from plotnine import (
-    aes,
-    facet_grid,
-    geom_hline,
-    geom_line,
-    ggplot,
-    labs,
-    scale_color_manual,
-    scale_linetype_manual,
-)
 
 from sandglass.experiment import units
 from sandglass.papers.verdicts import scalar
@@ -83,7 +74,7 @@ def _over_time(run: series.Run) -> pl.DataFrame:
     )
 
 
-def plot(table: pl.DataFrame) -> ggplot:
+def plot(table: pl.DataFrame) -> p9.ggplot:
     """Window above, queue below, a panel per AQM, of the first seed; dotted: the BDP."""
     kinds = {"cwnd_packets": "cwnd", "queue_packets": "queue"}
     first = table.filter(pl.col("seed") == pl.col("seed").min())
@@ -92,14 +83,14 @@ def plot(table: pl.DataFrame) -> ggplot:
     )
     long = long.with_columns(pl.col("what").replace_strict(kinds)).drop_nulls("value")
     bdp = pl.DataFrame({"what": ["cwnd"], "bdp": [table["bdp_packets"][0]]})
-    drawn: ggplot = (
-        ggplot(long, aes("time_s", "value", color="beta_ecn", linetype="beta_ecn"))
-        + facet_grid("what", "queue", scales="free_y")
-        + geom_hline(aes(yintercept="bdp"), data=bdp, linetype="dotted", color="#666666")
-        + geom_line()
-        + scale_color_manual(style.PALETTE)
-        + scale_linetype_manual(style.LINES)
-        + labs(x="Time (s)", y="Packets", color="beta_ecn", linetype="beta_ecn")
+    drawn: p9.ggplot = (
+        p9.ggplot(long, p9.aes("time_s", "value", color="beta_ecn", linetype="beta_ecn"))
+        + p9.facet_grid("what", "queue", scales="free_y")
+        + p9.geom_hline(p9.aes(yintercept="bdp"), data=bdp, linetype="dotted", color="#666666")
+        + p9.geom_line()
+        + p9.scale_color_manual(style.PALETTE)
+        + p9.scale_linetype_manual(style.LINES)
+        + p9.labs(x="Time (s)", y="Packets", color="beta_ecn", linetype="beta_ecn")
     )
     return drawn
 

@@ -2,16 +2,8 @@
 
 from collections.abc import Sequence
 
+import plotnine as p9
 import polars as pl
-from plotnine import (
-    aes,
-    facet_grid,
-    geom_line,
-    ggplot,
-    labs,
-    scale_color_manual,
-    scale_fill_manual,
-)
 
 from sandglass.papers import ensemble
 from sandglass.papers.verdicts import Extreme, largest, least, scalar
@@ -64,7 +56,7 @@ def _over_time(run: series.Run) -> pl.DataFrame:
     )
 
 
-def plot(table: pl.DataFrame) -> ggplot:
+def plot(table: pl.DataFrame) -> p9.ggplot:
     """Delay above, probability below, over time in means of five seconds; of replicas their mean
     with its interval."""
     kinds = {"probability_percent": "probability (%)", "delay_ms": "queueing delay (ms)"}
@@ -78,14 +70,14 @@ def plot(table: pl.DataFrame) -> ggplot:
     long = five.unpivot(list(kinds), index=point, variable_name="what")
     long = long.with_columns(pl.col("what").replace_strict(kinds))
     shown = ensemble.means(long, [*point, "what"], "value")
-    drawn: ggplot = (
-        ggplot(shown, aes("time_s", "value", color="beta_ecn"))
-        + facet_grid("what", "part", scales="free_y")
+    drawn: p9.ggplot = (
+        p9.ggplot(shown, p9.aes("time_s", "value", color="beta_ecn"))
+        + p9.facet_grid("what", "part", scales="free_y")
         + ensemble.band(shown, "beta_ecn")
-        + geom_line(size=0.6)
-        + scale_color_manual(style.PALETTE)
-        + scale_fill_manual(style.PALETTE)
-        + labs(x="Time (s)", y="", color="beta_ecn", fill="beta_ecn")
+        + p9.geom_line(size=0.6)
+        + p9.scale_color_manual(style.PALETTE)
+        + p9.scale_fill_manual(style.PALETTE)
+        + p9.labs(x="Time (s)", y="", color="beta_ecn", fill="beta_ecn")
     )
     return drawn
 

@@ -2,19 +2,8 @@
 
 from collections.abc import Sequence
 
+import plotnine as p9
 import polars as pl
-from plotnine import (
-    aes,
-    facet_wrap,
-    geom_errorbar,
-    geom_line,
-    geom_point,
-    ggplot,
-    labs,
-    position_dodge,
-    scale_color_manual,
-    scale_shape_manual,
-)
 
 from sandglass.experiment import units
 from sandglass.papers import ensemble
@@ -52,25 +41,25 @@ def _short(run: series.Run) -> pl.DataFrame:
     )
 
 
-def plot(table: pl.DataFrame) -> ggplot:
+def plot(table: pl.DataFrame) -> p9.ggplot:
     """Completion time against beta_ecn, a panel per size; of replicas the mean with its
     interval."""
     sizes = [f"{size:.0f} kB" for size in table["size_kb"].unique().sort()]
     shown = ensemble.means(table, CASE, "fct_s").with_columns(
         size=pl.format("{} kB", pl.col("size_kb").cast(pl.Int64)).cast(pl.Enum(sizes))
     )
-    beside = position_dodge(width=0.03)
-    drawn: ggplot = (
-        ggplot(shown, aes("beta_ecn", "fct_s", color="rule", shape="rule"))
-        + facet_wrap("size", scales="free_y")
-        + geom_line(position=beside)
-        + geom_errorbar(
-            aes(ymin="low", ymax="high"), shown.drop_nulls("low"), width=0.03, position=beside
+    beside = p9.position_dodge(width=0.03)
+    drawn: p9.ggplot = (
+        p9.ggplot(shown, p9.aes("beta_ecn", "fct_s", color="rule", shape="rule"))
+        + p9.facet_wrap("size", scales="free_y")
+        + p9.geom_line(position=beside)
+        + p9.geom_errorbar(
+            p9.aes(ymin="low", ymax="high"), shown.drop_nulls("low"), width=0.03, position=beside
         )
-        + geom_point(size=2, position=beside)
-        + scale_color_manual(style.PALETTE)
-        + scale_shape_manual(style.SHAPES)
-        + labs(x="beta_ecn", y="Completion time (s)", color="10 % rule", shape="10 % rule")
+        + p9.geom_point(size=2, position=beside)
+        + p9.scale_color_manual(style.PALETTE)
+        + p9.scale_shape_manual(style.SHAPES)
+        + p9.labs(x="beta_ecn", y="Completion time (s)", color="10 % rule", shape="10 % rule")
     )
     return drawn
 

@@ -2,18 +2,8 @@
 
 from collections.abc import Sequence
 
+import plotnine as p9
 import polars as pl
-from plotnine import (
-    aes,
-    geom_hline,
-    geom_line,
-    geom_point,
-    ggplot,
-    labs,
-    scale_color_manual,
-    scale_linetype_manual,
-    scale_shape_manual,
-)
 
 from pipelines.abe import settings
 from sandglass.experiment import units
@@ -78,23 +68,23 @@ def _sawteeth(run: series.Run) -> float | None:
     return scalar(reductions["cuts"].mean())
 
 
-def drawn(table: pl.DataFrame, queue: str) -> ggplot:
+def drawn(table: pl.DataFrame, queue: str) -> p9.ggplot:
     """A line per RTT through the means, large dots at the medians; small ones are single tests."""
     own = table.filter(pl.col("queue") == queue).drop_nulls("ratio")
     own = own.with_columns(rtt=settings.rtt_label(own))
     means = own.group_by("rtt", "beta_ecn", maintain_order=True).agg(
         mean=pl.col("ratio").mean(), median=pl.col("ratio").median()
     )
-    figure: ggplot = (
-        ggplot(means, aes("beta_ecn", color="rtt", linetype="rtt", shape="rtt"))
-        + geom_hline(yintercept=1, linetype="dotted", color="#666666")
-        + geom_point(aes(y="ratio"), data=own, alpha=0.25, size=1)
-        + geom_line(aes(y="mean"))
-        + geom_point(aes(y="median"), size=2.2)
-        + scale_color_manual(style.PALETTE)
-        + scale_shape_manual(style.SHAPES)
-        + scale_linetype_manual(style.LINES)
-        + labs(
+    figure: p9.ggplot = (
+        p9.ggplot(means, p9.aes("beta_ecn", color="rtt", linetype="rtt", shape="rtt"))
+        + p9.geom_hline(yintercept=1, linetype="dotted", color="#666666")
+        + p9.geom_point(p9.aes(y="ratio"), data=own, alpha=0.25, size=1)
+        + p9.geom_line(p9.aes(y="mean"))
+        + p9.geom_point(p9.aes(y="median"), size=2.2)
+        + p9.scale_color_manual(style.PALETTE)
+        + p9.scale_shape_manual(style.SHAPES)
+        + p9.scale_linetype_manual(style.LINES)
+        + p9.labs(
             x="beta_ecn",
             y="Throughput per flow, CUBIC / NewReno",
             color="Base RTT",

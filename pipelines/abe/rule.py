@@ -2,17 +2,8 @@
 
 from collections.abc import Sequence
 
+import plotnine as p9
 import polars as pl
-from plotnine import (
-    aes,
-    facet_wrap,
-    geom_jitter,
-    ggplot,
-    labs,
-    scale_color_manual,
-    scale_shape_manual,
-    scale_y_log10,
-)
 
 from sandglass.papers.verdicts import scalar
 from sandglass.results import series, style
@@ -38,16 +29,16 @@ def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     return pl.DataFrame(rows, infer_schema_length=None).sort("rule", "flow")
 
 
-def plot(table: pl.DataFrame) -> ggplot:
+def plot(table: pl.DataFrame) -> p9.ggplot:
     """The goodput of each flow, with the rule off and on, a panel per group."""
-    drawn: ggplot = (
-        ggplot(table, aes("rule", "goodput_mbit", color="rule", shape="rule"))
-        + facet_wrap("group")
-        + geom_jitter(width=0.2, height=0, alpha=0.4, random_state=1)
-        + scale_y_log10()
-        + scale_color_manual(style.PALETTE)
-        + scale_shape_manual(style.SHAPES)
-        + labs(x="PIE's 10 % rule", y="Goodput of a flow (Mb/s)", color="rule", shape="rule")
+    drawn: p9.ggplot = (
+        p9.ggplot(table, p9.aes("rule", "goodput_mbit", color="rule", shape="rule"))
+        + p9.facet_wrap("group")
+        + p9.geom_jitter(width=0.2, height=0, alpha=0.4, random_state=1)
+        + p9.scale_y_log10()
+        + p9.scale_color_manual(style.PALETTE)
+        + p9.scale_shape_manual(style.SHAPES)
+        + p9.labs(x="PIE's 10 % rule", y="Goodput of a flow (Mb/s)", color="rule", shape="rule")
     )
     return drawn
 

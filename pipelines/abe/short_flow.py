@@ -2,16 +2,8 @@
 
 from collections.abc import Sequence
 
+import plotnine as p9
 import polars as pl
-from plotnine import (
-    aes,
-    facet_grid,
-    geom_jitter,
-    ggplot,
-    labs,
-    scale_color_manual,
-    scale_shape_manual,
-)
 
 from pipelines.abe import fig17, settings
 from sandglass.papers import ensemble
@@ -80,19 +72,19 @@ def round_trips(acks: pl.DataFrame, since_ns: int, until_ns: int) -> float:
     return float(passed["time_ns"].sum())
 
 
-def plot(table: pl.DataFrame) -> ggplot:
+def plot(table: pl.DataFrame) -> p9.ggplot:
     """Four measures, a dot per seed, a panel per AQM; of CoDel with the RTT within 10 ms."""
     own = table.filter(pl.col("varied").is_in([DRAWS, SPREAD]))
     shown = ensemble.measures(own, MEASURES, ["queue", "beta_ecn", "seed"]).with_columns(
         beta=pl.col("beta_ecn").cast(pl.String)
     )
-    drawn: ggplot = (
-        ggplot(shown, aes("beta", "value", color="beta", shape="beta"))
-        + facet_grid("measure", "queue", scales="free_y")
-        + geom_jitter(width=0.25, height=0, alpha=0.5, random_state=1)
-        + scale_color_manual(style.PALETTE)
-        + scale_shape_manual(style.SHAPES)
-        + labs(x="beta_ecn", y="", color="beta_ecn", shape="beta_ecn")
+    drawn: p9.ggplot = (
+        p9.ggplot(shown, p9.aes("beta", "value", color="beta", shape="beta"))
+        + p9.facet_grid("measure", "queue", scales="free_y")
+        + p9.geom_jitter(width=0.25, height=0, alpha=0.5, random_state=1)
+        + p9.scale_color_manual(style.PALETTE)
+        + p9.scale_shape_manual(style.SHAPES)
+        + p9.labs(x="beta_ecn", y="", color="beta_ecn", shape="beta_ecn")
     )
     return drawn
 

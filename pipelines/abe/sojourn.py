@@ -2,18 +2,8 @@
 
 from collections.abc import Sequence
 
+import plotnine as p9
 import polars as pl
-from plotnine import (
-    aes,
-    coord_flip,
-    facet_grid,
-    geom_hline,
-    geom_line,
-    ggplot,
-    labs,
-    scale_color_manual,
-    scale_fill_manual,
-)
 
 from pipelines.abe import settings
 from sandglass.papers import ensemble, verdicts
@@ -52,7 +42,7 @@ def _waits(run: series.Run) -> pl.DataFrame:
     ).collect()
 
 
-def draw(table: pl.DataFrame) -> ggplot:
+def draw(table: pl.DataFrame) -> p9.ggplot:
     """The distribution function, a panel per queue and RTT, a line per beta; of replicas the mean
     of each percentile with its interval, which lies along the axis of the delay."""
     own = table.with_columns(
@@ -62,16 +52,18 @@ def draw(table: pl.DataFrame) -> ggplot:
     )
     point = ["queue", "path", "target_ms", "factor", "percentile"]
     shown = ensemble.means(own, point, "delay_ms")
-    drawn: ggplot = (
-        ggplot(shown, aes("percentile", "delay_ms", color="factor"))
-        + facet_grid("queue", "path")
-        + geom_hline(aes(yintercept="target_ms"), linetype="dotted", color="#666666")
+    drawn: p9.ggplot = (
+        p9.ggplot(shown, p9.aes("percentile", "delay_ms", color="factor"))
+        + p9.facet_grid("queue", "path")
+        + p9.geom_hline(p9.aes(yintercept="target_ms"), linetype="dotted", color="#666666")
         + ensemble.band(shown, "factor")
-        + geom_line()
-        + coord_flip(ylim=(0, SHOWN_MS))
-        + scale_color_manual(style.PALETTE)
-        + scale_fill_manual(style.PALETTE)
-        + labs(x="Share of packets (%)", y="Queueing delay (ms)", color="beta_ecn", fill="beta_ecn")
+        + p9.geom_line()
+        + p9.coord_flip(ylim=(0, SHOWN_MS))
+        + p9.scale_color_manual(style.PALETTE)
+        + p9.scale_fill_manual(style.PALETTE)
+        + p9.labs(
+            x="Share of packets (%)", y="Queueing delay (ms)", color="beta_ecn", fill="beta_ecn"
+        )
     )
     return drawn
 

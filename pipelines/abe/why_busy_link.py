@@ -2,18 +2,8 @@
 
 from collections.abc import Sequence
 
+import plotnine as p9
 import polars as pl
-from plotnine import (
-    aes,
-    facet_wrap,
-    geom_hline,
-    geom_line,
-    geom_point,
-    ggplot,
-    labs,
-    scale_color_manual,
-    scale_shape_manual,
-)
 
 from pipelines.abe import sojourn
 from sandglass.papers.verdicts import Extreme
@@ -27,18 +17,18 @@ def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     return sojourn.table(runs).filter(pl.col("percentile") == MEDIAN)
 
 
-def plot(table: pl.DataFrame) -> ggplot:
+def plot(table: pl.DataFrame) -> p9.ggplot:
     """The median against the RTT, a panel per control, a line per beta; dotted: target."""
     shown = table.with_columns(factor=pl.col("beta").cast(pl.String))
-    drawn: ggplot = (
-        ggplot(shown, aes("rtt_ms", "delay_ms", color="factor", shape="factor"))
-        + facet_wrap("control")
-        + geom_hline(yintercept=sojourn.TARGET_MS["CoDel"], linetype="dotted", color="#666666")
-        + geom_line()
-        + geom_point(size=2)
-        + scale_color_manual(style.PALETTE)
-        + scale_shape_manual(style.SHAPES)
-        + labs(
+    drawn: p9.ggplot = (
+        p9.ggplot(shown, p9.aes("rtt_ms", "delay_ms", color="factor", shape="factor"))
+        + p9.facet_wrap("control")
+        + p9.geom_hline(yintercept=sojourn.TARGET_MS["CoDel"], linetype="dotted", color="#666666")
+        + p9.geom_line()
+        + p9.geom_point(size=2)
+        + p9.scale_color_manual(style.PALETTE)
+        + p9.scale_shape_manual(style.SHAPES)
+        + p9.labs(
             x="Base RTT (ms)",
             y="Median of the queueing delay (ms)",
             color="beta_ecn",

@@ -2,18 +2,8 @@
 
 from collections.abc import Sequence
 
+import plotnine as p9
 import polars as pl
-from plotnine import (
-    aes,
-    facet_grid,
-    geom_line,
-    geom_point,
-    ggplot,
-    labs,
-    scale_color_manual,
-    scale_linetype_manual,
-    scale_shape_manual,
-)
 
 from pipelines.abe import departures
 from sandglass.results import series, style
@@ -38,25 +28,25 @@ def _interval_ms(run: series.Run) -> float:
     return run.time_ns("experiment.bottleneck.queue.interval") / 1e6
 
 
-def plot(table: pl.DataFrame) -> ggplot:
+def plot(table: pl.DataFrame) -> p9.ggplot:
     """A panel per congestion control and RTT, a line per interval."""
     shown = table.with_columns(
         interval=pl.format("{} ms", pl.col("interval_ms").cast(pl.Int64)),
         path=pl.format("RTT {} ms", pl.col("rtt_ms").cast(pl.Int64)),
     )
     named = dict.fromkeys(("color", "shape", "linetype"), "CoDel's interval")
-    drawn: ggplot = (
-        ggplot(
+    drawn: p9.ggplot = (
+        p9.ggplot(
             shown,
-            aes("beta", "gain_percent", color="interval", shape="interval", linetype="interval"),
+            p9.aes("beta", "gain_percent", color="interval", shape="interval", linetype="interval"),
         )
-        + facet_grid("control", "path", scales="free_y")
-        + geom_line()
-        + geom_point(size=2)
-        + scale_color_manual(style.PALETTE)
-        + scale_shape_manual(style.SHAPES)
-        + scale_linetype_manual(style.LINES)
-        + labs(x="beta_ecn", y="More bytes departed (%)", **named)
+        + p9.facet_grid("control", "path", scales="free_y")
+        + p9.geom_line()
+        + p9.geom_point(size=2)
+        + p9.scale_color_manual(style.PALETTE)
+        + p9.scale_shape_manual(style.SHAPES)
+        + p9.scale_linetype_manual(style.LINES)
+        + p9.labs(x="beta_ecn", y="More bytes departed (%)", **named)
     )
     return drawn
 

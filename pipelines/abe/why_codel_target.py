@@ -2,17 +2,8 @@
 
 from collections.abc import Sequence
 
+import plotnine as p9
 import polars as pl
-from plotnine import (
-    aes,
-    facet_wrap,
-    geom_line,
-    geom_point,
-    ggplot,
-    labs,
-    scale_color_manual,
-    scale_shape_manual,
-)
 
 from pipelines.abe import fig03
 from sandglass.experiment import units
@@ -41,20 +32,20 @@ def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     )
 
 
-def plot(table: pl.DataFrame) -> ggplot:
+def plot(table: pl.DataFrame) -> p9.ggplot:
     """A panel per ECN, a colour per target; points are measured, lines are the model."""
     shown = table.with_columns(
         factor=pl.format("{} ms", pl.col("target_ms").cast(pl.Int64)),
         panel=pl.format("{} ECN", pl.col("ecn")),
     )
-    drawn: ggplot = (
-        ggplot(shown, aes("rtt_ms", color="factor", shape="factor"))
-        + facet_wrap("panel")
-        + geom_line(aes(y="model"))
-        + geom_point(aes(y="share"), size=2)
-        + scale_color_manual(style.PALETTE)
-        + scale_shape_manual(style.SHAPES)
-        + labs(
+    drawn: p9.ggplot = (
+        p9.ggplot(shown, p9.aes("rtt_ms", color="factor", shape="factor"))
+        + p9.facet_wrap("panel")
+        + p9.geom_line(p9.aes(y="model"))
+        + p9.geom_point(p9.aes(y="share"), size=2)
+        + p9.scale_color_manual(style.PALETTE)
+        + p9.scale_shape_manual(style.SHAPES)
+        + p9.labs(
             x="Base RTT (ms)",
             y="Share of the link's capacity",
             color="CoDel's target",

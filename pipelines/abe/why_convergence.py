@@ -4,20 +4,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 import numpy as np
+import plotnine as p9
 import polars as pl
-from plotnine import (
-    aes,
-    coord_flip,
-    facet_wrap,
-    geom_hline,
-    geom_point,
-    ggplot,
-    labs,
-    position_dodge,
-    scale_color_manual,
-    scale_shape_manual,
-    scale_y_continuous,
-)
 
 from pipelines.abe import convergence, why_noise
 from sandglass.papers.verdicts import Extreme, largest, least
@@ -58,7 +46,7 @@ def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     return pl.concat(tables)
 
 
-def plot(table: pl.DataFrame) -> ggplot:
+def plot(table: pl.DataFrame) -> p9.ggplot:
     """The share of paths that converge faster than with the default beta_ecn, for each change, a
     panel per congestion control. Dotted: half of them."""
     order = pl.Enum(table["changed"].unique(maintain_order=True).reverse())
@@ -68,16 +56,16 @@ def plot(table: pl.DataFrame) -> ggplot:
         )
         for control, beta in _others(table)
     ).with_columns(pl.col("changed").cast(order))
-    drawn: ggplot = (
-        ggplot(shown, aes("changed", "share", color="beta", shape="beta"))
-        + facet_wrap("control")
-        + geom_hline(yintercept=0.5, linetype="dotted", color="#666666")
-        + geom_point(size=3, position=position_dodge(width=0.4))
-        + coord_flip()
-        + scale_y_continuous(limits=(0, 1))
-        + scale_color_manual(style.PALETTE)
-        + scale_shape_manual(style.SHAPES)
-        + labs(x="", y="Share of paths that are faster", color="beta_ecn", shape="beta_ecn")
+    drawn: p9.ggplot = (
+        p9.ggplot(shown, p9.aes("changed", "share", color="beta", shape="beta"))
+        + p9.facet_wrap("control")
+        + p9.geom_hline(yintercept=0.5, linetype="dotted", color="#666666")
+        + p9.geom_point(size=3, position=p9.position_dodge(width=0.4))
+        + p9.coord_flip()
+        + p9.scale_y_continuous(limits=(0, 1))
+        + p9.scale_color_manual(style.PALETTE)
+        + p9.scale_shape_manual(style.SHAPES)
+        + p9.labs(x="", y="Share of paths that are faster", color="beta_ecn", shape="beta_ecn")
     )
     return drawn
 

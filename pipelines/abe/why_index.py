@@ -2,18 +2,8 @@
 
 from collections.abc import Sequence
 
+import plotnine as p9
 import polars as pl
-from plotnine import (
-    aes,
-    coord_flip,
-    facet_wrap,
-    geom_hline,
-    ggplot,
-    labs,
-    scale_color_manual,
-    scale_shape_manual,
-    scale_y_continuous,
-)
 
 from pipelines.abe import convergence, why_convergence, why_noise
 from sandglass.results import series, style
@@ -32,20 +22,20 @@ def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     )
 
 
-def plot(table: pl.DataFrame) -> ggplot:
+def plot(table: pl.DataFrame) -> p9.ggplot:
     """The share of paths that converge faster than with the default beta_ecn, for each reading, a
     panel per congestion control; of replicas the mean with its interval. Dotted: half of them."""
     shown = why_noise.faster_shares(table, "reading")
-    drawn: ggplot = (
-        ggplot(shown, aes("reading", "share", color="beta", shape="beta"))
-        + facet_wrap("control")
-        + geom_hline(yintercept=0.5, linetype="dotted", color="#666666")
+    drawn: p9.ggplot = (
+        p9.ggplot(shown, p9.aes("reading", "share", color="beta", shape="beta"))
+        + p9.facet_wrap("control")
+        + p9.geom_hline(yintercept=0.5, linetype="dotted", color="#666666")
         + why_noise.beside(shown)
-        + coord_flip()
-        + scale_y_continuous(limits=(0, 1))
-        + scale_color_manual(style.PALETTE)
-        + scale_shape_manual(style.SHAPES)
-        + labs(x="", y="Share of paths that are faster", color="beta_ecn", shape="beta_ecn")
+        + p9.coord_flip()
+        + p9.scale_y_continuous(limits=(0, 1))
+        + p9.scale_color_manual(style.PALETTE)
+        + p9.scale_shape_manual(style.SHAPES)
+        + p9.labs(x="", y="Share of paths that are faster", color="beta_ecn", shape="beta_ecn")
     )
     return drawn
 

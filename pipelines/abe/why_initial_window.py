@@ -2,18 +2,8 @@
 
 from collections.abc import Sequence
 
+import plotnine as p9
 import polars as pl
-from plotnine import (
-    aes,
-    facet_wrap,
-    geom_line,
-    geom_point,
-    ggplot,
-    labs,
-    scale_color_manual,
-    scale_linetype_manual,
-    scale_shape_manual,
-)
 
 from pipelines.abe import fig06, settings
 from sandglass.papers.verdicts import scalar
@@ -41,7 +31,7 @@ def _row(run: series.Run) -> dict[str, float | None]:
     }
 
 
-def plot(table: pl.DataFrame) -> ggplot:
+def plot(table: pl.DataFrame) -> p9.ggplot:
     """Two panels: the back-offs with 0.9, and the window left with 0.5."""
     names = {
         "back_offs": "beta_ecn 0.9: back-offs in a row",
@@ -57,15 +47,17 @@ def plot(table: pl.DataFrame) -> ggplot:
         for column, beta in (("back_offs", 0.9), ("left_bdp", 0.5))
     )
     named = dict.fromkeys(("color", "shape", "linetype"), "RTT")
-    drawn: ggplot = (
-        ggplot(shown, aes("initial_window", "value", color="path", shape="path", linetype="path"))
-        + facet_wrap("panel", scales="free_y")
-        + geom_line()
-        + geom_point(size=2)
-        + scale_color_manual(style.PALETTE)
-        + scale_shape_manual(style.SHAPES)
-        + scale_linetype_manual(style.LINES)
-        + labs(x="Initial window (packets)", y="", **named)
+    drawn: p9.ggplot = (
+        p9.ggplot(
+            shown, p9.aes("initial_window", "value", color="path", shape="path", linetype="path")
+        )
+        + p9.facet_wrap("panel", scales="free_y")
+        + p9.geom_line()
+        + p9.geom_point(size=2)
+        + p9.scale_color_manual(style.PALETTE)
+        + p9.scale_shape_manual(style.SHAPES)
+        + p9.scale_linetype_manual(style.LINES)
+        + p9.labs(x="Initial window (packets)", y="", **named)
     )
     return drawn
 

@@ -2,17 +2,8 @@
 
 from collections.abc import Sequence
 
+import plotnine as p9
 import polars as pl
-from plotnine import (
-    aes,
-    geom_hline,
-    geom_line,
-    geom_point,
-    ggplot,
-    labs,
-    scale_color_manual,
-    scale_shape_manual,
-)
 
 from pipelines.abe import settings, sojourn
 from sandglass.papers.verdicts import scalar
@@ -34,18 +25,18 @@ def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     )
 
 
-def plot(table: pl.DataFrame) -> ggplot:
+def plot(table: pl.DataFrame) -> p9.ggplot:
     """What is added against the RTT, a line per percentile."""
     names = {50: "median", 90: "90th percentile"}
     shown = table.with_columns(of=pl.col("percentile").replace_strict(names))
-    drawn: ggplot = (
-        ggplot(shown, aes("rtt_ms", "added_ms", color="of", shape="of"))
-        + geom_hline(yintercept=0, linetype="dotted", color="#666666")
-        + geom_line()
-        + geom_point(size=2)
-        + scale_color_manual(style.PALETTE)
-        + scale_shape_manual(style.SHAPES)
-        + labs(x="Base RTT (ms)", y="Added to the queueing delay (ms)", color="", shape="")
+    drawn: p9.ggplot = (
+        p9.ggplot(shown, p9.aes("rtt_ms", "added_ms", color="of", shape="of"))
+        + p9.geom_hline(yintercept=0, linetype="dotted", color="#666666")
+        + p9.geom_line()
+        + p9.geom_point(size=2)
+        + p9.scale_color_manual(style.PALETTE)
+        + p9.scale_shape_manual(style.SHAPES)
+        + p9.labs(x="Base RTT (ms)", y="Added to the queueing delay (ms)", color="", shape="")
     )
     return drawn
 

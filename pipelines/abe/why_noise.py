@@ -3,20 +3,8 @@
 import dataclasses
 from collections.abc import Iterator, Sequence
 
+import plotnine as p9
 import polars as pl
-from plotnine import (
-    aes,
-    facet_wrap,
-    geom_hline,
-    geom_point,
-    geom_pointrange,
-    ggplot,
-    labs,
-    position_dodge,
-    scale_color_manual,
-    scale_shape_manual,
-    scale_y_continuous,
-)
 
 from pipelines.abe import convergence, fig12, fig13
 from sandglass.papers import ensemble
@@ -50,19 +38,19 @@ def by_control(runs: Sequence[series.Run]) -> Iterator[tuple[str, int, list[seri
             yield control, default, own
 
 
-def plot(table: pl.DataFrame) -> ggplot:
+def plot(table: pl.DataFrame) -> p9.ggplot:
     """The share of paths that converge faster than with the default beta_ecn, a panel per
     congestion control; of replicas the mean with its interval. Dotted: half of them."""
     shown = faster_shares(table, "queue")
-    drawn: ggplot = (
-        ggplot(shown, aes("beta", "share", color="queue", shape="queue"))
-        + facet_wrap("control", scales="free_x")
-        + geom_hline(yintercept=0.5, linetype="dotted", color="#666666")
+    drawn: p9.ggplot = (
+        p9.ggplot(shown, p9.aes("beta", "share", color="queue", shape="queue"))
+        + p9.facet_wrap("control", scales="free_x")
+        + p9.geom_hline(yintercept=0.5, linetype="dotted", color="#666666")
         + beside(shown)
-        + scale_y_continuous(limits=(0, 1))
-        + scale_color_manual(style.PALETTE)
-        + scale_shape_manual(style.SHAPES)
-        + labs(x="beta_ecn", y="Share of paths that are faster", color="AQM", shape="AQM")
+        + p9.scale_y_continuous(limits=(0, 1))
+        + p9.scale_color_manual(style.PALETTE)
+        + p9.scale_shape_manual(style.SHAPES)
+        + p9.labs(x="beta_ecn", y="Share of paths that are faster", color="AQM", shape="AQM")
     )
     return drawn
 
@@ -83,12 +71,12 @@ def faster_shares(table: pl.DataFrame, by: str) -> pl.DataFrame:
     return ensemble.means(shares, ["control", by, "beta"], "share")
 
 
-def beside(shown: pl.DataFrame) -> geom_point | geom_pointrange:
+def beside(shown: pl.DataFrame) -> p9.geom_point | p9.geom_pointrange:
     """Shares beside each other, with their intervals where there are any."""
-    place = position_dodge(width=0.4)
+    place = p9.position_dodge(width=0.4)
     if shown["low"].has_nulls():
-        return geom_point(size=3, position=place)
-    return geom_pointrange(aes(ymin="low", ymax="high"), position=place)
+        return p9.geom_point(size=3, position=place)
+    return p9.geom_pointrange(p9.aes(ymin="low", ymax="high"), position=place)
 
 
 def never(table: pl.DataFrame, control: str) -> float | None:

@@ -2,18 +2,8 @@
 
 from collections.abc import Sequence
 
+import plotnine as p9
 import polars as pl
-from plotnine import (
-    aes,
-    coord_flip,
-    geom_hline,
-    geom_point,
-    geom_pointrange,
-    ggplot,
-    labs,
-    scale_color_manual,
-    scale_shape_manual,
-)
 
 from pipelines.abe import sojourn
 from sandglass.papers import ensemble
@@ -28,7 +18,7 @@ def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     return series.along(runs, "varied", sojourn.table)
 
 
-def plot(table: pl.DataFrame) -> ggplot:
+def plot(table: pl.DataFrame) -> p9.ggplot:
     """Two percentiles for each way, of replicas the mean with its interval. Dotted: the target."""
     order = pl.Enum(table["varied"].unique(maintain_order=True).reverse())
     own = table.filter(pl.col("percentile").is_in(list(SHOWN))).with_columns(
@@ -36,14 +26,14 @@ def plot(table: pl.DataFrame) -> ggplot:
     )
     shown = ensemble.means(own, ["varied", "kind"], "delay_ms")
     one = shown["low"].has_nulls()
-    drawn: ggplot = (
-        ggplot(shown, aes("varied", "delay_ms", color="kind", shape="kind"))
-        + geom_hline(yintercept=sojourn.TARGET_MS["PIE"], linetype="dotted", color="#666666")
-        + (geom_point(size=2) if one else geom_pointrange(aes(ymin="low", ymax="high")))
-        + coord_flip()
-        + scale_color_manual(style.PALETTE)
-        + scale_shape_manual(style.SHAPES)
-        + labs(x="", y="Queueing delay (ms)", color="", shape="")
+    drawn: p9.ggplot = (
+        p9.ggplot(shown, p9.aes("varied", "delay_ms", color="kind", shape="kind"))
+        + p9.geom_hline(yintercept=sojourn.TARGET_MS["PIE"], linetype="dotted", color="#666666")
+        + (p9.geom_point(size=2) if one else p9.geom_pointrange(p9.aes(ymin="low", ymax="high")))
+        + p9.coord_flip()
+        + p9.scale_color_manual(style.PALETTE)
+        + p9.scale_shape_manual(style.SHAPES)
+        + p9.labs(x="", y="Queueing delay (ms)", color="", shape="")
     )
     return drawn
 

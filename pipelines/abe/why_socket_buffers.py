@@ -2,16 +2,8 @@
 
 from collections.abc import Sequence
 
+import plotnine as p9
 import polars as pl
-from plotnine import (
-    aes,
-    facet_wrap,
-    geom_point,
-    ggplot,
-    labs,
-    scale_color_manual,
-    scale_shape_manual,
-)
 
 from pipelines.abe import fig04
 from sandglass.papers.verdicts import scalar
@@ -23,7 +15,7 @@ def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     return series.along(runs, "buffers", fig04.table)
 
 
-def plot(table: pl.DataFrame) -> ggplot:
+def plot(table: pl.DataFrame) -> p9.ggplot:
     """Two panels: the utilisation of all saw-teeth, and the window that each slow start leaves."""
     names = {"utilisation": "Utilisation", "window_share": "Window left by slow start (BDP)"}
     shown = (
@@ -31,13 +23,13 @@ def plot(table: pl.DataFrame) -> ggplot:
         .drop_nulls("value")
         .with_columns(panel=pl.col("of").replace_strict(names))
     )
-    drawn: ggplot = (
-        ggplot(shown, aes("buffers", "value", color="buffers", shape="buffers"))
-        + facet_wrap("panel", scales="free_y")
-        + geom_point(alpha=0.6, size=2)
-        + scale_color_manual(style.PALETTE)
-        + scale_shape_manual(style.SHAPES)
-        + labs(x="", y="", color="Socket buffers", shape="Socket buffers")
+    drawn: p9.ggplot = (
+        p9.ggplot(shown, p9.aes("buffers", "value", color="buffers", shape="buffers"))
+        + p9.facet_wrap("panel", scales="free_y")
+        + p9.geom_point(alpha=0.6, size=2)
+        + p9.scale_color_manual(style.PALETTE)
+        + p9.scale_shape_manual(style.SHAPES)
+        + p9.labs(x="", y="", color="Socket buffers", shape="Socket buffers")
     )
     return drawn
 

@@ -2,17 +2,8 @@
 
 from collections.abc import Sequence
 
+import plotnine as p9
 import polars as pl
-from plotnine import (
-    aes,
-    facet_wrap,
-    geom_line,
-    geom_point,
-    ggplot,
-    labs,
-    scale_color_manual,
-    scale_shape_manual,
-)
 
 from pipelines.abe import fig11
 from sandglass.experiment import units
@@ -31,21 +22,21 @@ def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     )
 
 
-def plot(table: pl.DataFrame) -> ggplot:
+def plot(table: pl.DataFrame) -> p9.ggplot:
     """What the median RTT is above the base RTT, a panel per RTT, a line per target."""
     shown = table.with_columns(
         target=pl.format("{} ms", pl.col("target_ms").cast(pl.Int64)),
         path=pl.format("RTT {} ms", pl.col("rtt_ms").cast(pl.Int64)),
         above_ms=pl.col("median_rtt_ms") - pl.col("rtt_ms"),
     )
-    drawn: ggplot = (
-        ggplot(shown, aes("beta", "above_ms", color="target", shape="target"))
-        + facet_wrap("path")
-        + geom_line()
-        + geom_point(size=2)
-        + scale_color_manual(style.PALETTE)
-        + scale_shape_manual(style.SHAPES)
-        + labs(
+    drawn: p9.ggplot = (
+        p9.ggplot(shown, p9.aes("beta", "above_ms", color="target", shape="target"))
+        + p9.facet_wrap("path")
+        + p9.geom_line()
+        + p9.geom_point(size=2)
+        + p9.scale_color_manual(style.PALETTE)
+        + p9.scale_shape_manual(style.SHAPES)
+        + p9.labs(
             x="beta_ecn",
             y="Median RTT above the base RTT (ms)",
             color="CoDel's target",

@@ -2,16 +2,8 @@
 
 from collections.abc import Sequence
 
+import plotnine as p9
 import polars as pl
-from plotnine import (
-    aes,
-    facet_grid,
-    geom_col,
-    ggplot,
-    labs,
-    position_dodge,
-    scale_fill_manual,
-)
 
 from pipelines.abe import settings
 from sandglass.papers import ensemble
@@ -85,17 +77,17 @@ def cuts(acks: pl.DataFrame, rtt_ns: float) -> pl.DataFrame:
     )
 
 
-def plot(table: pl.DataFrame) -> ggplot:
+def plot(table: pl.DataFrame) -> p9.ggplot:
     """Throughput by marking, a bar per beta_ecn, a row per part and a column per way to cut."""
     means = ensemble.means(table, KEYS, "throughput_mbit").with_columns(
         beta=pl.col("beta").cast(pl.String)
     )
-    drawn: ggplot = (
-        ggplot(means, aes("marking", "throughput_mbit", fill="beta"))
-        + facet_grid("part", "cut")
-        + geom_col(position=position_dodge(width=0.8), width=0.7)
-        + scale_fill_manual(style.PALETTE)
-        + labs(x="", y="Throughput (Mb/s)", fill="beta_ecn")
+    drawn: p9.ggplot = (
+        p9.ggplot(means, p9.aes("marking", "throughput_mbit", fill="beta"))
+        + p9.facet_grid("part", "cut")
+        + p9.geom_col(position=p9.position_dodge(width=0.8), width=0.7)
+        + p9.scale_fill_manual(style.PALETTE)
+        + p9.labs(x="", y="Throughput (Mb/s)", fill="beta_ecn")
     )
     return drawn
 

@@ -2,16 +2,8 @@
 
 from collections.abc import Sequence
 
+import plotnine as p9
 import polars as pl
-from plotnine import (
-    aes,
-    coord_flip,
-    facet_wrap,
-    geom_col,
-    geom_errorbar,
-    ggplot,
-    labs,
-)
 
 from pipelines.dctcp_internet import sender
 from sandglass.papers import ensemble
@@ -83,16 +75,16 @@ def growth(path: sender.Path) -> float:
     return packets / round_trips
 
 
-def plot(table: pl.DataFrame) -> ggplot:
+def plot(table: pl.DataFrame) -> p9.ggplot:
     """A panel per measure, a bar per sender with its interval."""
     shown = ensemble.measure_means(table, NAMES, ["sender"])
-    drawn: ggplot = (
-        ggplot(shown, aes("sender", "value"))
-        + facet_wrap("measure", scales="free_x")
-        + geom_col(fill=style.PALETTE[0])
-        + geom_errorbar(aes(ymin="low", ymax="high"), shown.drop_nulls("low"), width=0.2)
-        + coord_flip()
-        + labs(x="", y="")
+    drawn: p9.ggplot = (
+        p9.ggplot(shown, p9.aes("sender", "value"))
+        + p9.facet_wrap("measure", scales="free_x")
+        + p9.geom_col(fill=style.PALETTE[0])
+        + p9.geom_errorbar(p9.aes(ymin="low", ymax="high"), shown.drop_nulls("low"), width=0.2)
+        + p9.coord_flip()
+        + p9.labs(x="", y="")
     )
     return drawn
 

@@ -2,19 +2,8 @@
 
 from collections.abc import Sequence
 
+import plotnine as p9
 import polars as pl
-from plotnine import (
-    aes,
-    facet_wrap,
-    geom_line,
-    geom_point,
-    ggplot,
-    labs,
-    scale_color_manual,
-    scale_fill_manual,
-    scale_shape_manual,
-    scale_x_log10,
-)
 
 from pipelines.dctcp_internet import sharing
 from sandglass.papers import ensemble
@@ -41,7 +30,7 @@ def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     return pl.DataFrame(rows).sort("share", "minimum")
 
 
-def plot(table: pl.DataFrame) -> ggplot:
+def plot(table: pl.DataFrame) -> p9.ggplot:
     """Utilisation and delay against Min_Thresh_Reno, a line per share; of replicas the mean."""
     named = table.with_columns(
         dctcp=pl.format("{} %", "share").cast(
@@ -49,17 +38,17 @@ def plot(table: pl.DataFrame) -> ggplot:
         )
     )
     shown = ensemble.measure_means(named, MEASURES, ["dctcp", "minimum"])
-    drawn: ggplot = (
-        ggplot(shown, aes("minimum", "value", color="dctcp", shape="dctcp"))
-        + facet_wrap("measure", scales="free_y")
+    drawn: p9.ggplot = (
+        p9.ggplot(shown, p9.aes("minimum", "value", color="dctcp", shape="dctcp"))
+        + p9.facet_wrap("measure", scales="free_y")
         + ensemble.band(shown, "dctcp")
-        + geom_line()
-        + geom_point()
-        + scale_x_log10()
-        + scale_color_manual(style.PALETTE)
-        + scale_fill_manual(style.PALETTE)
-        + scale_shape_manual(style.SHAPES)
-        + labs(x="Min_Thresh_Reno (BDP)", y="", color="DCTCP", shape="DCTCP", fill="DCTCP")
+        + p9.geom_line()
+        + p9.geom_point()
+        + p9.scale_x_log10()
+        + p9.scale_color_manual(style.PALETTE)
+        + p9.scale_fill_manual(style.PALETTE)
+        + p9.scale_shape_manual(style.SHAPES)
+        + p9.labs(x="Min_Thresh_Reno (BDP)", y="", color="DCTCP", shape="DCTCP", fill="DCTCP")
     )
     return drawn
 

@@ -2,16 +2,8 @@
 
 from collections.abc import Sequence
 
+import plotnine as p9
 import polars as pl
-from plotnine import (
-    aes,
-    facet_wrap,
-    geom_line,
-    geom_point,
-    ggplot,
-    labs,
-    scale_color_manual,
-)
 
 from pipelines.dctcp_internet import sharing
 from sandglass.papers.verdicts import scalar
@@ -64,20 +56,20 @@ def _over_time(run: series.Run) -> pl.DataFrame:
     )
 
 
-def plot(table: pl.DataFrame) -> ggplot:
+def plot(table: pl.DataFrame) -> p9.ggplot:
     """A panel per flow: its window, and below it a point where it was signalled."""
     shown = table.filter(
         (pl.col("seed") == pl.col("seed").min()) & pl.col("time_s").is_between(*SHOWN_S)
     )
-    drawn: ggplot = (
-        ggplot(shown, aes("time_s", "cwnd_packets", color="flow"))
-        + facet_wrap("flow", ncol=1)
-        + geom_line(show_legend=False)
-        + geom_point(
-            aes(y=0), data=shown.filter(pl.col("signals") > 0), shape="|", show_legend=False
+    drawn: p9.ggplot = (
+        p9.ggplot(shown, p9.aes("time_s", "cwnd_packets", color="flow"))
+        + p9.facet_wrap("flow", ncol=1)
+        + p9.geom_line(show_legend=False)
+        + p9.geom_point(
+            p9.aes(y=0), data=shown.filter(pl.col("signals") > 0), shape="|", show_legend=False
         )
-        + scale_color_manual(style.PALETTE)
-        + labs(x="Time (s)", y="cwnd (packets)")
+        + p9.scale_color_manual(style.PALETTE)
+        + p9.labs(x="Time (s)", y="cwnd (packets)")
     )
     return drawn
 

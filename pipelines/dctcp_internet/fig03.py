@@ -3,17 +3,8 @@
 from collections.abc import Callable, Sequence
 
 import numpy as np
+import plotnine as p9
 import polars as pl
-from plotnine import (
-    aes,
-    facet_grid,
-    geom_line,
-    geom_linerange,
-    geom_point,
-    ggplot,
-    labs,
-    scale_color_manual,
-)
 
 from pipelines.dctcp_internet import sharing
 from sandglass.papers.verdicts import scalar
@@ -104,17 +95,17 @@ def configured(options: dict[str, float], kind: str, queue: int) -> float:
     return options[f"{kind}_probability"] * max(queue - low, 0) / max(high - low, 1)
 
 
-def plot(table: pl.DataFrame) -> ggplot:
+def plot(table: pl.DataFrame) -> p9.ggplot:
     """Points with their intervals over the configured line, a panel each."""
     shown = table.with_columns(kind=pl.col("kind").replace_strict(KINDS))
-    drawn: ggplot = (
-        ggplot(shown, aes("queue_bdp", "share", color="kind"))
-        + facet_grid("kind", "marks", scales="free_y")
-        + geom_line(aes(y="configured"), color="#666666")
-        + geom_linerange(aes(ymin="low", ymax="high"), size=0.3, show_legend=False)
-        + geom_point(size=0.7, show_legend=False)
-        + scale_color_manual(style.PALETTE)
-        + labs(x="Queue that a packet meets (BDP)", y="Probability")
+    drawn: p9.ggplot = (
+        p9.ggplot(shown, p9.aes("queue_bdp", "share", color="kind"))
+        + p9.facet_grid("kind", "marks", scales="free_y")
+        + p9.geom_line(p9.aes(y="configured"), color="#666666")
+        + p9.geom_linerange(p9.aes(ymin="low", ymax="high"), size=0.3, show_legend=False)
+        + p9.geom_point(size=0.7, show_legend=False)
+        + p9.scale_color_manual(style.PALETTE)
+        + p9.labs(x="Queue that a packet meets (BDP)", y="Probability")
     )
     return drawn
 

@@ -2,26 +2,14 @@
 
 from typing import Any
 
+import plotnine as p9
 import polars as pl
-from plotnine import (
-    aes,
-    geom_line,
-    geom_text,
-    geom_tile,
-    ggplot,
-    guide_colorbar,
-    guides,
-    labs,
-    scale_fill_gradient,
-    scale_x_continuous,
-    scale_y_continuous,
-)
 
 from pipelines.dctcp_internet.slopes import ridge, table
 from sandglass.papers.verdicts import Extreme, least, scalar
 
 
-def plot(table: pl.DataFrame) -> ggplot:
+def plot(table: pl.DataFrame) -> p9.ggplot:
     """A tile per setting with its mean index; the line is the ridge, where shares are equal."""
     setting = ["minimum", "probability", "relative"]
     means = table.group_by(setting).agg(
@@ -38,17 +26,17 @@ def plot(table: pl.DataFrame) -> ggplot:
     crest = ridge(means).drop_nulls("measured").filter(pl.col("relative") > 1)
     places = shown.select("relative", "x").unique().join(crest, on="relative").sort("x")
     line = places.with_columns(y=_between(places["measured"], minima))
-    drawn: ggplot = (
-        ggplot(shown, aes("x", "y"))
-        + geom_tile(aes(fill="jain"))
-        + geom_line(data=line, color="#D55E00", size=1.2)
-        + geom_text(aes(label="text"), size=6)
-        + scale_fill_gradient(low="#FFFFFF", high="#56B4E9")
+    drawn: p9.ggplot = (
+        p9.ggplot(shown, p9.aes("x", "y"))
+        + p9.geom_tile(p9.aes(fill="jain"))
+        + p9.geom_line(data=line, color="#D55E00", size=1.2)
+        + p9.geom_text(p9.aes(label="text"), size=6)
+        + p9.scale_fill_gradient(low="#FFFFFF", high="#56B4E9")
         # as a gradient, the legend is two megabytes of SVG
-        + guides(fill=guide_colorbar(display="rectangles", nbin=40))
-        + scale_x_continuous(**_marks(probabilities))
-        + scale_y_continuous(**_marks(minima))
-        + labs(
+        + p9.guides(fill=p9.guide_colorbar(display="rectangles", nbin=40))
+        + p9.scale_x_continuous(**_marks(probabilities))
+        + p9.scale_y_continuous(**_marks(minima))
+        + p9.labs(
             x="Max_Prob_DCTCP",
             y="Min_Thresh_DCTCP (BDP)",
             fill="Jain's index",

@@ -2,19 +2,8 @@
 
 from collections.abc import Sequence
 
+import plotnine as p9
 import polars as pl
-from plotnine import (
-    aes,
-    facet_wrap,
-    geom_point,
-    geom_pointrange,
-    ggplot,
-    labs,
-    position_dodge,
-    scale_color_manual,
-    scale_shape_manual,
-    scale_y_log10,
-)
 
 from pipelines.dctcp_internet import sharing
 from sandglass.experiment import units
@@ -44,7 +33,7 @@ def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     return pl.DataFrame(rows).sort("reno_ms", "dctcp_ms", "weight")
 
 
-def plot(table: pl.DataFrame) -> ggplot:
+def plot(table: pl.DataFrame) -> p9.ggplot:
     """Sharing and delay per pair of RTTs, by the weight; of replicas the mean with its interval."""
     named = table.with_columns(
         rtts=pl.format(
@@ -53,19 +42,19 @@ def plot(table: pl.DataFrame) -> ggplot:
         weight=pl.col("weight").cast(pl.String),
     )
     shown = ensemble.measure_means(named, MEASURES, ["rtts", "weight"])
-    beside = position_dodge(width=0.4)
-    drawn: ggplot = (
-        ggplot(shown, aes("rtts", "value", color="weight", shape="weight"))
-        + facet_wrap("measure", scales="free_y")
+    beside = p9.position_dodge(width=0.4)
+    drawn: p9.ggplot = (
+        p9.ggplot(shown, p9.aes("rtts", "value", color="weight", shape="weight"))
+        + p9.facet_wrap("measure", scales="free_y")
         + (
-            geom_point(size=2, position=beside)
+            p9.geom_point(size=2, position=beside)
             if shown["low"].has_nulls()
-            else geom_pointrange(aes(ymin="low", ymax="high"), position=beside)
+            else p9.geom_pointrange(p9.aes(ymin="low", ymax="high"), position=beside)
         )
-        + scale_y_log10()
-        + scale_color_manual(style.PALETTE)
-        + scale_shape_manual(style.SHAPES)
-        + labs(x="RTT of Reno, of DCTCP (ms)", y="", color="w_DCTCP", shape="w_DCTCP")
+        + p9.scale_y_log10()
+        + p9.scale_color_manual(style.PALETTE)
+        + p9.scale_shape_manual(style.SHAPES)
+        + p9.labs(x="RTT of Reno, of DCTCP (ms)", y="", color="w_DCTCP", shape="w_DCTCP")
     )
     return drawn
 

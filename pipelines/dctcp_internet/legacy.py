@@ -2,17 +2,8 @@
 
 from collections.abc import Sequence
 
+import plotnine as p9
 import polars as pl
-from plotnine import (
-    aes,
-    facet_wrap,
-    geom_col,
-    geom_errorbar,
-    ggplot,
-    labs,
-    position_dodge,
-    scale_fill_manual,
-)
 
 from pipelines.dctcp_internet import sharing
 from sandglass.papers import ensemble
@@ -52,22 +43,22 @@ def _name(cc: str, ecn: bool) -> str:
     return RENO_ECN if ecn else RENO
 
 
-def plot(table: pl.DataFrame) -> ggplot:
+def plot(table: pl.DataFrame) -> p9.ggplot:
     """Each sender's goodput, a panel per choice of flows; of replicas the mean."""
     shown = ensemble.means(table, ["queue", "flows", "sender"], "mbit")
-    beside = position_dodge(width=0.9)
-    drawn: ggplot = (
-        ggplot(shown, aes("queue", "mbit", fill="sender"))
-        + facet_wrap("flows", scales="free_x", ncol=1)
-        + geom_col(position=beside)
-        + geom_errorbar(
-            aes(ymin="low", ymax="high", group="sender"),
+    beside = p9.position_dodge(width=0.9)
+    drawn: p9.ggplot = (
+        p9.ggplot(shown, p9.aes("queue", "mbit", fill="sender"))
+        + p9.facet_wrap("flows", scales="free_x", ncol=1)
+        + p9.geom_col(position=beside)
+        + p9.geom_errorbar(
+            p9.aes(ymin="low", ymax="high", group="sender"),
             shown.drop_nulls("low"),
             position=beside,
             width=0.2,
         )
-        + scale_fill_manual(style.PALETTE)
-        + labs(x="", y="Goodput (Mb/s)", fill="")
+        + p9.scale_fill_manual(style.PALETTE)
+        + p9.labs(x="", y="Goodput (Mb/s)", fill="")
     )
     return drawn
 

@@ -3,18 +3,8 @@
 from collections.abc import Sequence
 
 import numpy as np
+import plotnine as p9
 import polars as pl
-from plotnine import (
-    aes,
-    facet_wrap,
-    geom_line,
-    geom_point,
-    ggplot,
-    labs,
-    scale_color_manual,
-    scale_shape_manual,
-    scale_x_log10,
-)
 
 from pipelines.dctcp_internet import sharing
 from sandglass.papers import ensemble
@@ -43,21 +33,21 @@ def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     return pl.DataFrame(rows).sort("sender", "probability", "distances")
 
 
-def plot(table: pl.DataFrame) -> ggplot:
+def plot(table: pl.DataFrame) -> p9.ggplot:
     """The range against Max_Prob_DCTCP, a line per sender, a panel per kind of distances; of
     replicas the mean."""
     shown = ensemble.means(table, ["sender", "probability", "distances"], "range").with_columns(
         distances=pl.format("distances of marks: {}", "distances")
     )
-    drawn: ggplot = (
-        ggplot(shown, aes("probability", "range", color="sender", shape="sender"))
-        + facet_wrap("distances")
-        + geom_line()
-        + geom_point()
-        + scale_x_log10()
-        + scale_color_manual(style.PALETTE)
-        + scale_shape_manual(style.SHAPES)
-        + labs(x="Max_Prob_DCTCP", y="Range of cwnd (packets)", color="", shape="")
+    drawn: p9.ggplot = (
+        p9.ggplot(shown, p9.aes("probability", "range", color="sender", shape="sender"))
+        + p9.facet_wrap("distances")
+        + p9.geom_line()
+        + p9.geom_point()
+        + p9.scale_x_log10()
+        + p9.scale_color_manual(style.PALETTE)
+        + p9.scale_shape_manual(style.SHAPES)
+        + p9.labs(x="Max_Prob_DCTCP", y="Range of cwnd (packets)", color="", shape="")
     )
     return drawn
 

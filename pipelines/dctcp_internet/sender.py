@@ -7,18 +7,8 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
+import plotnine as p9
 import polars as pl
-from plotnine import (
-    aes,
-    coord_flip,
-    facet_wrap,
-    geom_col,
-    geom_errorbar,
-    ggplot,
-    labs,
-    position_dodge,
-    scale_fill_manual,
-)
 
 from sandglass.papers import ensemble
 from sandglass.papers.verdicts import scalar
@@ -257,23 +247,23 @@ def stale(path: Path, alpha: Sequence[float]) -> float | None:
     return scalar(pl.Series(logs, dtype=pl.Float64).std())
 
 
-def plot(table: pl.DataFrame) -> ggplot:
+def plot(table: pl.DataFrame) -> p9.ggplot:
     """What is not an equation, per sender and marks; of seeds the mean with its interval."""
     shown = ensemble.measure_means(table, NAMES, ["sender", "marks"])
-    beside = position_dodge(width=0.9)
-    drawn: ggplot = (
-        ggplot(shown, aes("sender", "value", fill="marks"))
-        + facet_wrap("measure", scales="free_x", ncol=2)
-        + geom_col(position=beside)
-        + geom_errorbar(
-            aes(ymin="low", ymax="high", group="marks"),
+    beside = p9.position_dodge(width=0.9)
+    drawn: p9.ggplot = (
+        p9.ggplot(shown, p9.aes("sender", "value", fill="marks"))
+        + p9.facet_wrap("measure", scales="free_x", ncol=2)
+        + p9.geom_col(position=beside)
+        + p9.geom_errorbar(
+            p9.aes(ymin="low", ymax="high", group="marks"),
             shown.drop_nulls("low"),
             position=beside,
             width=0.2,
         )
-        + coord_flip()
-        + scale_fill_manual(style.PALETTE)
-        + labs(x="", y="", fill="")
+        + p9.coord_flip()
+        + p9.scale_fill_manual(style.PALETTE)
+        + p9.labs(x="", y="", fill="")
     )
     return drawn
 

@@ -3,18 +3,8 @@
 import math
 from collections.abc import Sequence
 
+import plotnine as p9
 import polars as pl
-from plotnine import (
-    aes,
-    facet_wrap,
-    geom_hline,
-    geom_line,
-    geom_point,
-    ggplot,
-    scale_color_manual,
-    scale_fill_manual,
-    scale_shape_manual,
-)
 
 from sandglass.errors import SandglassError
 from sandglass.experiment import units
@@ -143,28 +133,28 @@ def label(column: str, text: str) -> pl.Expr:
     return pl.format(text, pl.col(column).round(3))
 
 
-def draw(table: pl.DataFrame, over: str, lines: str, measures: dict[str, str]) -> ggplot:
+def draw(table: pl.DataFrame, over: str, lines: str, measures: dict[str, str]) -> p9.ggplot:
     """A panel per measure against the column `over`, a line per value of `lines`, of replicas
     their mean with its interval; dotted: equal shares. The labels of axis and legend are the
     figure's."""
     shown = ensemble.measure_means(table, measures, [lines, over])
-    drawn: ggplot = (
-        ggplot(shown, aes(over, "value", color=lines, shape=lines))
-        + facet_wrap("measure", scales="free_y")
+    drawn: p9.ggplot = (
+        p9.ggplot(shown, p9.aes(over, "value", color=lines, shape=lines))
+        + p9.facet_wrap("measure", scales="free_y")
         + _equal_shares(shown)
         + ensemble.band(shown, lines)
-        + geom_line()
-        + geom_point(size=1.5)
-        + scale_color_manual(style.PALETTE)
-        + scale_fill_manual(style.PALETTE)
-        + scale_shape_manual(style.SHAPES)
+        + p9.geom_line()
+        + p9.geom_point(size=1.5)
+        + p9.scale_color_manual(style.PALETTE)
+        + p9.scale_fill_manual(style.PALETTE)
+        + p9.scale_shape_manual(style.SHAPES)
     )
     return drawn
 
 
-def _equal_shares(shown: pl.DataFrame) -> geom_hline | None:
+def _equal_shares(shown: pl.DataFrame) -> p9.geom_hline | None:
     """A line at equal shares in the panel of the ratio, where there is one."""
     panel = shown.filter(pl.col("measure") == RATIO).select("measure").head(1)
     if panel.is_empty():
         return None
-    return geom_hline(aes(yintercept="y"), panel.with_columns(y=1.0), linetype="dotted")
+    return p9.geom_hline(p9.aes(yintercept="y"), panel.with_columns(y=1.0), linetype="dotted")

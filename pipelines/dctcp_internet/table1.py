@@ -2,18 +2,8 @@
 
 from collections.abc import Sequence
 
+import plotnine as p9
 import polars as pl
-from plotnine import (
-    aes,
-    facet_wrap,
-    geom_linerange,
-    geom_point,
-    ggplot,
-    labs,
-    position_dodge,
-    scale_color_manual,
-    scale_shape_manual,
-)
 
 from pipelines.dctcp_internet import sharing
 from pipelines.dctcp_internet.fig05 import thresholds
@@ -70,7 +60,7 @@ def table(runs: Sequence[series.Run], sending: float = 0) -> pl.DataFrame:
     )
 
 
-def plot(table: pl.DataFrame) -> ggplot:
+def plot(table: pl.DataFrame) -> p9.ggplot:
     """The paper's value beside ours, of replicas their mean with its interval; a panel per
     quantity."""
     who = {"paper": "paper", "ours": "here"}
@@ -84,15 +74,17 @@ def plot(table: pl.DataFrame) -> ggplot:
         )
     )
     shown = ensemble.means(long, ["row", "quantity", "who"], "value")
-    beside = position_dodge(width=0.5)
-    drawn: ggplot = (
-        ggplot(shown, aes("row", "value", color="who", shape="who"))
-        + facet_wrap("quantity", scales="free_y")
-        + geom_linerange(aes(ymin="low", ymax="high"), shown.drop_nulls("low"), position=beside)
-        + geom_point(size=2, position=beside)
-        + scale_color_manual(style.PALETTE)
-        + scale_shape_manual(style.SHAPES)
-        + labs(x="M = Min_Thresh_Reno (BDP)", y="", color="", shape="")
+    beside = p9.position_dodge(width=0.5)
+    drawn: p9.ggplot = (
+        p9.ggplot(shown, p9.aes("row", "value", color="who", shape="who"))
+        + p9.facet_wrap("quantity", scales="free_y")
+        + p9.geom_linerange(
+            p9.aes(ymin="low", ymax="high"), shown.drop_nulls("low"), position=beside
+        )
+        + p9.geom_point(size=2, position=beside)
+        + p9.scale_color_manual(style.PALETTE)
+        + p9.scale_shape_manual(style.SHAPES)
+        + p9.labs(x="M = Min_Thresh_Reno (BDP)", y="", color="", shape="")
     )
     return drawn
 

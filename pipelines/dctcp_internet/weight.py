@@ -2,19 +2,8 @@
 
 from collections.abc import Sequence
 
+import plotnine as p9
 import polars as pl
-from plotnine import (
-    aes,
-    geom_hline,
-    geom_line,
-    geom_point,
-    ggplot,
-    labs,
-    scale_color_manual,
-    scale_fill_manual,
-    scale_x_log10,
-    scale_y_log10,
-)
 
 from pipelines.dctcp_internet import sharing
 from sandglass.papers import ensemble
@@ -33,20 +22,20 @@ def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     return pl.DataFrame(rows).sort("setting", "weight")
 
 
-def plot(table: pl.DataFrame) -> ggplot:
+def plot(table: pl.DataFrame) -> p9.ggplot:
     """The ratio of throughputs against the weight, of replicas their mean, a line per setting."""
     shown = ensemble.means(table, ["setting", "weight"], "ratio")
-    drawn: ggplot = (
-        ggplot(shown, aes("weight", "ratio", color="setting"))
-        + geom_hline(yintercept=1, linetype="dotted")
+    drawn: p9.ggplot = (
+        p9.ggplot(shown, p9.aes("weight", "ratio", color="setting"))
+        + p9.geom_hline(yintercept=1, linetype="dotted")
         + ensemble.band(shown, "setting")
-        + geom_line()
-        + geom_point()
-        + scale_x_log10()
-        + scale_y_log10()
-        + scale_color_manual(style.PALETTE)
-        + scale_fill_manual(style.PALETTE)
-        + labs(x="w_DCTCP", y=sharing.RATIO, color="Max_Prob, Min_Thresh")
+        + p9.geom_line()
+        + p9.geom_point()
+        + p9.scale_x_log10()
+        + p9.scale_y_log10()
+        + p9.scale_color_manual(style.PALETTE)
+        + p9.scale_fill_manual(style.PALETTE)
+        + p9.labs(x="w_DCTCP", y=sharing.RATIO, color="Max_Prob, Min_Thresh")
     )
     return drawn
 

@@ -2,17 +2,8 @@
 
 from collections.abc import Sequence
 
+import plotnine as p9
 import polars as pl
-from plotnine import (
-    aes,
-    facet_wrap,
-    geom_hline,
-    geom_line,
-    geom_point,
-    ggplot,
-    labs,
-    scale_y_log10,
-)
 
 from pipelines.dctcp_internet import patch_start
 from sandglass.papers import ensemble
@@ -37,21 +28,23 @@ def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=schema).sort("rate_mbit", "shift")
 
 
-def plot(table: pl.DataFrame) -> ggplot:
+def plot(table: pl.DataFrame) -> p9.ggplot:
     """The time to the steady mean against g, a panel per rate; dotted: the original's alpha."""
     shown = ensemble.means(table, ["rate_mbit", "shift"], "settled_s").with_columns(
         panel=pl.format("{} Mb/s", pl.col("rate_mbit").cast(pl.Int64))
     )
-    drawn: ggplot = (
-        ggplot(shown.drop_nulls("shift"), aes("shift", "settled_s"))
-        + facet_wrap("panel", scales="free_y")
-        + geom_hline(
-            aes(yintercept="settled_s"), shown.filter(pl.col("shift").is_null()), linetype="dotted"
+    drawn: p9.ggplot = (
+        p9.ggplot(shown.drop_nulls("shift"), p9.aes("shift", "settled_s"))
+        + p9.facet_wrap("panel", scales="free_y")
+        + p9.geom_hline(
+            p9.aes(yintercept="settled_s"),
+            shown.filter(pl.col("shift").is_null()),
+            linetype="dotted",
         )
-        + geom_line(color=style.PALETTE[0])
-        + geom_point(color=style.PALETTE[0])
-        + scale_y_log10()
-        + labs(x="g = 2^-x", y="From slow start's end to the mean window (s)")
+        + p9.geom_line(color=style.PALETTE[0])
+        + p9.geom_point(color=style.PALETTE[0])
+        + p9.scale_y_log10()
+        + p9.labs(x="g = 2^-x", y="From slow start's end to the mean window (s)")
     )
     return drawn
 

@@ -2,26 +2,14 @@
 
 from collections.abc import Sequence
 
+import plotnine as p9
 import polars as pl
-from plotnine import (
-    aes,
-    facet_grid,
-    geom_line,
-    geom_point,
-    ggplot,
-    labs,
-    scale_color_manual,
-    scale_linetype_manual,
-    scale_x_log10,
-    scale_y_continuous,
-    scale_y_log10,
-)
 
 from pipelines.dualq import mixed
 from sandglass.results import style
 
 Table = pl.DataFrame
-Plot = ggplot
+Plot = p9.ggplot
 NAMES = {
     "rate_ratio_l_c": "L over C",
     "qdelay_l_mean_ms": "L, mean",
@@ -44,16 +32,16 @@ def against_rtt(table: Table, quantities: Sequence[str], unit: str, *, log: bool
         rtt_l=pl.format("L: {} ms", "rtt_l_ms"),
         sender_c=pl.col("sender_c").replace({"cubic": "CUBIC", "reno": "Reno"}),
     )
-    lines = aes("rtt_c_ms", "ours", color="what", linetype="sender_c")
-    drawn: ggplot = (
-        ggplot(shown, lines)
-        + facet_grid("rtt_l", "aqm")
-        + geom_line()
-        + geom_point(aes(y="published"), shape="o", fill="none", size=2, na_rm=True)
-        + scale_x_log10(breaks=[5, 10, 20, 50, 100])
-        + (scale_y_log10() if log else scale_y_continuous())
-        + scale_color_manual(style.PALETTE)
-        + scale_linetype_manual(style.LINES)
-        + labs(x="Round trip of class C (ms)", y=unit, color="", linetype="class C")
+    lines = p9.aes("rtt_c_ms", "ours", color="what", linetype="sender_c")
+    drawn: p9.ggplot = (
+        p9.ggplot(shown, lines)
+        + p9.facet_grid("rtt_l", "aqm")
+        + p9.geom_line()
+        + p9.geom_point(p9.aes(y="published"), shape="o", fill="none", size=2, na_rm=True)
+        + p9.scale_x_log10(breaks=[5, 10, 20, 50, 100])
+        + (p9.scale_y_log10() if log else p9.scale_y_continuous())
+        + p9.scale_color_manual(style.PALETTE)
+        + p9.scale_linetype_manual(style.LINES)
+        + p9.labs(x="Round trip of class C (ms)", y=unit, color="", linetype="class C")
     )
     return drawn

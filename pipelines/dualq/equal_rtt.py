@@ -2,19 +2,8 @@
 
 from collections.abc import Sequence
 
+import plotnine as p9
 import polars as pl
-from plotnine import (
-    aes,
-    facet_wrap,
-    geom_hline,
-    geom_line,
-    geom_point,
-    ggplot,
-    labs,
-    scale_color_manual,
-    scale_x_log10,
-    scale_y_log10,
-)
 
 from pipelines.dualq import capture
 from sandglass.experiment import units
@@ -48,23 +37,23 @@ def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     return pl.DataFrame(rows, infer_schema_length=None).sort("rate_mbit", "rtt_ms")
 
 
-def plot(table: pl.DataFrame) -> ggplot:
+def plot(table: pl.DataFrame) -> p9.ggplot:
     """Balance and delays against the rate, a line per round trip."""
     shown = ensemble.measures(table, SHOWN, ["rate_mbit", "rtt_ms"]).with_columns(
         rtt=pl.format("{} ms", pl.col("rtt_ms").cast(pl.Int64)).cast(
             pl.Enum([f"{ms:.0f} ms" for ms in sorted(set(table["rtt_ms"]))])
         ),
     )
-    drawn: ggplot = (
-        ggplot(shown.drop_nulls("value"), aes("rate_mbit", "value", color="rtt"))
-        + facet_wrap("measure", scales="free_y")
-        + geom_hline(yintercept=1, linetype="dotted")
-        + geom_line()
-        + geom_point()
-        + scale_x_log10(breaks=[4, 12, 40, 120, 200])
-        + scale_y_log10()
-        + scale_color_manual(style.PALETTE)
-        + labs(x="Link (Mb/s)", y="", color="Round trip")
+    drawn: p9.ggplot = (
+        p9.ggplot(shown.drop_nulls("value"), p9.aes("rate_mbit", "value", color="rtt"))
+        + p9.facet_wrap("measure", scales="free_y")
+        + p9.geom_hline(yintercept=1, linetype="dotted")
+        + p9.geom_line()
+        + p9.geom_point()
+        + p9.scale_x_log10(breaks=[4, 12, 40, 120, 200])
+        + p9.scale_y_log10()
+        + p9.scale_color_manual(style.PALETTE)
+        + p9.labs(x="Link (Mb/s)", y="", color="Round trip")
     )
     return drawn
 

@@ -4,17 +4,8 @@ import math
 from collections.abc import Sequence
 from pathlib import Path
 
+import plotnine as p9
 import polars as pl
-from plotnine import (
-    aes,
-    facet_grid,
-    geom_line,
-    geom_point,
-    ggplot,
-    labs,
-    scale_color_manual,
-    scale_y_log10,
-)
 
 from pipelines.dualq import capture
 from sandglass.papers.verdicts import scalar
@@ -167,20 +158,22 @@ METRICS = (
 )
 
 
-def plot(table: pl.DataFrame) -> ggplot:
+def plot(table: pl.DataFrame) -> p9.ggplot:
     """What the datagrams get, and both classes' mean delays, against the load; rings: published."""
     shown = table.filter(pl.col("quantity").is_in([*SHOWN])).with_columns(
         what=pl.col("quantity").replace_strict(SHOWN, return_dtype=pl.Enum([*SHOWN.values()])),
         label=pl.col("udp_ecn").replace_strict(LABELS),
         run=pl.col("run").replace_strict(RUNS, return_dtype=pl.Enum([*RUNS.values()])),
     )
-    drawn: ggplot = (
-        ggplot(shown, aes("udp_mbit", "ours", color="label"))
-        + facet_grid("what", "run", scales="free_y")
-        + geom_line()
-        + geom_point(aes(y="published"), shape="o", fill="none", size=2, na_rm=True)
-        + scale_y_log10()
-        + scale_color_manual(style.PALETTE)
-        + labs(x="Load of datagrams (Mb/s of payload)", y="ms; datagrams: Mb/s", color="Datagrams")
+    drawn: p9.ggplot = (
+        p9.ggplot(shown, p9.aes("udp_mbit", "ours", color="label"))
+        + p9.facet_grid("what", "run", scales="free_y")
+        + p9.geom_line()
+        + p9.geom_point(p9.aes(y="published"), shape="o", fill="none", size=2, na_rm=True)
+        + p9.scale_y_log10()
+        + p9.scale_color_manual(style.PALETTE)
+        + p9.labs(
+            x="Load of datagrams (Mb/s of payload)", y="ms; datagrams: Mb/s", color="Datagrams"
+        )
     )
     return drawn

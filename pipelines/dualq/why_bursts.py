@@ -2,17 +2,8 @@
 
 from collections.abc import Sequence
 
+import plotnine as p9
 import polars as pl
-from plotnine import (
-    aes,
-    geom_hline,
-    geom_line,
-    geom_point,
-    ggplot,
-    labs,
-    scale_color_manual,
-    scale_x_log10,
-)
 
 from pipelines.dualq import capture, mixed
 from sandglass.experiment import units
@@ -33,16 +24,16 @@ def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     return pl.DataFrame(rows).sort("bursts", "rtt_c_ms")
 
 
-def plot(table: pl.DataFrame) -> ggplot:
+def plot(table: pl.DataFrame) -> p9.ggplot:
     """The median against class C's round trip, a line per way to send; dotted: 0.3 ms."""
-    drawn: ggplot = (
-        ggplot(table, aes("rtt_c_ms", "p50_ms", color="bursts"))
-        + geom_hline(yintercept=0.3, linetype="dotted")
-        + geom_line()
-        + geom_point()
-        + scale_x_log10(breaks=[5, 10, 20, 50, 100])
-        + scale_color_manual(style.PALETTE)
-        + labs(x="Round trip of class C (ms)", y="L: median delay (ms)", color="Prague sends")
+    drawn: p9.ggplot = (
+        p9.ggplot(table, p9.aes("rtt_c_ms", "p50_ms", color="bursts"))
+        + p9.geom_hline(yintercept=0.3, linetype="dotted")
+        + p9.geom_line()
+        + p9.geom_point()
+        + p9.scale_x_log10(breaks=[5, 10, 20, 50, 100])
+        + p9.scale_color_manual(style.PALETTE)
+        + p9.labs(x="Round trip of class C (ms)", y="L: median delay (ms)", color="Prague sends")
     )
     return drawn
 

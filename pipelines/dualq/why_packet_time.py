@@ -2,17 +2,8 @@
 
 from collections.abc import Sequence
 
+import plotnine as p9
 import polars as pl
-from plotnine import (
-    aes,
-    facet_wrap,
-    geom_line,
-    geom_point,
-    ggplot,
-    labs,
-    scale_color_manual,
-    scale_x_log10,
-)
 
 from pipelines.dualq import capture, equal_rtt, mixed
 from sandglass.experiment import units
@@ -53,21 +44,21 @@ def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     return pl.DataFrame(rows).sort("experiment", "packet", "rate_mbit", "rtt_ms")
 
 
-def plot(table: pl.DataFrame) -> ggplot:
+def plot(table: pl.DataFrame) -> p9.ggplot:
     """Median and 99th percentile in packets' times against the rate, by packet and round trip."""
     equal = table.filter(pl.col("experiment") == "equal")
     shown = ensemble.measures(equal, SHOWN, ["packet", "rate_mbit", "rtt_ms"]).with_columns(
         packet=pl.format("{} bytes", "packet"),
         rtt=pl.format("{} ms", pl.col("rtt_ms").cast(pl.Int64)),
     )
-    drawn: ggplot = (
-        ggplot(shown, aes("rate_mbit", "value", color="packet", shape="rtt"))
-        + facet_wrap("measure", scales="free_y")
-        + geom_line()
-        + geom_point()
-        + scale_x_log10(breaks=[4, 12, 40])
-        + scale_color_manual(style.PALETTE)
-        + labs(x="Link (Mb/s)", y="", color="MTU", shape="Round trip")
+    drawn: p9.ggplot = (
+        p9.ggplot(shown, p9.aes("rate_mbit", "value", color="packet", shape="rtt"))
+        + p9.facet_wrap("measure", scales="free_y")
+        + p9.geom_line()
+        + p9.geom_point()
+        + p9.scale_x_log10(breaks=[4, 12, 40])
+        + p9.scale_color_manual(style.PALETTE)
+        + p9.labs(x="Link (Mb/s)", y="", color="MTU", shape="Round trip")
     )
     return drawn
 

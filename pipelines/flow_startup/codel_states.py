@@ -3,16 +3,8 @@
 import math
 from collections.abc import Sequence
 
+import plotnine as p9
 import polars as pl
-from plotnine import (
-    aes,
-    facet_wrap,
-    geom_line,
-    geom_point,
-    ggplot,
-    labs,
-    scale_y_log10,
-)
 
 from pipelines.flow_startup import transients
 from sandglass.experiment import units
@@ -106,18 +98,18 @@ def _newton(counts: int, interval_ms: float) -> list[float]:
     return times
 
 
-def plot(table: pl.DataFrame) -> ggplot:
+def plot(table: pl.DataFrame) -> p9.ggplot:
     """Time between drops of the first state against their number, a panel per number of flows; the
     line is equation (9)."""
     first = ensemble.numbered(table).filter(pl.col("state") == 1)
     shown = first.with_columns(panel=transients.flow_label(first, "flows"))
-    drawn: ggplot = (
-        ggplot(shown.drop_nulls("gap_ms"), aes("count"))
-        + facet_wrap("panel", scales="free_x")
-        + geom_line(aes(y="law_ms"), linetype="dotted", color="#666666")
-        + geom_point(aes(y="gap_ms"), color=style.PALETTE[0], size=1.2)
-        + scale_y_log10()
-        + labs(x="Drops in the dropping state", y="Time until the next (ms)")
+    drawn: p9.ggplot = (
+        p9.ggplot(shown.drop_nulls("gap_ms"), p9.aes("count"))
+        + p9.facet_wrap("panel", scales="free_x")
+        + p9.geom_line(p9.aes(y="law_ms"), linetype="dotted", color="#666666")
+        + p9.geom_point(p9.aes(y="gap_ms"), color=style.PALETTE[0], size=1.2)
+        + p9.scale_y_log10()
+        + p9.labs(x="Drops in the dropping state", y="Time until the next (ms)")
     )
     return drawn
 

@@ -3,19 +3,8 @@
 from collections import Counter
 from collections.abc import Sequence
 
+import plotnine as p9
 import polars as pl
-from plotnine import (
-    aes,
-    facet_wrap,
-    geom_line,
-    geom_point,
-    ggplot,
-    labs,
-    scale_color_manual,
-    scale_linetype_manual,
-    scale_shape_manual,
-    scale_x_log10,
-)
 
 from pipelines.flow_startup import transients
 from sandglass.papers import ensemble
@@ -87,21 +76,21 @@ def _differing(one: pl.Series, other: pl.Series) -> float:
     return 1 - both / max(len(one), len(other))
 
 
-def plot(table: pl.DataFrame) -> ggplot:
+def plot(table: pl.DataFrame) -> p9.ggplot:
     """The window at the end of slow start and the completion time against the RTT, a line for each
     step; of replicas the mean."""
     own = table.filter((pl.col("sender") == DCTCP) & (pl.col("queue") != OPTIMUM))
     means = ensemble.measure_means(own, MEASURES, ["queue", "rtt_ms"])
-    drawn: ggplot = (
-        ggplot(means, aes("rtt_ms", "value", color="queue", shape="queue", linetype="queue"))
-        + facet_wrap("measure", scales="free_y")
-        + geom_line()
-        + geom_point(size=2)
-        + scale_x_log10()
-        + scale_color_manual(style.PALETTE)
-        + scale_shape_manual(style.SHAPES)
-        + scale_linetype_manual(style.LINES)
-        + labs(x="Base RTT (ms)", y="", color="Step", shape="Step", linetype="Step")
+    drawn: p9.ggplot = (
+        p9.ggplot(means, p9.aes("rtt_ms", "value", color="queue", shape="queue", linetype="queue"))
+        + p9.facet_wrap("measure", scales="free_y")
+        + p9.geom_line()
+        + p9.geom_point(size=2)
+        + p9.scale_x_log10()
+        + p9.scale_color_manual(style.PALETTE)
+        + p9.scale_shape_manual(style.SHAPES)
+        + p9.scale_linetype_manual(style.LINES)
+        + p9.labs(x="Base RTT (ms)", y="", color="Step", shape="Step", linetype="Step")
     )
     return drawn
 

@@ -3,18 +3,8 @@
 import math
 from collections.abc import Sequence
 
+import plotnine as p9
 import polars as pl
-from plotnine import (
-    aes,
-    geom_line,
-    geom_point,
-    ggplot,
-    labs,
-    scale_color_manual,
-    scale_linetype_manual,
-    scale_shape_manual,
-    scale_y_log10,
-)
 
 from pipelines.flow_startup import transients
 from sandglass.papers.verdicts import scalar
@@ -45,17 +35,19 @@ def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     return pl.concat(rows).sort("variant", "round")
 
 
-def plot(table: pl.DataFrame) -> ggplot:
+def plot(table: pl.DataFrame) -> p9.ggplot:
     """Packets per round trip, on a logarithmic scale: an exponential is a straight line."""
-    drawn: ggplot = (
-        ggplot(table, aes("round", "packets", color="variant", shape="variant", linetype="variant"))
-        + geom_line()
-        + geom_point(size=2)
-        + scale_y_log10()
-        + scale_color_manual(style.PALETTE)
-        + scale_shape_manual(style.SHAPES)
-        + scale_linetype_manual(style.LINES)
-        + labs(x="Round trip", y="Packets sent", color="", shape="", linetype="")
+    drawn: p9.ggplot = (
+        p9.ggplot(
+            table, p9.aes("round", "packets", color="variant", shape="variant", linetype="variant")
+        )
+        + p9.geom_line()
+        + p9.geom_point(size=2)
+        + p9.scale_y_log10()
+        + p9.scale_color_manual(style.PALETTE)
+        + p9.scale_shape_manual(style.SHAPES)
+        + p9.scale_linetype_manual(style.LINES)
+        + p9.labs(x="Round trip", y="Packets sent", color="", shape="", linetype="")
     )
     return drawn
 

@@ -2,17 +2,8 @@
 
 from collections.abc import Sequence
 
+import plotnine as p9
 import polars as pl
-from plotnine import (
-    aes,
-    facet_wrap,
-    geom_hline,
-    geom_point,
-    ggplot,
-    labs,
-    scale_color_manual,
-    scale_shape_manual,
-)
 
 from pipelines.flow_startup import transients
 from sandglass.papers.verdicts import scalar
@@ -57,16 +48,16 @@ def _row(run: series.Run) -> dict[str, object]:
     }
 
 
-def plot(table: pl.DataFrame) -> ggplot:
+def plot(table: pl.DataFrame) -> p9.ggplot:
     """Windows at the end of slow start, a panel per mechanism. Dotted: the product and half."""
-    drawn: ggplot = (
-        ggplot(table, aes("noise", "end_bdp", color="sender", shape="sender"))
-        + facet_wrap("mechanism")
-        + geom_hline(yintercept=[EARLY, 1], linetype="dotted", color="#666666")
-        + geom_point(size=1.8, alpha=0.6)
-        + scale_color_manual(style.PALETTE)
-        + scale_shape_manual(style.SHAPES)
-        + labs(x="", y="Window at the end of slow start (BDP)", color="", shape="")
+    drawn: p9.ggplot = (
+        p9.ggplot(table, p9.aes("noise", "end_bdp", color="sender", shape="sender"))
+        + p9.facet_wrap("mechanism")
+        + p9.geom_hline(yintercept=[EARLY, 1], linetype="dotted", color="#666666")
+        + p9.geom_point(size=1.8, alpha=0.6)
+        + p9.scale_color_manual(style.PALETTE)
+        + p9.scale_shape_manual(style.SHAPES)
+        + p9.labs(x="", y="Window at the end of slow start (BDP)", color="", shape="")
     )
     return drawn
 

@@ -2,19 +2,8 @@
 
 from collections.abc import Sequence
 
+import plotnine as p9
 import polars as pl
-from plotnine import (
-    aes,
-    facet_wrap,
-    geom_line,
-    geom_point,
-    ggplot,
-    labs,
-    scale_color_manual,
-    scale_linetype_manual,
-    scale_shape_manual,
-    scale_x_log10,
-)
 
 from pipelines.flow_startup import transients
 from sandglass.papers import ensemble
@@ -77,22 +66,22 @@ def _largest(numbers: pl.Series) -> int:
     return largest
 
 
-def plot(table: pl.DataFrame) -> ggplot:
+def plot(table: pl.DataFrame) -> p9.ggplot:
     """What a FIFO's buffer does to the overshoot and to what follows it."""
     fifo = table.filter((pl.col("queue") == "FIFO") & pl.col("buffer").is_not_null())
     shown = ensemble.measures(fifo, MEASURES, ["rtt_ms", "buffer"]).with_columns(
         rtt=transients.rtt_label(fifo)
     )
-    drawn: ggplot = (
-        ggplot(shown, aes("buffer", "value", color="rtt", shape="rtt", linetype="rtt"))
-        + geom_line()
-        + geom_point(size=1.8)
-        + facet_wrap("measure", scales="free_y", nrow=1)
-        + scale_x_log10()
-        + scale_color_manual(style.PALETTE)
-        + scale_shape_manual(style.SHAPES)
-        + scale_linetype_manual([*style.LINES, *style.LINES])
-        + labs(x="Buffer (BDP)", y="", color="", shape="", linetype="")
+    drawn: p9.ggplot = (
+        p9.ggplot(shown, p9.aes("buffer", "value", color="rtt", shape="rtt", linetype="rtt"))
+        + p9.geom_line()
+        + p9.geom_point(size=1.8)
+        + p9.facet_wrap("measure", scales="free_y", nrow=1)
+        + p9.scale_x_log10()
+        + p9.scale_color_manual(style.PALETTE)
+        + p9.scale_shape_manual(style.SHAPES)
+        + p9.scale_linetype_manual([*style.LINES, *style.LINES])
+        + p9.labs(x="Buffer (BDP)", y="", color="", shape="", linetype="")
     )
     return drawn
 

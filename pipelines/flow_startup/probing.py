@@ -3,19 +3,8 @@
 import math
 from collections.abc import Sequence
 
+import plotnine as p9
 import polars as pl
-from plotnine import (
-    aes,
-    facet_grid,
-    geom_hline,
-    geom_line,
-    geom_point,
-    ggplot,
-    labs,
-    scale_color_manual,
-    scale_linetype_manual,
-    scale_shape_manual,
-)
 
 from pipelines.flow_startup import transients
 from sandglass.papers.verdicts import scalar
@@ -64,7 +53,7 @@ def _rounds(run: series.Run) -> pl.DataFrame:
     )
 
 
-def plot(table: pl.DataFrame) -> ggplot:
+def plot(table: pl.DataFrame) -> p9.ggplot:
     """Longest queue of each round trip against its packets, both in bandwidth-delay products."""
     endless = table.filter((pl.col("buffer") == ENDLESS) & (pl.col("window") <= 2 * pl.col("bdp")))
     shown = endless.with_columns(
@@ -72,16 +61,16 @@ def plot(table: pl.DataFrame) -> ggplot:
         queue=pl.col("peak") / pl.col("bdp"),
         panel=transients.rtt_label(table),
     ).filter(pl.col("round") <= _full_round())
-    drawn: ggplot = (
-        ggplot(shown, aes("load", "queue", color="sender", shape="sender", linetype="sender"))
-        + geom_hline(yintercept=0.5, linetype="dotted", color="#666666")
-        + geom_line()
-        + geom_point(size=1.8)
-        + facet_grid(cols="panel")
-        + scale_color_manual(style.PALETTE)
-        + scale_shape_manual(style.SHAPES)
-        + scale_linetype_manual([*style.LINES, *style.LINES])
-        + labs(
+    drawn: p9.ggplot = (
+        p9.ggplot(shown, p9.aes("load", "queue", color="sender", shape="sender", linetype="sender"))
+        + p9.geom_hline(yintercept=0.5, linetype="dotted", color="#666666")
+        + p9.geom_line()
+        + p9.geom_point(size=1.8)
+        + p9.facet_grid(cols="panel")
+        + p9.scale_color_manual(style.PALETTE)
+        + p9.scale_shape_manual(style.SHAPES)
+        + p9.scale_linetype_manual([*style.LINES, *style.LINES])
+        + p9.labs(
             x="Packets sent in a round trip (BDP)",
             y="Longest queue in it (BDP)",
             color="",

@@ -2,20 +2,8 @@
 
 from collections.abc import Sequence
 
+import plotnine as p9
 import polars as pl
-from plotnine import (
-    aes,
-    facet_grid,
-    geom_line,
-    geom_point,
-    ggplot,
-    labs,
-    scale_color_manual,
-    scale_fill_manual,
-    scale_linetype_manual,
-    scale_shape_manual,
-    scale_x_log10,
-)
 
 from pipelines.flow_startup import transients
 from sandglass.papers import ensemble
@@ -68,24 +56,24 @@ def _reasons(run: series.Run) -> dict[str, int]:
     }
 
 
-def plot(table: pl.DataFrame) -> ggplot:
+def plot(table: pl.DataFrame) -> p9.ggplot:
     """Packets lost against the number of flows: a row per reason, a panel per buffer."""
     shown = ensemble.measures(table, SHOWN, ["queue", *CASE]).with_columns(
         panel=transients.buffer_label(table)
     )
     means = ensemble.means(shown, ["queue", "flows", "measure", "panel"], "value")
-    drawn: ggplot = (
-        ggplot(means, aes("flows", "value", color="queue", shape="queue", linetype="queue"))
+    drawn: p9.ggplot = (
+        p9.ggplot(means, p9.aes("flows", "value", color="queue", shape="queue", linetype="queue"))
         + ensemble.band(means, "queue")
-        + facet_grid("measure", "panel", scales="free_y")
-        + geom_line()
-        + geom_point(size=1.8)
-        + scale_x_log10(breaks=[1, 2, 4, 8, 16])
-        + scale_color_manual(style.PALETTE)
-        + scale_fill_manual(style.PALETTE)
-        + scale_shape_manual(style.SHAPES)
-        + scale_linetype_manual(style.LINES)
-        + labs(x="Parallel flows", y="", color="", fill="", shape="", linetype="")
+        + p9.facet_grid("measure", "panel", scales="free_y")
+        + p9.geom_line()
+        + p9.geom_point(size=1.8)
+        + p9.scale_x_log10(breaks=[1, 2, 4, 8, 16])
+        + p9.scale_color_manual(style.PALETTE)
+        + p9.scale_fill_manual(style.PALETTE)
+        + p9.scale_shape_manual(style.SHAPES)
+        + p9.scale_linetype_manual(style.LINES)
+        + p9.labs(x="Parallel flows", y="", color="", fill="", shape="", linetype="")
     )
     return drawn
 

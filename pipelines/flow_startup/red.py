@@ -2,15 +2,8 @@
 
 from collections.abc import Sequence
 
+import plotnine as p9
 import polars as pl
-from plotnine import (
-    aes,
-    facet_wrap,
-    geom_line,
-    geom_point,
-    ggplot,
-    labs,
-)
 
 from sandglass.papers.verdicts import scalar
 from sandglass.results import series, style
@@ -51,14 +44,14 @@ def _samples(run: series.Run) -> pl.DataFrame:
     )
 
 
-def draw(table: pl.DataFrame) -> ggplot:
+def draw(table: pl.DataFrame) -> p9.ggplot:
     """Probability against average queue, a panel per variant; the line is the equation."""
-    drawn: ggplot = (
-        ggplot(table, aes("avg"))
-        + facet_wrap("variant")
-        + geom_line(aes(y="exact"), color="#666666", linetype="dotted")
-        + geom_point(aes(y="prob"), color=style.PALETTE[0], size=0.6)
-        + labs(x="Average queue (packets)", y="Initial drop probability")
+    drawn: p9.ggplot = (
+        p9.ggplot(table, p9.aes("avg"))
+        + p9.facet_wrap("variant")
+        + p9.geom_line(p9.aes(y="exact"), color="#666666", linetype="dotted")
+        + p9.geom_point(p9.aes(y="prob"), color=style.PALETTE[0], size=0.6)
+        + p9.labs(x="Average queue (packets)", y="Initial drop probability")
     )
     return drawn
 

@@ -2,18 +2,8 @@
 
 from collections.abc import Sequence
 
+import plotnine as p9
 import polars as pl
-from plotnine import (
-    aes,
-    facet_grid,
-    geom_point,
-    geom_pointrange,
-    ggplot,
-    labs,
-    position_dodge,
-    scale_color_manual,
-    scale_shape_manual,
-)
 
 from pipelines.flow_startup import pub2, transients
 from sandglass.papers import ensemble
@@ -92,7 +82,7 @@ def _backed_off(counted: pl.DataFrame, same: Sequence[str]) -> int:
     return int(rows) if isinstance(rows, int) else 0
 
 
-def plot(table: pl.DataFrame) -> ggplot:
+def plot(table: pl.DataFrame) -> p9.ggplot:
     """Each measure by the number of flows; of replicas the mean with its interval."""
     names = pl.format("{}, {}", "queue", "recovery")
     named = table.with_columns(
@@ -103,18 +93,18 @@ def plot(table: pl.DataFrame) -> ggplot:
     means = ensemble.measure_means(named, MEASURES, ["queue", "panel", "flows"]).with_columns(
         flows=pl.col("flows").cast(pl.Enum(sorted(named["flows"].unique(), key=int)))
     )
-    beside = position_dodge(width=0.6)
-    drawn: ggplot = (
-        ggplot(means, aes("flows", "value", color="queue", shape="queue"))
-        + facet_grid("measure", "panel", scales="free_y")
+    beside = p9.position_dodge(width=0.6)
+    drawn: p9.ggplot = (
+        p9.ggplot(means, p9.aes("flows", "value", color="queue", shape="queue"))
+        + p9.facet_grid("measure", "panel", scales="free_y")
         + (
-            geom_point(size=2, position=beside)
+            p9.geom_point(size=2, position=beside)
             if means["low"].has_nulls()
-            else geom_pointrange(aes(ymin="low", ymax="high"), position=beside)
+            else p9.geom_pointrange(p9.aes(ymin="low", ymax="high"), position=beside)
         )
-        + scale_color_manual(style.PALETTE)
-        + scale_shape_manual(style.SHAPES)
-        + labs(x="Parallel flows", y="", color="", shape="")
+        + p9.scale_color_manual(style.PALETTE)
+        + p9.scale_shape_manual(style.SHAPES)
+        + p9.labs(x="Parallel flows", y="", color="", shape="")
     )
     return drawn
 

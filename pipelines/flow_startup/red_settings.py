@@ -2,19 +2,8 @@
 
 from collections.abc import Sequence
 
+import plotnine as p9
 import polars as pl
-from plotnine import (
-    aes,
-    facet_wrap,
-    geom_line,
-    geom_point,
-    ggplot,
-    labs,
-    scale_color_manual,
-    scale_linetype_manual,
-    scale_shape_manual,
-    scale_x_log10,
-)
 
 from pipelines.flow_startup import transients
 from sandglass.papers import ensemble
@@ -74,23 +63,23 @@ def _name(run: series.Run) -> str:
             return str(run.axes["tuning"])
 
 
-def plot(table: pl.DataFrame) -> ggplot:
+def plot(table: pl.DataFrame) -> p9.ggplot:
     """Completion time against the weight, a line per maximum probability, of RED; of replicas the
     mean."""
     own = ensemble.numbered(table).filter(pl.col("queue") == RED)
     means = ensemble.means(own, ["weight", "max_p", "flows"], "fct_s").with_columns(
         max_p=pl.col("max_p").cast(pl.String), panel=transients.flow_label(own, "flows")
     )
-    drawn: ggplot = (
-        ggplot(means, aes("weight", "fct_s", color="max_p", shape="max_p", linetype="max_p"))
-        + facet_wrap("panel")
-        + geom_line()
-        + geom_point(size=2)
-        + scale_x_log10()
-        + scale_color_manual(style.PALETTE)
-        + scale_shape_manual(style.SHAPES)
-        + scale_linetype_manual(style.LINES)
-        + labs(
+    drawn: p9.ggplot = (
+        p9.ggplot(means, p9.aes("weight", "fct_s", color="max_p", shape="max_p", linetype="max_p"))
+        + p9.facet_wrap("panel")
+        + p9.geom_line()
+        + p9.geom_point(size=2)
+        + p9.scale_x_log10()
+        + p9.scale_color_manual(style.PALETTE)
+        + p9.scale_shape_manual(style.SHAPES)
+        + p9.scale_linetype_manual(style.LINES)
+        + p9.labs(
             x="Weight of a new queue length",
             y="Completion time (s)",
             color="max_p",

@@ -2,16 +2,8 @@
 
 from collections.abc import Sequence
 
+import plotnine as p9
 import polars as pl
-from plotnine import (
-    aes,
-    geom_hline,
-    geom_jitter,
-    ggplot,
-    labs,
-    scale_color_manual,
-    scale_shape_manual,
-)
 
 from sandglass.papers.verdicts import scalar
 from sandglass.results import series, style
@@ -40,15 +32,15 @@ def _factors(run: series.Run) -> pl.DataFrame:
     )
 
 
-def plot(table: pl.DataFrame) -> ggplot:
+def plot(table: pl.DataFrame) -> p9.ggplot:
     """Every reduction's factor."""
-    drawn: ggplot = (
-        ggplot(table, aes("control", "factor", color="control", shape="control"))
-        + geom_hline(yintercept=0.5, linetype="dotted", color="#666666")
-        + geom_jitter(width=0.25, height=0, size=1.2, alpha=0.5, random_state=1)
-        + scale_color_manual(style.PALETTE)
-        + scale_shape_manual(style.SHAPES)
-        + labs(x="", y="Window after over before", color="", shape="")
+    drawn: p9.ggplot = (
+        p9.ggplot(table, p9.aes("control", "factor", color="control", shape="control"))
+        + p9.geom_hline(yintercept=0.5, linetype="dotted", color="#666666")
+        + p9.geom_jitter(width=0.25, height=0, size=1.2, alpha=0.5, random_state=1)
+        + p9.scale_color_manual(style.PALETTE)
+        + p9.scale_shape_manual(style.SHAPES)
+        + p9.labs(x="", y="Window after over before", color="", shape="")
     )
     return drawn
 

@@ -2,21 +2,8 @@
 
 from collections.abc import Sequence
 
+import plotnine as p9
 import polars as pl
-from plotnine import (
-    aes,
-    facet_wrap,
-    geom_hline,
-    geom_line,
-    geom_point,
-    ggplot,
-    labs,
-    scale_color_manual,
-    scale_fill_manual,
-    scale_linetype_manual,
-    scale_shape_manual,
-    scale_x_log10,
-)
 
 from pipelines.flow_startup import pub4, transients
 from sandglass.papers import ensemble
@@ -171,7 +158,7 @@ def _samples(run: series.Run) -> dict[str, float | None]:
     return {"unseen": scalar((seen == 0).mean()), "window_bdp": window / bdp}
 
 
-def plot(table: pl.DataFrame) -> ggplot:
+def plot(table: pl.DataFrame) -> p9.ggplot:
     """The load at the first mark above, the window with which slow start ended below, of unpaced
     senders; a panel per number of flows."""
     measures = {"load": "Load at the first mark", "end_share": "Window at the end (share of BDP)"}
@@ -180,19 +167,19 @@ def plot(table: pl.DataFrame) -> ggplot:
         panel=transients.flow_label(unpaced, "flows")
     )
     means = ensemble.means(shown, ["queue", "measure", "panel", "rtt_ms"], "value")
-    drawn: ggplot = (
-        ggplot(means, aes("rtt_ms", "value", color="queue", shape="queue", linetype="queue"))
-        + facet_wrap(["measure", "panel"], scales="free_y")
-        + geom_hline(yintercept=1, linetype="dotted", color="#666666")
+    drawn: p9.ggplot = (
+        p9.ggplot(means, p9.aes("rtt_ms", "value", color="queue", shape="queue", linetype="queue"))
+        + p9.facet_wrap(["measure", "panel"], scales="free_y")
+        + p9.geom_hline(yintercept=1, linetype="dotted", color="#666666")
         + ensemble.band(means, "queue")
-        + geom_line()
-        + geom_point(size=1.8)
-        + scale_x_log10()
-        + scale_color_manual(style.PALETTE)
-        + scale_fill_manual(style.PALETTE)
-        + scale_shape_manual(style.SHAPES)
-        + scale_linetype_manual([*style.LINES, *style.LINES])
-        + labs(x="Base RTT (ms)", y="", color="", fill="", shape="", linetype="")
+        + p9.geom_line()
+        + p9.geom_point(size=1.8)
+        + p9.scale_x_log10()
+        + p9.scale_color_manual(style.PALETTE)
+        + p9.scale_fill_manual(style.PALETTE)
+        + p9.scale_shape_manual(style.SHAPES)
+        + p9.scale_linetype_manual([*style.LINES, *style.LINES])
+        + p9.labs(x="Base RTT (ms)", y="", color="", fill="", shape="", linetype="")
     )
     return drawn
 

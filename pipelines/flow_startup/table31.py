@@ -2,16 +2,8 @@
 
 from collections.abc import Sequence
 
+import plotnine as p9
 import polars as pl
-from plotnine import (
-    aes,
-    geom_point,
-    geom_step,
-    ggplot,
-    labs,
-    scale_x_log10,
-    scale_y_log10,
-)
 
 from sandglass.experiment import units
 from sandglass.papers.verdicts import scalar
@@ -57,7 +49,7 @@ def _stated(prob: pl.Expr) -> pl.Expr:
     return divisor
 
 
-def plot(table: pl.DataFrame) -> ggplot:
+def plot(table: pl.DataFrame) -> p9.ggplot:
     """Divisors against the probability; the line is the thesis's table."""
     line = pl.DataFrame(
         {
@@ -65,13 +57,13 @@ def plot(table: pl.DataFrame) -> ggplot:
             "divisor": [*[float(value) for _, value in TABLE], 1.0],
         }
     )
-    drawn: ggplot = (
-        ggplot(table, aes("prob", "divisor"))
-        + geom_step(data=line, direction="hv", linetype="dotted", color="#666666")
-        + geom_point(color=style.PALETTE[0], size=1.5)
-        + scale_x_log10()
-        + scale_y_log10()
-        + labs(x="Probability before the update", y="Law over change (divisor)")
+    drawn: p9.ggplot = (
+        p9.ggplot(table, p9.aes("prob", "divisor"))
+        + p9.geom_step(data=line, direction="hv", linetype="dotted", color="#666666")
+        + p9.geom_point(color=style.PALETTE[0], size=1.5)
+        + p9.scale_x_log10()
+        + p9.scale_y_log10()
+        + p9.labs(x="Probability before the update", y="Law over change (divisor)")
     )
     return drawn
 

@@ -2,20 +2,8 @@
 
 from collections.abc import Callable, Sequence
 
+import plotnine as p9
 import polars as pl
-from plotnine import (
-    aes,
-    geom_line,
-    geom_point,
-    ggplot,
-    labs,
-    scale_color_manual,
-    scale_fill_manual,
-    scale_linetype_manual,
-    scale_shape_manual,
-    scale_x_log10,
-    scale_y_log10,
-)
 
 from sandglass.experiment import units
 from sandglass.papers import ensemble
@@ -208,7 +196,7 @@ def rtt_label(table: pl.DataFrame) -> pl.Expr:
     return pl.col("rtt_ms").replace_strict(names, return_dtype=pl.Enum(list(names.values())))
 
 
-def against_rtt(shown: pl.DataFrame) -> ggplot:
+def against_rtt(shown: pl.DataFrame) -> p9.ggplot:
     """The column `value` against `rtt_ms`, both by their logarithms, a line per `queue`; of
     replicas, which are alike in all other columns, the mean with its interval."""
     point = [name for name in shown.columns if name not in ("value", ensemble.REPLICA)]
@@ -216,17 +204,17 @@ def against_rtt(shown: pl.DataFrame) -> ggplot:
         # an interval that reaches 0 ends at the panel's edge
         pl.col("low").clip(lower_bound=pl.col("value").min())
     )
-    drawn: ggplot = (
-        ggplot(means, aes("rtt_ms", "value", color="queue", shape="queue", linetype="queue"))
+    drawn: p9.ggplot = (
+        p9.ggplot(means, p9.aes("rtt_ms", "value", color="queue", shape="queue", linetype="queue"))
         + ensemble.band(means, "queue")
-        + geom_line()
-        + geom_point(size=1.8)
-        + scale_x_log10()
-        + scale_y_log10()
-        + scale_color_manual(style.PALETTE)
-        + scale_fill_manual(style.PALETTE)
-        + scale_shape_manual(style.SHAPES)
-        + scale_linetype_manual([*style.LINES, *style.LINES])
-        + labs(x="Base RTT (ms)", y="", color="", fill="", shape="", linetype="")
+        + p9.geom_line()
+        + p9.geom_point(size=1.8)
+        + p9.scale_x_log10()
+        + p9.scale_y_log10()
+        + p9.scale_color_manual(style.PALETTE)
+        + p9.scale_fill_manual(style.PALETTE)
+        + p9.scale_shape_manual(style.SHAPES)
+        + p9.scale_linetype_manual([*style.LINES, *style.LINES])
+        + p9.labs(x="Base RTT (ms)", y="", color="", fill="", shape="", linetype="")
     )
     return drawn

@@ -2,16 +2,8 @@
 
 from collections.abc import Sequence
 
+import plotnine as p9
 import polars as pl
-from plotnine import (
-    aes,
-    geom_hline,
-    geom_point,
-    ggplot,
-    labs,
-    scale_color_manual,
-    scale_shape_manual,
-)
 
 from pipelines.flow_startup import hystart
 from sandglass.papers.verdicts import Extreme, farthest, largest, scalar
@@ -28,17 +20,17 @@ def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     return found.select(*case, "end_bdp", "by_hystart").sort(case)
 
 
-def plot(table: pl.DataFrame) -> ggplot:
+def plot(table: pl.DataFrame) -> p9.ggplot:
     """Windows at the end of slow start by initial window and noise. Dotted: the bandwidth-delay
     product."""
     shown = table.with_columns(pl.col("initial_window").cast(pl.String))
-    drawn: ggplot = (
-        ggplot(shown, aes("noise", "end_bdp", color="initial_window", shape="initial_window"))
-        + geom_hline(yintercept=1, linetype="dotted", color="#666666")
-        + geom_point(size=1.8, alpha=0.6)
-        + scale_color_manual(style.PALETTE)
-        + scale_shape_manual(style.SHAPES)
-        + labs(
+    drawn: p9.ggplot = (
+        p9.ggplot(shown, p9.aes("noise", "end_bdp", color="initial_window", shape="initial_window"))
+        + p9.geom_hline(yintercept=1, linetype="dotted", color="#666666")
+        + p9.geom_point(size=1.8, alpha=0.6)
+        + p9.scale_color_manual(style.PALETTE)
+        + p9.scale_shape_manual(style.SHAPES)
+        + p9.labs(
             x="Noise",
             y="Window at the end of slow start (BDP)",
             color="Initial window",

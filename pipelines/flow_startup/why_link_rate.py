@@ -2,17 +2,8 @@
 
 from collections.abc import Sequence
 
+import plotnine as p9
 import polars as pl
-from plotnine import (
-    aes,
-    geom_line,
-    geom_point,
-    ggplot,
-    labs,
-    scale_color_manual,
-    scale_x_log10,
-    scale_y_log10,
-)
 
 from pipelines.flow_startup import pub4, transients
 from sandglass.papers.verdicts import scalar
@@ -24,16 +15,16 @@ def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     return transients.of_each_rate(runs, pub4.table)
 
 
-def plot(table: pl.DataFrame) -> ggplot:
+def plot(table: pl.DataFrame) -> p9.ggplot:
     """The longest wait against the rate."""
-    drawn: ggplot = (
-        ggplot(table, aes("rate_mbit", "peak_ms", color="queue"))
-        + geom_line()
-        + geom_point(size=2)
-        + scale_x_log10()
-        + scale_y_log10()
-        + scale_color_manual(style.PALETTE)
-        + labs(x="Rate (Mb/s)", y=pub4.MEASURES["peak_ms"], color="")
+    drawn: p9.ggplot = (
+        p9.ggplot(table, p9.aes("rate_mbit", "peak_ms", color="queue"))
+        + p9.geom_line()
+        + p9.geom_point(size=2)
+        + p9.scale_x_log10()
+        + p9.scale_y_log10()
+        + p9.scale_color_manual(style.PALETTE)
+        + p9.labs(x="Rate (Mb/s)", y=pub4.MEASURES["peak_ms"], color="")
     )
     return drawn
 

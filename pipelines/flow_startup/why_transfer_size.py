@@ -2,20 +2,8 @@
 
 from collections.abc import Sequence
 
+import plotnine as p9
 import polars as pl
-from plotnine import (
-    aes,
-    facet_grid,
-    geom_line,
-    geom_point,
-    ggplot,
-    labs,
-    scale_color_manual,
-    scale_fill_manual,
-    scale_shape_manual,
-    scale_x_log10,
-    scale_y_log10,
-)
 
 from pipelines.flow_startup import pub1, transients
 from sandglass.papers import ensemble
@@ -28,7 +16,7 @@ def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     return transients.of_each_rate(runs, pub1.table)
 
 
-def plot(table: pl.DataFrame) -> ggplot:
+def plot(table: pl.DataFrame) -> p9.ggplot:
     """The longest delay against what all flows send together, a line per window and number."""
     shown = ensemble.numbered(table).select(
         ensemble.REPLICA,
@@ -39,18 +27,18 @@ def plot(table: pl.DataFrame) -> ggplot:
         number=pl.col("flows").cast(pl.String),
     )
     means = ensemble.means(shown, ["sent_kb", "link", "window", "number"], "longest_ms")
-    drawn: ggplot = (
-        ggplot(means, aes("sent_kb", "longest_ms", color="number", shape="number"))
+    drawn: p9.ggplot = (
+        p9.ggplot(means, p9.aes("sent_kb", "longest_ms", color="number", shape="number"))
         + ensemble.band(means, "number")
-        + facet_grid("window", "link")
-        + geom_line()
-        + geom_point(size=2)
-        + scale_x_log10()
-        + scale_y_log10()
-        + scale_color_manual(style.PALETTE)
-        + scale_fill_manual(style.PALETTE)
-        + scale_shape_manual(style.SHAPES)
-        + labs(
+        + p9.facet_grid("window", "link")
+        + p9.geom_line()
+        + p9.geom_point(size=2)
+        + p9.scale_x_log10()
+        + p9.scale_y_log10()
+        + p9.scale_color_manual(style.PALETTE)
+        + p9.scale_fill_manual(style.PALETTE)
+        + p9.scale_shape_manual(style.SHAPES)
+        + p9.labs(
             x="Sent by all flows (kB)",
             y=pub1.MEASURES["longest_ms"],
             color="Web flows",

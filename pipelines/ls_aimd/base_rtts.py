@@ -2,16 +2,8 @@
 
 from collections.abc import Sequence
 
+import plotnine as p9
 import polars as pl
-from plotnine import (
-    aes,
-    geom_point,
-    ggplot,
-    labs,
-    position_dodge,
-    scale_color_manual,
-    scale_shape_manual,
-)
 
 from pipelines.ls_aimd import delays
 from sandglass.papers.verdicts import scalar
@@ -25,7 +17,7 @@ def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     return series.along(runs, "rtts", delays.table)
 
 
-def plot(table: pl.DataFrame) -> ggplot:
+def plot(table: pl.DataFrame) -> p9.ggplot:
     """Ours and the thesis's, by statistic."""
     thesis = table.filter(pl.col("rtts") == table["rtts"][0]).with_columns(
         like_us="thesis_us", rtts=pl.lit("thesis")
@@ -35,12 +27,12 @@ def plot(table: pl.DataFrame) -> ggplot:
         .filter(pl.col("statistic").is_in(SHOWN))
         .with_columns(pl.col("statistic").cast(pl.Enum(SHOWN)))
     )
-    drawn: ggplot = (
-        ggplot(shown, aes("statistic", "like_us", color="rtts", shape="rtts"))
-        + geom_point(size=2, position=position_dodge(width=0.5))
-        + scale_color_manual(style.PALETTE)
-        + scale_shape_manual(style.SHAPES)
-        + labs(x="", y="Queueing delay (us)", color="Base RTTs", shape="Base RTTs")
+    drawn: p9.ggplot = (
+        p9.ggplot(shown, p9.aes("statistic", "like_us", color="rtts", shape="rtts"))
+        + p9.geom_point(size=2, position=p9.position_dodge(width=0.5))
+        + p9.scale_color_manual(style.PALETTE)
+        + p9.scale_shape_manual(style.SHAPES)
+        + p9.labs(x="", y="Queueing delay (us)", color="Base RTTs", shape="Base RTTs")
     )
     return drawn
 

@@ -2,18 +2,8 @@
 
 from collections.abc import Sequence
 
+import plotnine as p9
 import polars as pl
-from plotnine import (
-    aes,
-    facet_grid,
-    geom_line,
-    geom_point,
-    ggplot,
-    labs,
-    scale_color_manual,
-    scale_shape_manual,
-    scale_x_continuous,
-)
 
 from pipelines.ls_aimd import segments, steady, utilisation
 from sandglass.papers import ensemble
@@ -78,7 +68,7 @@ def _windows(run: series.Run) -> dict[str, float | None]:
     }
 
 
-def plot(table: pl.DataFrame) -> ggplot:
+def plot(table: pl.DataFrame) -> p9.ggplot:
     """Delay and utilisation against delta, a column per experiment."""
     deeper = pl.when(pl.col("step") > 1).then(pl.lit(", step at delta targets"))
     shown = ensemble.measures(
@@ -86,15 +76,15 @@ def plot(table: pl.DataFrame) -> ggplot:
         PANELS,
         [*KEYS, "delta"],
     )
-    drawn: ggplot = (
-        ggplot(shown, aes("delta", "value", color="sender", shape="sender"))
-        + facet_grid("measure", "case", scales="free_y")
-        + geom_line()
-        + geom_point(size=2)
-        + scale_x_continuous(breaks=sorted(set(table["delta"])))
-        + scale_color_manual(style.PALETTE)
-        + scale_shape_manual(style.SHAPES)
-        + labs(x="Segments that leave at once, delta", y="", color="", shape="")
+    drawn: p9.ggplot = (
+        p9.ggplot(shown, p9.aes("delta", "value", color="sender", shape="sender"))
+        + p9.facet_grid("measure", "case", scales="free_y")
+        + p9.geom_line()
+        + p9.geom_point(size=2)
+        + p9.scale_x_continuous(breaks=sorted(set(table["delta"])))
+        + p9.scale_color_manual(style.PALETTE)
+        + p9.scale_shape_manual(style.SHAPES)
+        + p9.labs(x="Segments that leave at once, delta", y="", color="", shape="")
     )
     return drawn
 

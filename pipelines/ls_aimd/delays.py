@@ -3,17 +3,8 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+import plotnine as p9
 import polars as pl
-from plotnine import (
-    aes,
-    facet_grid,
-    geom_point,
-    ggplot,
-    labs,
-    scale_color_manual,
-    scale_shape_manual,
-    scale_y_log10,
-)
 
 from pipelines.ls_aimd import steady
 from sandglass.papers.verdicts import scalar
@@ -70,7 +61,7 @@ def statistics(waits: pl.Series) -> dict[str, float | None]:
     return {name: scalar(value) for name, value in found.items()}
 
 
-def plot(table: pl.DataFrame) -> ggplot:
+def plot(table: pl.DataFrame) -> p9.ggplot:
     """Mean waits by experiment, ours and the thesis's."""
     names = {"like_us": "here", "thesis_us": "thesis"}
     shown = (
@@ -80,14 +71,14 @@ def plot(table: pl.DataFrame) -> ggplot:
         .drop_nulls()
         .with_columns(source=pl.col("variable").replace_strict(names))
     )
-    drawn: ggplot = (
-        ggplot(shown, aes("case", "value", color="source", shape="source"))
-        + facet_grid("marking", "sender")
-        + geom_point(size=2)
-        + scale_y_log10()
-        + scale_color_manual(style.PALETTE)
-        + scale_shape_manual(style.SHAPES)
-        + labs(x="Experiment", y="Mean queueing delay (us)", color="", shape="")
+    drawn: p9.ggplot = (
+        p9.ggplot(shown, p9.aes("case", "value", color="source", shape="source"))
+        + p9.facet_grid("marking", "sender")
+        + p9.geom_point(size=2)
+        + p9.scale_y_log10()
+        + p9.scale_color_manual(style.PALETTE)
+        + p9.scale_shape_manual(style.SHAPES)
+        + p9.labs(x="Experiment", y="Mean queueing delay (us)", color="", shape="")
     )
     return drawn
 

@@ -2,17 +2,8 @@
 
 from collections.abc import Sequence
 
+import plotnine as p9
 import polars as pl
-from plotnine import (
-    aes,
-    facet_wrap,
-    geom_errorbar,
-    geom_point,
-    ggplot,
-    labs,
-    scale_color_manual,
-    scale_y_log10,
-)
 
 from pipelines.ls_aimd import regime, steady, throughput
 from sandglass.papers.verdicts import Extreme, largest, least, scalar
@@ -58,16 +49,16 @@ def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     return steady.ordered(rows)
 
 
-def plot(table: pl.DataFrame) -> ggplot:
+def plot(table: pl.DataFrame) -> p9.ggplot:
     """What is on its way by experiment; bars reach from the plan's least to its largest window."""
-    drawn: ggplot = (
-        ggplot(steady.labelled(table), aes("case"))
-        + geom_errorbar(aes(ymin="plan_min", ymax="plan_max"), color="#888888")
-        + geom_point(aes(y="in_flight", color="sender"), size=2)
-        + facet_wrap("marking", ncol=1)
-        + scale_y_log10()
-        + scale_color_manual(style.PALETTE)
-        + labs(x="Experiment", y="Packets on their way per sender", color="")
+    drawn: p9.ggplot = (
+        p9.ggplot(steady.labelled(table), p9.aes("case"))
+        + p9.geom_errorbar(p9.aes(ymin="plan_min", ymax="plan_max"), color="#888888")
+        + p9.geom_point(p9.aes(y="in_flight", color="sender"), size=2)
+        + p9.facet_wrap("marking", ncol=1)
+        + p9.scale_y_log10()
+        + p9.scale_color_manual(style.PALETTE)
+        + p9.labs(x="Experiment", y="Packets on their way per sender", color="")
     )
     return drawn
 

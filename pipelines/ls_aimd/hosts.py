@@ -2,19 +2,8 @@
 
 from collections.abc import Sequence
 
+import plotnine as p9
 import polars as pl
-from plotnine import (
-    aes,
-    annotate,
-    facet_grid,
-    geom_point,
-    ggplot,
-    labs,
-    position_dodge,
-    scale_color_manual,
-    scale_shape_manual,
-    theme,
-)
 
 from pipelines.ls_aimd import delays, steady
 from sandglass.results import series, style
@@ -29,7 +18,7 @@ def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     return series.along(runs, "noise", delays.table)
 
 
-def plot(table: pl.DataFrame) -> ggplot:
+def plot(table: pl.DataFrame) -> p9.ggplot:
     """Ours over the thesis's, by statistic."""
     shown = (
         steady.labelled(table)
@@ -40,9 +29,9 @@ def plot(table: pl.DataFrame) -> ggplot:
             noise=pl.format("noise: {}", "noise"),
         )
     )
-    drawn: ggplot = (
-        ggplot(shown, aes("case", "ratio", color="noise", shape="sender"))
-        + annotate(
+    drawn: p9.ggplot = (
+        p9.ggplot(shown, p9.aes("case", "ratio", color="noise", shape="sender"))
+        + p9.annotate(
             "rect",
             xmin=-float("inf"),
             xmax=float("inf"),
@@ -50,12 +39,12 @@ def plot(table: pl.DataFrame) -> ggplot:
             ymax=1 + WITHIN,
             alpha=0.15,
         )
-        + facet_grid("statistic", "marking", scales="free")
-        + geom_point(size=1.4, position=position_dodge(width=0.7))
-        + scale_color_manual(style.PALETTE)
-        + scale_shape_manual(style.SHAPES)
-        + labs(x="Experiment", y="Delay over the thesis's", color="", shape="")
-        + theme(figure_size=(10, 6))
+        + p9.facet_grid("statistic", "marking", scales="free")
+        + p9.geom_point(size=1.4, position=p9.position_dodge(width=0.7))
+        + p9.scale_color_manual(style.PALETTE)
+        + p9.scale_shape_manual(style.SHAPES)
+        + p9.labs(x="Experiment", y="Delay over the thesis's", color="", shape="")
+        + p9.theme(figure_size=(10, 6))
     )
     return drawn
 

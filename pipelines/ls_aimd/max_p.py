@@ -2,20 +2,8 @@
 
 from collections.abc import Sequence
 
+import plotnine as p9
 import polars as pl
-from plotnine import (
-    aes,
-    facet_grid,
-    geom_hline,
-    geom_line,
-    geom_point,
-    ggplot,
-    labs,
-    scale_color_manual,
-    scale_shape_manual,
-    scale_x_log10,
-    scale_y_log10,
-)
 
 from pipelines.ls_aimd import delays, steady
 from sandglass.papers.verdicts import scalar
@@ -29,7 +17,7 @@ def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     return series.along(runs, "max_p", delays.table).with_columns(pl.col("max_p").cast(pl.Float64))
 
 
-def plot(table: pl.DataFrame) -> ggplot:
+def plot(table: pl.DataFrame) -> p9.ggplot:
     """Ours over the thesis's, by experiment and statistic."""
     shown = (
         steady.labelled(table)
@@ -39,17 +27,17 @@ def plot(table: pl.DataFrame) -> ggplot:
             statistic=pl.col("statistic").cast(pl.Enum(SHOWN)),
         )
     )
-    drawn: ggplot = (
-        ggplot(shown, aes("max_p", "ratio", color="sender", shape="sender"))
-        + geom_hline(yintercept=1, linetype="dotted")
-        + facet_grid("case", "statistic")
-        + geom_line()
-        + geom_point(size=2)
-        + scale_x_log10()
-        + scale_y_log10()
-        + scale_color_manual(style.PALETTE)
-        + scale_shape_manual(style.SHAPES)
-        + labs(x="max_p", y="Delay over the thesis's", color="", shape="")
+    drawn: p9.ggplot = (
+        p9.ggplot(shown, p9.aes("max_p", "ratio", color="sender", shape="sender"))
+        + p9.geom_hline(yintercept=1, linetype="dotted")
+        + p9.facet_grid("case", "statistic")
+        + p9.geom_line()
+        + p9.geom_point(size=2)
+        + p9.scale_x_log10()
+        + p9.scale_y_log10()
+        + p9.scale_color_manual(style.PALETTE)
+        + p9.scale_shape_manual(style.SHAPES)
+        + p9.labs(x="max_p", y="Delay over the thesis's", color="", shape="")
     )
     return drawn
 

@@ -2,19 +2,8 @@
 
 from collections.abc import Sequence
 
+import plotnine as p9
 import polars as pl
-from plotnine import (
-    aes,
-    facet_wrap,
-    geom_line,
-    geom_point,
-    ggplot,
-    labs,
-    scale_color_manual,
-    scale_shape_manual,
-    scale_x_log10,
-    scale_y_log10,
-)
 
 from pipelines.ls_aimd import steady
 from sandglass.papers.verdicts import scalar
@@ -48,7 +37,7 @@ def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     return pl.DataFrame(rows).sort("mtu", "rate_gbit")
 
 
-def plot(table: pl.DataFrame) -> ggplot:
+def plot(table: pl.DataFrame) -> p9.ggplot:
     """Window and delay against the rate; dotted the fair window and the target."""
     names = table.with_columns(mtu=pl.format("MTU {}", "mtu"))
     measured = names.unpivot(list(PANELS), index=["mtu", "rate_gbit"])
@@ -59,17 +48,17 @@ def plot(table: pl.DataFrame) -> ggplot:
         frame.with_columns(panel=pl.col("variable").replace_strict(PANELS))
         for frame in (measured, wanted)
     )
-    drawn: ggplot = (
-        ggplot(shown, aes("rate_gbit", "value", color="mtu", shape="mtu"))
-        + facet_wrap("panel", scales="free_y")
-        + geom_line(data=dotted, linetype="dotted")
-        + geom_line()
-        + geom_point(size=2)
-        + scale_x_log10()
-        + scale_y_log10()
-        + scale_color_manual(style.PALETTE)
-        + scale_shape_manual(style.SHAPES)
-        + labs(x="Rate (Gb/s)", y="", color="", shape="")
+    drawn: p9.ggplot = (
+        p9.ggplot(shown, p9.aes("rate_gbit", "value", color="mtu", shape="mtu"))
+        + p9.facet_wrap("panel", scales="free_y")
+        + p9.geom_line(data=dotted, linetype="dotted")
+        + p9.geom_line()
+        + p9.geom_point(size=2)
+        + p9.scale_x_log10()
+        + p9.scale_y_log10()
+        + p9.scale_color_manual(style.PALETTE)
+        + p9.scale_shape_manual(style.SHAPES)
+        + p9.labs(x="Rate (Gb/s)", y="", color="", shape="")
     )
     return drawn
 

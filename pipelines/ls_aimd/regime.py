@@ -2,18 +2,8 @@
 
 from collections.abc import Sequence
 
+import plotnine as p9
 import polars as pl
-from plotnine import (
-    aes,
-    geom_hline,
-    geom_point,
-    geom_text,
-    ggplot,
-    labs,
-    scale_color_manual,
-    scale_x_log10,
-    scale_y_log10,
-)
 
 from pipelines.ls_aimd import overview, steady
 from sandglass.papers.verdicts import Extreme, largest, least, scalar
@@ -47,18 +37,18 @@ def fair_window(run: series.Run, wait_us: float) -> float:
     return float(steady.rate_bps(run) * rtt_s / 8 / steady.flows(run) / frame)
 
 
-def plot(table: pl.DataFrame) -> ggplot:
+def plot(table: pl.DataFrame) -> p9.ggplot:
     """Delay over the target against the fair window; dotted: the target."""
     names = table.group_by("path", maintain_order=True).first()
-    drawn: ggplot = (
-        ggplot(table, aes("fair_window", "delay"))
-        + geom_hline(yintercept=1, linetype="dotted")
-        + geom_point(aes(color="window < 2.5"), size=1.6)
-        + geom_text(aes(label="path"), data=names, size=6, ha="left", nudge_x=0.03)
-        + scale_x_log10(expand=(0.05, 0, 0.35, 0))
-        + scale_y_log10()
-        + scale_color_manual(style.PALETTE, labels=["larger", "two segments"])
-        + labs(x="Fair window (segments)", y="Queueing delay / target", color="Window")
+    drawn: p9.ggplot = (
+        p9.ggplot(table, p9.aes("fair_window", "delay"))
+        + p9.geom_hline(yintercept=1, linetype="dotted")
+        + p9.geom_point(p9.aes(color="window < 2.5"), size=1.6)
+        + p9.geom_text(p9.aes(label="path"), data=names, size=6, ha="left", nudge_x=0.03)
+        + p9.scale_x_log10(expand=(0.05, 0, 0.35, 0))
+        + p9.scale_y_log10()
+        + p9.scale_color_manual(style.PALETTE, labels=["larger", "two segments"])
+        + p9.labs(x="Fair window (segments)", y="Queueing delay / target", color="Window")
     )
     return drawn
 

@@ -2,18 +2,8 @@
 
 from collections.abc import Sequence
 
+import plotnine as p9
 import polars as pl
-from plotnine import (
-    aes,
-    facet_wrap,
-    geom_line,
-    geom_point,
-    ggplot,
-    labs,
-    scale_color_manual,
-    scale_x_log10,
-    scale_y_log10,
-)
 
 from pipelines.ls_aimd import steady
 from sandglass.papers import ensemble
@@ -55,20 +45,20 @@ def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     return pl.DataFrame(rows).sort("sender", "mtu")
 
 
-def plot(table: pl.DataFrame) -> ggplot:
+def plot(table: pl.DataFrame) -> p9.ggplot:
     """Delay, headers and packets against the packets' size."""
     keys = ["sender", "mtu"]
     means = table.group_by(keys, maintain_order=True).agg(pl.col(*PANELS).mean())
     shown = ensemble.measures(means, PANELS, keys)
-    drawn: ggplot = (
-        ggplot(shown, aes("mtu", "value", color="sender"))
-        + facet_wrap("measure", scales="free_y")
-        + geom_line()
-        + geom_point(size=2)
-        + scale_x_log10()
-        + scale_y_log10()
-        + scale_color_manual(style.PALETTE)
-        + labs(x="MTU (bytes)", y="", color="")
+    drawn: p9.ggplot = (
+        p9.ggplot(shown, p9.aes("mtu", "value", color="sender"))
+        + p9.facet_wrap("measure", scales="free_y")
+        + p9.geom_line()
+        + p9.geom_point(size=2)
+        + p9.scale_x_log10()
+        + p9.scale_y_log10()
+        + p9.scale_color_manual(style.PALETTE)
+        + p9.labs(x="MTU (bytes)", y="", color="")
     )
     return drawn
 

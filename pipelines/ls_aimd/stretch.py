@@ -2,17 +2,8 @@
 
 from collections.abc import Sequence
 
+import plotnine as p9
 import polars as pl
-from plotnine import (
-    aes,
-    facet_grid,
-    geom_point,
-    ggplot,
-    labs,
-    position_dodge,
-    scale_color_manual,
-    scale_shape_manual,
-)
 
 from pipelines.ls_aimd import segments, steady
 from sandglass.papers.verdicts import Extreme, largest, least
@@ -53,7 +44,7 @@ def answers(run: series.Run) -> dict[str, float]:
     return found.row(0, named=True)
 
 
-def plot(table: pl.DataFrame) -> ggplot:
+def plot(table: pl.DataFrame) -> p9.ggplot:
     """Segments per ACK and delay by experiment and sender, a column per marking."""
     sender = pl.col("sender").cast(pl.String).str.strip_prefix("LS-AIMD, ")
     shown = (
@@ -62,13 +53,13 @@ def plot(table: pl.DataFrame) -> ggplot:
         .unpivot(list(PANELS), index=["name", "marking", "acks"])
         .with_columns(panel=pl.col("variable").replace_strict(PANELS))
     )
-    drawn: ggplot = (
-        ggplot(shown, aes("name", "value", color="acks", shape="acks"))
-        + facet_grid("panel", "marking", scales="free_y")
-        + geom_point(size=1.8, position=position_dodge(width=0.5))
-        + scale_color_manual(style.PALETTE)
-        + scale_shape_manual(style.SHAPES)
-        + labs(x="", y="", color="ACKs", shape="ACKs")
+    drawn: p9.ggplot = (
+        p9.ggplot(shown, p9.aes("name", "value", color="acks", shape="acks"))
+        + p9.facet_grid("panel", "marking", scales="free_y")
+        + p9.geom_point(size=1.8, position=p9.position_dodge(width=0.5))
+        + p9.scale_color_manual(style.PALETTE)
+        + p9.scale_shape_manual(style.SHAPES)
+        + p9.labs(x="", y="", color="ACKs", shape="ACKs")
     )
     return drawn
 

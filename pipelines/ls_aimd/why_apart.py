@@ -2,19 +2,8 @@
 
 from collections.abc import Sequence
 
+import plotnine as p9
 import polars as pl
-from plotnine import (
-    aes,
-    facet_wrap,
-    geom_hline,
-    geom_point,
-    ggplot,
-    labs,
-    position_dodge,
-    scale_color_manual,
-    scale_shape_manual,
-    scale_y_log10,
-)
 
 from pipelines.ls_aimd import delays, steady
 from sandglass.papers.verdicts import scalar
@@ -44,7 +33,7 @@ def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     return pl.concat(tables, how="vertical_relaxed")
 
 
-def plot(table: pl.DataFrame) -> ggplot:
+def plot(table: pl.DataFrame) -> p9.ggplot:
     """Ours over the thesis's by experiment, a panel per statistic; of replicas each one."""
     sender = pl.col("sender").cast(pl.String).str.strip_prefix("LS-AIMD, ")
     shown = (
@@ -56,15 +45,15 @@ def plot(table: pl.DataFrame) -> ggplot:
             statistic=pl.col("statistic").cast(pl.Enum(SHOWN)),
         )
     )
-    drawn: ggplot = (
-        ggplot(shown, aes("name", "ratio", color="network", shape="network"))
-        + geom_hline(yintercept=1, linetype="dotted")
-        + facet_wrap("statistic", ncol=1)
-        + geom_point(size=1.4, position=position_dodge(width=0.6))
-        + scale_y_log10()
-        + scale_color_manual(style.PALETTE)
-        + scale_shape_manual(style.SHAPES)
-        + labs(x="", y="Delay over the thesis's", color="", shape="")
+    drawn: p9.ggplot = (
+        p9.ggplot(shown, p9.aes("name", "ratio", color="network", shape="network"))
+        + p9.geom_hline(yintercept=1, linetype="dotted")
+        + p9.facet_wrap("statistic", ncol=1)
+        + p9.geom_point(size=1.4, position=p9.position_dodge(width=0.6))
+        + p9.scale_y_log10()
+        + p9.scale_color_manual(style.PALETTE)
+        + p9.scale_shape_manual(style.SHAPES)
+        + p9.labs(x="", y="Delay over the thesis's", color="", shape="")
     )
     return drawn
 

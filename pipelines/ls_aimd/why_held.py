@@ -2,17 +2,8 @@
 
 from collections.abc import Sequence
 
+import plotnine as p9
 import polars as pl
-from plotnine import (
-    aes,
-    facet_wrap,
-    geom_point,
-    ggplot,
-    labs,
-    position_dodge,
-    scale_color_manual,
-    scale_shape_manual,
-)
 
 from pipelines.ls_aimd import delays, why_apart
 from sandglass.papers.verdicts import scalar
@@ -26,20 +17,20 @@ def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     return series.along(runs, "network", delays.table)
 
 
-def plot(table: pl.DataFrame) -> ggplot:
+def plot(table: pl.DataFrame) -> p9.ggplot:
     """Each statistic's values by experiment, ours with each network and the thesis's."""
     sender = pl.col("sender").cast(pl.String).str.strip_prefix("LS-AIMD, ")
     shown = delays.beside_thesis(table, "network").with_columns(
         name=pl.format("{} {}\n{}", *(pl.col(key).cast(pl.String) for key in KEYS), sender),
         statistic=pl.col("statistic").cast(pl.Enum(delays.STATISTICS)),
     )
-    drawn: ggplot = (
-        ggplot(shown, aes("name", "us", color="network", shape="network"))
-        + facet_wrap("statistic", ncol=2, scales="free_y")
-        + geom_point(size=1.6, position=position_dodge(width=0.5))
-        + scale_color_manual(style.PALETTE)
-        + scale_shape_manual(style.SHAPES)
-        + labs(x="", y="Queueing delay (us)", color="", shape="")
+    drawn: p9.ggplot = (
+        p9.ggplot(shown, p9.aes("name", "us", color="network", shape="network"))
+        + p9.facet_wrap("statistic", ncol=2, scales="free_y")
+        + p9.geom_point(size=1.6, position=p9.position_dodge(width=0.5))
+        + p9.scale_color_manual(style.PALETTE)
+        + p9.scale_shape_manual(style.SHAPES)
+        + p9.labs(x="", y="Queueing delay (us)", color="", shape="")
     )
     return drawn
 

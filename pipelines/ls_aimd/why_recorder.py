@@ -2,16 +2,8 @@
 
 from collections.abc import Sequence
 
+import plotnine as p9
 import polars as pl
-from plotnine import (
-    aes,
-    facet_grid,
-    geom_point,
-    ggplot,
-    labs,
-    scale_color_manual,
-    scale_shape_manual,
-)
 
 from pipelines.ls_aimd import delays, steady
 from sandglass.results import series, style
@@ -44,16 +36,16 @@ def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     )
 
 
-def plot(table: pl.DataFrame) -> ggplot:
+def plot(table: pl.DataFrame) -> p9.ggplot:
     """Each statistic by experiment, with each period and as the thesis has it."""
     shown = delays.beside_thesis(table, "period")
-    drawn: ggplot = (
-        ggplot(shown, aes("case", "us", color="period", shape="period"))
-        + facet_grid("statistic", "marking", scales="free_y")
-        + geom_point(size=1.6)
-        + scale_color_manual(style.PALETTE)
-        + scale_shape_manual(style.SHAPES)
-        + labs(x="Experiment", y="Queueing delay (us)", color="", shape="")
+    drawn: p9.ggplot = (
+        p9.ggplot(shown, p9.aes("case", "us", color="period", shape="period"))
+        + p9.facet_grid("statistic", "marking", scales="free_y")
+        + p9.geom_point(size=1.6)
+        + p9.scale_color_manual(style.PALETTE)
+        + p9.scale_shape_manual(style.SHAPES)
+        + p9.labs(x="Experiment", y="Queueing delay (us)", color="", shape="")
     )
     return drawn
 

@@ -2,16 +2,8 @@
 
 from collections.abc import Sequence
 
+import plotnine as p9
 import polars as pl
-from plotnine import (
-    aes,
-    geom_point,
-    ggplot,
-    labs,
-    position_dodge,
-    scale_color_manual,
-    scale_shape_manual,
-)
 
 from pipelines.ls_aimd import eviction
 from sandglass.papers.verdicts import Extreme, largest
@@ -24,14 +16,14 @@ def table(runs: Sequence[series.Run]) -> pl.DataFrame:
     return found.select("case", "phase", "least_timeouts").sort("case", "phase")
 
 
-def plot(table: pl.DataFrame) -> ggplot:
+def plot(table: pl.DataFrame) -> p9.ggplot:
     """Fewest timeouts by experiment; of replicas each one."""
-    drawn: ggplot = (
-        ggplot(table, aes("case", "least_timeouts", color="phase", shape="phase"))
-        + geom_point(size=2, position=position_dodge(width=0.4))
-        + scale_color_manual(style.PALETTE)
-        + scale_shape_manual(style.SHAPES)
-        + labs(x="Experiment", y="Fewest timeouts of a flow (1/s)", color="Waits", shape="Waits")
+    drawn: p9.ggplot = (
+        p9.ggplot(table, p9.aes("case", "least_timeouts", color="phase", shape="phase"))
+        + p9.geom_point(size=2, position=p9.position_dodge(width=0.4))
+        + p9.scale_color_manual(style.PALETTE)
+        + p9.scale_shape_manual(style.SHAPES)
+        + p9.labs(x="Experiment", y="Fewest timeouts of a flow (1/s)", color="Waits", shape="Waits")
     )
     return drawn
 

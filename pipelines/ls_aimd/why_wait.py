@@ -1,17 +1,7 @@
 """Why the ramp's delays differ: segments that wait from the ACK on, or from the segment before."""
 
+import plotnine as p9
 import polars as pl
-from plotnine import (
-    aes,
-    facet_grid,
-    geom_point,
-    ggplot,
-    labs,
-    position_dodge,
-    scale_color_manual,
-    scale_shape_manual,
-    scale_y_continuous,
-)
 
 from pipelines.ls_aimd import delays, steady, why_held
 from sandglass.papers.verdicts import Extreme, largest
@@ -22,7 +12,7 @@ SHOWN = ("mean", "sd", "p95", "p99")
 table = why_held.table
 
 
-def plot(table: pl.DataFrame) -> ggplot:
+def plot(table: pl.DataFrame) -> p9.ggplot:
     """Ours with each network and the thesis's by experiment, a row of panels per statistic."""
     shown = (
         delays.beside_thesis(table, "network")
@@ -32,14 +22,14 @@ def plot(table: pl.DataFrame) -> ggplot:
             statistic=pl.col("statistic").cast(pl.Enum(SHOWN)),
         )
     )
-    drawn: ggplot = (
-        ggplot(shown, aes("case", "us", color="network", shape="network"))
-        + facet_grid("statistic", "marking", scales="free_y")
-        + geom_point(size=1.8, position=position_dodge(width=0.5))
-        + scale_y_continuous(expand=(0.1, 0))
-        + scale_color_manual(style.PALETTE)
-        + scale_shape_manual(style.SHAPES)
-        + labs(x="Experiment", y="Queueing delay (us)", color="", shape="")
+    drawn: p9.ggplot = (
+        p9.ggplot(shown, p9.aes("case", "us", color="network", shape="network"))
+        + p9.facet_grid("statistic", "marking", scales="free_y")
+        + p9.geom_point(size=1.8, position=p9.position_dodge(width=0.5))
+        + p9.scale_y_continuous(expand=(0.1, 0))
+        + p9.scale_color_manual(style.PALETTE)
+        + p9.scale_shape_manual(style.SHAPES)
+        + p9.labs(x="Experiment", y="Queueing delay (us)", color="", shape="")
     )
     return drawn
 

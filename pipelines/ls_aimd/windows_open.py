@@ -2,19 +2,8 @@
 
 from collections.abc import Sequence
 
+import plotnine as p9
 import polars as pl
-from plotnine import (
-    aes,
-    facet_wrap,
-    geom_line,
-    geom_point,
-    ggplot,
-    labs,
-    scale_color_manual,
-    scale_shape_manual,
-    scale_x_log10,
-    scale_y_log10,
-)
 
 from pipelines.ls_aimd import steady
 from sandglass.papers.verdicts import Extreme, least, scalar
@@ -84,23 +73,23 @@ def _teeth(acks: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def plot(table: pl.DataFrame) -> ggplot:
+def plot(table: pl.DataFrame) -> p9.ggplot:
     """Growth and period against the rate."""
     keys = ["sender", "rate_mbit"]
     means = table.group_by(keys, maintain_order=True).agg(pl.col(*PANELS).mean())
     shown = means.unpivot(list(PANELS), index=keys).with_columns(
         panel=pl.col("variable").replace_strict(PANELS)
     )
-    drawn: ggplot = (
-        ggplot(shown, aes("rate_mbit", "value", color="sender", shape="sender"))
-        + facet_wrap("panel", scales="free_y")
-        + geom_line()
-        + geom_point(size=2)
-        + scale_x_log10()
-        + scale_y_log10()
-        + scale_color_manual(style.PALETTE)
-        + scale_shape_manual(style.SHAPES)
-        + labs(x="Rate (Mb/s)", y="", color="", shape="")
+    drawn: p9.ggplot = (
+        p9.ggplot(shown, p9.aes("rate_mbit", "value", color="sender", shape="sender"))
+        + p9.facet_wrap("panel", scales="free_y")
+        + p9.geom_line()
+        + p9.geom_point(size=2)
+        + p9.scale_x_log10()
+        + p9.scale_y_log10()
+        + p9.scale_color_manual(style.PALETTE)
+        + p9.scale_shape_manual(style.SHAPES)
+        + p9.labs(x="Rate (Mb/s)", y="", color="", shape="")
     )
     return drawn
 
