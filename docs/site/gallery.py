@@ -4,10 +4,10 @@ import itertools
 import re
 from dataclasses import dataclass
 from pathlib import Path
-
-import yaml
+from typing import Any
 
 from docs.site import examples, figures, render
+from sandglass.experiment import document
 from sandglass.install.builds import ROOT
 from sandglass.papers import grid, numbers, reference, shelf
 from sandglass.papers.verdicts import Verdict
@@ -95,8 +95,8 @@ def _choices(entries: list[Entry]) -> list[tuple[str, str, list[str]]]:
 
 def _example(path: Path) -> Entry:
     text = path.read_text()
-    queues, flows = _topics(text, path.parent)
-    title = yaml.safe_load(text)["title"]
+    queues, flows = _topics(path)
+    title = document.read(path).data["title"]
     study = examples.is_study(path)
     return Entry(
         title=title,
@@ -122,7 +122,7 @@ def _caption(experiment: str) -> str:
 def _figure(paper: str, name: str) -> Entry:
     about = shelf.paper(paper)
     figure = about.figures[name]
-    topics = [_topics(path.read_text(), path.parent) for path in _experiments(paper, name)]
+    topics = [_topics(path) for path in _experiments(paper, name)]
     caption = " ".join(figure.caption.split())
     return Entry(
         title=figure.title,
@@ -154,7 +154,9 @@ def _figure_page(entry: Entry, paper: str, name: str, verdicts: list[Verdict]) -
         (f"pipelines/{paper}/{name}.yaml", "what it is and claims"),
         (f"pipelines/{paper}/{name}.py", "its numbers and its picture"),
     ]
-    files += [(str(path.relative_to(ROOT)), "") for path in _experiments(paper, name)]
+    experiments = _experiments(paper, name)
+    bases = [base for path in experiments for base in grid.bases(path)]
+    files += [(str(path.relative_to(ROOT)), "") for path in dict.fromkeys([*experiments, *bases])]
     files += [(str(reference.path(paper, name).relative_to(ROOT)), "the numbers that are drawn")]
     return render.page(
         "figure",
@@ -173,13 +175,24 @@ def _shown(verdict: Verdict) -> dict[str, str]:
     return verdict.model_dump() | {"measured": measured}
 
 
-def _topics(text: str, home: Path) -> tuple[frozenset[str], frozenset[str]]:
+def _topics(path: Path) -> tuple[frozenset[str], frozenset[str]]:
     """The queues of an experiment, and what is sent through them; or of a study's experiment."""
-    content = yaml.safe_load(text)
+    content = document.read(path).data
     within = content.get("experiment", content)
     if isinstance(within, str):
-        text += (home / within).read_text()
-        within = yaml.safe_load((home / within).read_text())
-    kinds = re.findall(r"\bkind: *(\w+)", text)
+        within = document.read(path.parent / within).data
+    kinds = {*_kinds(content), *_kinds(within)}
     flows = [flow.get("cc") or flow["workload"].partition(":")[0] for flow in within["flows"]]
     return frozenset(QUEUES[kind] for kind in kinds if kind in QUEUES), frozenset(flows)
+
+
+def _kinds(content: Any) -> Iterator[str]:
+    """What stands at keys that are or end with `kind`, at any depth."""
+    if isinstance(content, list):
+        for part in content:
+            yield from _kinds(part)
+    if isinstance(content, dict):
+        for key, part in content.items():
+            if key.rpartition(".")[2] == document.KIND and isinstance(part, str):
+                yield part
+            yield from _kinds(part)

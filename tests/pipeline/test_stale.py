@@ -30,8 +30,7 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the checkout, older than all that is made of it; a topology lies in it by path."""
     home = copy_checkout(tmp_path_factory.mktemp("checkout") / "sandglass")
     experiment = home / "pipelines/ls_aimd/experiments/1-ramp.yaml"
-    text = experiment.read_text()
-    experiment.write_text(text.replace("topology: dumbbell", "topology: ../../mine.py"))
+    experiment.write_text(f"{experiment.read_text()}topology: ../../mine.py\n")
     shutil.copy(home / "topologies" / "dumbbell.py", home / "pipelines" / "mine.py")
     for path in home.rglob("*"):
         os.utime(path, (MADE_AT - 60, MADE_AT - 60))
