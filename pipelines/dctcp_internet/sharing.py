@@ -12,6 +12,7 @@ from sandglass.papers import ensemble
 from sandglass.papers.verdicts import Extreme, least, scalar
 from sandglass.results import series, style
 from sandglass.results.series import Run
+from sandglass.studies import statistics
 
 WARM_UP_NS = 10 * 10**9
 """Slow start and what it leaves in averages, which no figure but the first is about."""
@@ -60,11 +61,6 @@ def goodputs(run: Run) -> pl.DataFrame:
     return kinds.join(sent, on="flow", how="left", maintain_order="left").fill_null(0)
 
 
-def jain(shares: pl.Series) -> float:
-    """Jain's fairness index: 1 where all are equal, 1/n where one has all."""
-    return math.fsum(shares) ** 2 / (len(shares) * math.fsum(share**2 for share in shares))
-
-
 def steady(run: Run) -> dict[str, float]:
     """After the warm-up: `ratio` of a Reno flow's mean goodput and a DCTCP flow's (NaN without
     both), `jain` over all flows, `utilisation` of the link, `occupancy`, the mean queue in BDP."""
@@ -79,7 +75,7 @@ def steady(run: Run) -> dict[str, float]:
     backlog = scalar(samples["backlog_bytes"].mean()) or 0.0
     return {
         "ratio": reno / other if reno and other else math.nan,
-        "jain": jain(flows["mbit"]),
+        "jain": statistics.jain(flows["mbit"].to_list()),
         "utilisation": (sent[-1] - sent[0]) * 8 / (seconds * rate),
         "occupancy": backlog / bdp_bytes(run),
     }

@@ -17,6 +17,7 @@ import polars as pl
 
 from sandglass.errors import SandglassError, nearest
 from sandglass.results.series import Run
+from sandglass.studies import statistics
 
 LONGEST = 1000
 """Characters of an expression."""
@@ -69,14 +70,6 @@ def _present(values: Number) -> Number:
     return [value for value in values if value is not None]
 
 
-def _jain(values: Sequence[float]) -> float:
-    """Jain's fairness index, 1/n to 1 (DEC-TR-301, 1984)."""
-    squares = math.fsum(value * value for value in values)
-    if squares == 0:
-        raise ValueError("jain of values that are all 0")
-    return math.fsum(values) ** 2 / (len(values) * squares)
-
-
 def _quantile(values: Sequence[float], share: float) -> float:
     """Between two values in proportion."""
     if not 0 <= share <= 1:
@@ -103,7 +96,7 @@ FUNCTIONS: Mapping[str, tuple[int, Callable[..., Number]]] = {
     "p95": (1, _of_list(lambda values: _quantile(values, 0.95))),
     "p99": (1, _of_list(lambda values: _quantile(values, 0.99))),
     "quantile": (2, lambda values, share: _quantile(_known(values), _single(share))),
-    "jain": (1, _of_list(_jain)),
+    "jain": (1, _of_list(statistics.jain)),
     "present": (1, _present),
     "abs": (1, _of_number(abs)),
     "sqrt": (1, _of_number(math.sqrt)),

@@ -93,6 +93,14 @@ class Rule(Part):
         return self.within
 
 
+def jain(values: Sequence[float]) -> float:
+    """Jain's fairness index, 1/n to 1 (DEC-TR-301, 1984). Raises ValueError where all are 0."""
+    squares = math.fsum(value * value for value in values)
+    if squares == 0:
+        raise ValueError("jain of values that are all 0")
+    return math.fsum(values) ** 2 / (len(values) * squares)
+
+
 def interval(values: Iterable[float]) -> Interval:
     """The mean of replicas with its 95 % interval; in whatever order they come, the same.
 
