@@ -1,6 +1,6 @@
 """Prints the table of statistics.md: papers' claims with half of a figure's replicas and with all.
 
-Usage: python docs/replicas.py, in Sandglass's environment. It judges results/reference's tables.
+Usage: python docs/replicas.py, in Sandglass's environment. It judges the papers' references.
 """
 
 from collections.abc import Container, Iterator

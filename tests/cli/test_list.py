@@ -22,7 +22,7 @@ from tests.cli.conftest import Cli
 
 AUTHORS = builds.ROOT / "examples" / "module-repository"
 # as many as its list of smoke runs has, below a line of names
-SMOKE_RUNS = len((shelf.REFERENCE / "abe" / "smoke-runs.csv").read_text().splitlines()) - 1
+SMOKE_RUNS = len((shelf.reference("abe") / "smoke-runs.csv").read_text().splitlines()) - 1
 
 
 def listed(text: str) -> dict[str, dict[str, str]]:

@@ -1,4 +1,4 @@
-"""The smoke profile against the results kept in results/reference/."""
+"""The smoke profile against the results kept in its reference."""
 
 import polars as pl
 from polars.testing import assert_frame_equal
@@ -43,7 +43,7 @@ def departures(found: pl.DataFrame, kept: pl.DataFrame) -> list[str]:
 
 def smoke_runs(paper: str) -> pl.DataFrame:
     """The runs of a paper's smoke profile as the reference lists them."""
-    listed = shelf.REFERENCE / paper / reference.SMOKE_RUNS
+    listed = shelf.reference(paper) / reference.SMOKE_RUNS
     return pl.read_csv(listed, infer_schema_length=None)
 
 

@@ -1,4 +1,4 @@
-"""What is kept in results/reference/, and a smoke profile against it."""
+"""What is kept of papers as their reference, and a smoke profile against it."""
 
 import re
 import shutil
@@ -9,7 +9,6 @@ import pytest
 
 from sandglass.install import builds
 from sandglass.papers import reference, shelf
-from sandglass.papers.shelf import REFERENCE
 from sandglass.suites import reference as suites
 from tests.conftest import Reproduced
 from tests.pipeline.smoke import assert_as_it_was, departures, smoke_runs, unexplained
@@ -64,7 +63,7 @@ def test_a_run_too_few_or_too_many(kept: pl.DataFrame) -> None:
 @pytest.mark.parametrize("paper", PAPERS)
 def test_a_papers_reference_holds_together(paper: str) -> None:
     """What is kept of a figure is all of it: table, origin, verdicts."""
-    names = {path.stem for path in (REFERENCE / paper).glob("*.parquet")}
+    names = {path.stem for path in shelf.reference(paper).glob("*.parquet")}
     assert names == {*shelf.paper(paper).figures}
     origins = [reference.origin(paper, name) for name in names]
     assert {(each.paper, each.profile) for each in origins} == {(paper, reference.PROFILE)}
@@ -97,7 +96,11 @@ def test_the_commits_named_are_in_the_repository() -> None:
     for name in ("cc", "qdisc"):
         named |= {*suites.read(name, "origins")["commits"].explode()}
     lost = dict(
-        re.findall(r"^\| `(\w{12})` \| `(\w{12})` ", (REFERENCE / "README.md").read_text(), re.M)
+        re.findall(
+            r"^\| `(\w{12})` \| `(\w{12})` ",
+            (builds.ROOT / "results/reference/README.md").read_text(),
+            re.M,
+        )
     )
     assert len(named & known) > 10
     assert named - known == lost.keys()

@@ -25,14 +25,14 @@ CLAIM = "median-at-least-100us"
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A copy of the paper's reference, and its results beside it, which are the same."""
-    kept = tmp_path / "results" / "reference"
-    shutil.copytree(shelf.REFERENCE / PAPER, kept / PAPER)
-    monkeypatch.setattr(shelf, "REFERENCE", kept)
+    kept = tmp_path / "reference"
+    shutil.copytree(shelf.reference(PAPER), kept)
+    monkeypatch.setattr(shelf, "reference", lambda _: kept)
     monkeypatch.setattr(builds, "ROOT", tmp_path)
-    (tmp_path / "results" / PAPER).mkdir()
+    (tmp_path / "results" / PAPER).mkdir(parents=True)
     for figure in reference.figures(PAPER):
         reproduced(figure, reference.table(PAPER, figure))
-    return kept / PAPER
+    return kept
 
 
 def reproduced(figure: str, table: pl.DataFrame, profile: str = "paper") -> None:

@@ -117,7 +117,7 @@ def reference(
 ) -> None:
     """Compare the papers' results with those kept for the record.
 
-    What `reproduce --profile paper` left, with results/reference: verdicts that changed, and
+    What `reproduce --profile paper` left, with the paper's reference: verdicts that changed, and
     columns of the tables that differ by more than rounding. Where something does, the exit status
     is 1.
 

@@ -22,7 +22,7 @@ HEAD = """# What of each paper is covered
 What each source states in figures, tables, equations and sentences that compare or count, in the
 order of the text, with the claims that judge it and what became of them in the
 [reference](../docs/pipeline.md#the-reference); or why none does. Made from
-`pipelines/PAPER/sources.yaml` and `results/reference/`.
+`pipelines/PAPER/`, its `sources.yaml` and its `reference/`.
 
 *Not measured* is what no network laboratory can measure, such as what other people found. *Missing*
 is what could be measured and is not yet, with the experiment that would.

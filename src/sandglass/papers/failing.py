@@ -15,7 +15,7 @@ Every claim of the papers that fails or is open in the
 [reference](../docs/pipeline.md#the-reference): what was measured, the explanation, and the figure
 that shows the cause, where there is one, which
 `./sandglass reproduce PAPER/FIGURE --profile paper` makes. Checks and findings are not counted
-here. Made from `results/reference/`.
+here. Made from `pipelines/PAPER/reference/`.
 """
 
 

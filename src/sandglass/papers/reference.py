@@ -1,6 +1,6 @@
 """The reference of a paper: what its paper profile gave when it was last made for the record.
 
-results/reference/PAPER/ has a file for each figure, FIGURE.parquet: its table, of all replicas, so
+PAPER/reference/ has a file for each figure, FIGURE.parquet: its table, of all replicas, so
 that whoever has a clone can judge again, and in the file's metadata its origin. verdicts.csv has
 what came of each claim; what a claim says is in the paper's folder, and is put beside that when it
 is read. smoke-runs.csv lists the runs of the smoke profile.
@@ -82,7 +82,7 @@ def picture(paper: str, figure: str) -> bytes:
 
 def rows(paper: str) -> list[Row]:
     """The rows of VERDICTS. Raises SandglassError where a paper has no reference."""
-    file = shelf.REFERENCE / paper / VERDICTS
+    file = shelf.reference(paper) / VERDICTS
     if not file.is_file():
         raise SandglassError(f"{paper} has no reference: {file} does not exist")
     return pl.read_csv(file, schema=frame([]).select(COLUMNS).schema).to_dicts()
@@ -102,7 +102,7 @@ def verdicts(paper: str) -> list[Verdict]:
     for row in found:
         if (row["figure"], row["claim"]) not in said:
             raise SandglassError(
-                f"{shelf.REFERENCE / paper / VERDICTS}: there is no claim {row['claim']} about "
+                f"{shelf.reference(paper) / VERDICTS}: there is no claim {row['claim']} about "
                 f"{row['figure']}",
                 f"judge its tables again: ./sandglass reference {paper} --judge",
             )
@@ -128,7 +128,7 @@ def judge(named: Mapping[str, Iterable[str]]) -> None:
     files = {}
     for paper, names in named.items():
         found = {name: judged(paper, name) for name in names}
-        files[shelf.REFERENCE / paper / VERDICTS] = _listing(paper, found)
+        files[shelf.reference(paper) / VERDICTS] = _listing(paper, found)
     _write(files)
 
 
@@ -140,7 +140,7 @@ def renew(found: Mapping[str, Mapping[str, Kept]]) -> None:
             about = json.dumps(each.origin.document())
             files[shelf.kept(paper, name)] = compact.packed(each.table, about)
         judged = {name: each.verdicts for name, each in own.items()}
-        files[shelf.REFERENCE / paper / VERDICTS] = _listing(paper, judged)
+        files[shelf.reference(paper) / VERDICTS] = _listing(paper, judged)
     _write(files)
 
 
@@ -149,7 +149,7 @@ def renew_smoke(found: Mapping[str, pl.DataFrame]) -> None:
     files = {}
     for paper, runs in found.items():
         few = series.rounded(runs.select(SMOKE_COLUMNS), DIGITS)
-        files[shelf.REFERENCE / paper / SMOKE_RUNS] = few.write_csv().encode()
+        files[shelf.reference(paper) / SMOKE_RUNS] = few.write_csv().encode()
     _write(files)
 
 
@@ -166,7 +166,7 @@ def _short(verdict: Verdict) -> Verdict:
 
 def _listing(paper: str, found: Mapping[str, list[Verdict]]) -> bytes:
     """VERDICTS with these of some figures; those of others stay, unless the figure is no more."""
-    kept = rows(paper) if (shelf.REFERENCE / paper / VERDICTS).is_file() else []
+    kept = rows(paper) if (shelf.reference(paper) / VERDICTS).is_file() else []
     listed: list[Row] = []
     for figure in shelf.paper(paper).figures:
         if figure in found:

@@ -21,8 +21,7 @@ from sandglass.papers.sentences import Quoted, Terms
 from sandglass.papers.strict import Strict, parse
 
 PIPELINES = builds.ROOT / "pipelines"
-REFERENCE = builds.ROOT / "results" / "reference"
-"""What the papers' results were when they were last made for the record."""
+REFERENCE = "reference"
 ABOUT = "paper.yaml"
 ABSTRACT = "abstract.md"
 AMENDED = "amended.yaml"
@@ -31,6 +30,7 @@ SOURCES = "sources.yaml"
 NO_FIGURES = (ABOUT, AMENDED, SOURCES)
 RUN_PARTS = ("experiments",)
 """Folders of a paper that decide which runs there are; no step after the runs reads them."""
+NO_CODE = (*RUN_PARTS, REFERENCE)
 TAKEN = ("logs", "reference", "runs")
 """Folders of results/ that are no paper's."""
 
@@ -208,9 +208,14 @@ def at(home: Path) -> Paper:
     return Paper(home, parse(home / ABOUT, PaperHead))
 
 
+def reference(paper: str) -> Path:
+    """The folder of what its results were when they were last made for the record."""
+    return folder(paper) / REFERENCE
+
+
 def kept(paper: str, figure: str) -> Path:
     """Where the reference has a figure's table, if it has one."""
-    return REFERENCE / paper / f"{figure}.parquet"
+    return reference(paper) / f"{figure}.parquet"
 
 
 def experiment_file(home: Path, experiment: str) -> Path:
@@ -235,7 +240,7 @@ def _left_out(path: Path) -> bool:
     is and claims."""
     hidden = any(part.startswith((".", "__pycache__")) for part in path.parts)
     said = len(path.parts) == 1 and (path.suffix == ".yaml" or path.name in (ABSTRACT, RULES))
-    return hidden or said or path.parts[0] in RUN_PARTS or path.name.endswith("~")
+    return hidden or said or path.parts[0] in NO_CODE or path.name.endswith("~")
 
 
 def listing(directories: Sequence[Path]) -> Iterator[tuple[str, str]]:
