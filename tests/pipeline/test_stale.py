@@ -148,6 +148,7 @@ def test_no_other_code_repeats_a_run(repository: Path, monkeypatch: pytest.Monke
 def test_an_editors_files_are_no_code(tmp_path: Path) -> None:
     for name in (".fig1.py.swp", "fig1.py~", "__pycache__/fig1.pyc", "experiments/a.yaml"):
         make(tmp_path / name)
+    make(tmp_path / "reference" / "fig1.parquet")
     for name in ("fig1.py", "data/measured.csv", "paper.yaml", "fig1.yaml", "abstract.md"):
         make(tmp_path / name)
     assert shelf.code(tmp_path) == [tmp_path / "data/measured.csv", tmp_path / "fig1.py"]
