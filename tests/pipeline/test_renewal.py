@@ -17,6 +17,8 @@ from sandglass.install import builds
 from sandglass.papers import reference, renewal, shelf, steps, verdicts
 from sandglass.papers.verdicts import Verdict
 from sandglass.results import compact, series
+from tests.pipeline.test_new_figure import CODE
+from tests.pipeline.test_new_figure import FIGURE as FIGURE_FILE
 
 PAPER, FIGURE, OTHER = "dualq", "mixed_delay", "mixed_ratio"
 CLAIM = "median-at-least-100us"
@@ -282,3 +284,24 @@ def test_what_is_kept_says_what_the_claims_say() -> None:
     assert rows[0]["paper"] == shelf.paper(PAPER).head.paper
     assert rows[0]["quote"]
     assert "at least" in rows[0]["expected"]
+
+
+def test_a_paper_of_another_directory_has_its_first_reference(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = reference.origin(PAPER, FIGURE).document() | {"paper": "mine", "figure": "queue"}
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "paper.yaml").write_text("paper: Me\ntitle: Mine\n")
+    (tmp_path / "mine" / "queue.yaml").write_text(FIGURE_FILE)
+    (tmp_path / "mine" / "queue.py").write_text(CODE)
+    results = tmp_path / "results" / "mine"
+    results.mkdir(parents=True)
+    pl.DataFrame({"rtt": ["20ms", "40ms"], "delay_ms": [0.5, 0.7]}).write_csv(results / "queue.csv")
+    (results / "queue.json").write_text(json.dumps(source))
+    monkeypatch.setattr(os, "environ", os.environ | {"SANDGLASS_PAPERS": ""})
+    monkeypatch.setattr(builds, "ROOT", tmp_path)
+    papers.reference([str(tmp_path / "mine")], renew=True)
+    assert "mine: the reference is renewed" in capsys.readouterr().out
+    assert [each.verdict for each in reference.verdicts("mine")] == ["holds", "fails"]
+    papers.reference(["mine"])
+    assert capsys.readouterr().out == "1 of 1 figures are as in the reference\n"

@@ -180,4 +180,5 @@ def _write(files: Mapping[Path, bytes]) -> None:
     """All of them, or none."""
     with ExitStack() as stack:
         for file, content in files.items():
+            file.parent.mkdir(exist_ok=True)  # a paper's first
             stack.enter_context(whole_file(file)).write(content)

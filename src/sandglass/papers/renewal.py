@@ -49,7 +49,7 @@ def wanted(targets: Sequence[str]) -> dict[str, list[str]]:
     Raises UsageError for what there is not.
     """
     named: dict[str, list[str]] = {}
-    for target in targets:
+    for target in map(reproduce.named, targets):
         reproduce.targets(target)
         paper, _, figure = target.partition("/")
         named.setdefault(paper, []).extend([figure] if figure else shelf.paper(paper).figures)
