@@ -349,11 +349,11 @@ def _common(first: KeyPath, second: KeyPath) -> KeyPath:
 def publish() -> None:
     """Write the schema to where experiments name it for editors, unless it is there.
 
-    A checkout that others own has no editor.
+    A checkout that cannot be written to has no editor.
     """
     text = json.dumps(schema(), indent=2) + "\n"
     if not SCHEMA.is_file() or SCHEMA.read_text() != text:
-        with contextlib.suppress(PermissionError):
+        with contextlib.suppress(OSError):
             SCHEMA.write_text(text)
 
 
