@@ -121,7 +121,7 @@ def test_a_workload_begins_as_shown(newcomer: Newcomer) -> None:
     schema = newcomer.checkout / "docs" / "experiment.schema.json"
     newcomer.types("\n".join(shown[1][1]))
     assert '"requests"' in schema.read_text()
-    assert "requests" not in json.dumps(reading.schema())  # of this checkout
+    assert '"requests"' not in json.dumps(reading.schema())  # of this checkout
 
 
 @pytest.mark.parametrize(

@@ -38,11 +38,12 @@ def test_a_name_that_is_not_in_the_list() -> None:
 def test_all_examples_and_a_part_of_each_paper_are_in_it() -> None:
     listed = {Path(each.experiment) for each in known.read()}
     # It is a lab's list, that of the usual kernel: `lab check` runs all of it in one lab.
-    examples = {
+    usual = {
         path
-        for path in Path("examples").glob("*.yaml")
+        for folder in ("examples", "pipelines/*/experiments")
+        for path in Path().glob(f"{folder}/*.yaml")
         if kernel.wanted(reading.load(path)) is None
     }
-    papers = {path.parent for path in Path("pipelines").glob("*/paper.yaml")}
+    examples = {path for path in usual if path.parent == Path("examples")}
     assert examples <= listed
-    assert papers <= {path.parents[1] for path in listed - examples}
+    assert {path.parent for path in usual} == {path.parent for path in listed}

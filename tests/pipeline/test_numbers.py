@@ -9,6 +9,7 @@ import pytest
 
 from sandglass.errors import UsageError
 from sandglass.papers import bare, claims, numbers, shelf
+from sandglass.results import compact
 
 TABLE = pl.DataFrame(
     {
@@ -22,7 +23,7 @@ MODULE = """
 import polars as pl
 
 def longest(table, queue):
-    return float(table.filter(queue=queue)["delay_ms"].max())
+    return table.filter(queue=queue)["delay_ms"].max()
 
 METRICS = (longest,)
 """
@@ -78,6 +79,8 @@ def paper(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ('{{ rows(queue="PIE").count:d }}', "2"),
         ("{{ 0.9 }} {{ 12345 }} {{ 2 * 0.45 }} {{ 24690 / 2 }}", "0.9 12345 0.900 12345"),
         ('{{ fig2.claim("pie"):.1f }}', "(fig2 is not made yet)"),
+        ('{{ rows(queue="RED").mean("delay_ms") }}', "(not in these results)"),
+        ('{{ longest(queue="RED") }}', "(not in these results)"),
     ],
 )
 def test_what_is_written(text: str, read: str) -> None:
@@ -99,7 +102,6 @@ def test_an_interval() -> None:
         ('{{ longst(queue="PIE") }}', "no metric longst; the figure has longest"),
         ("{{ longest() }}", "metric longest: missing a required argument"),
         ('{{ rows(que="PIE").count }}', "the table has no column que, did you mean 'queue'?"),
-        ('{{ rows(queue="RED").mean("delay_ms") }}', "delay_ms: there is no such row"),
         ('{{ rows().least("delay_ms") }}', "say which columns tell points apart"),
         ('{{ rows("delay >").count }}', "delay >"),
         ("{{ 1 + }}", "1 +"),
@@ -111,6 +113,14 @@ def test_what_is_wrong_with_an_expression(text: str, says: str) -> None:
     with pytest.raises(UsageError, match=re.escape(says)) as raised:
         numbers.rendered(text, "q", "fig1")
     assert "fig1.yaml" in raised.value.message
+
+
+def test_what_a_reference_lacks_is_wrong(paper: Path) -> None:
+    (paper / "reference").mkdir()
+    (paper / "reference" / "fig1.parquet").write_bytes(compact.packed(TABLE, "{}"))
+    for text in ('{{ rows(queue="RED").mean("delay_ms") }}', '{{ fig2.claim("pie") }}'):
+        with pytest.raises(UsageError, match=r"there is no such row|fig2 is not made yet"):
+            numbers.rendered(text, "q", "fig1")
 
 
 def test_an_abstract_names_its_figures() -> None:

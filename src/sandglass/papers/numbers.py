@@ -26,7 +26,7 @@ from jinja2.sandbox import SandboxedEnvironment
 from sandglass.errors import SandglassError, UsageError, nearest
 from sandglass.experiment.document import Value
 from sandglass.papers import claims, code, ensemble, shelf, verdicts
-from sandglass.papers.verdicts import Verdict
+from sandglass.papers.verdicts import NoValueError, Verdict
 from sandglass.results import compact
 from sandglass.studies import statistics
 from sandglass.studies.statistics import Interval
@@ -39,6 +39,7 @@ DIGITS = 3
 """Of a number without a format."""
 REPLICAS = (ensemble.REPLICA, "seed")
 """What tells replicas apart: they are runs of the profile, or seeds in a table that has several."""
+NOT_HERE = "(not in these results)"
 ENVIRONMENT = SandboxedEnvironment(undefined=jinja2.StrictUndefined)
 
 
@@ -132,7 +133,7 @@ class Rows:
         _expect([column], self._table.columns)
         found = self._table.drop_nulls(column)
         if found.is_empty():
-            raise ValueError(f"{column}: there is no such row with a value")
+            raise NoValueError(f"{column}: there is no such row with a value")
         return found.with_columns(pl.col(column).cast(pl.Float64))
 
 
@@ -186,7 +187,7 @@ class Numbers:
         return Quantity.of(found, n)
 
 
-class NotMadeError(SandglassError):
+class NotMadeError(NoValueError):
     """A table that is neither in the reference nor among the results."""
 
 
@@ -203,8 +204,9 @@ def table(paper: str, figure: str) -> pl.DataFrame:
 def rendered(text: str, paper: str, figure: str | None = None) -> str:
     """A text of a paper, or of a figure of it, with its numbers.
 
-    A number of a figure that is not made yet is said to be so in its place. Raises UsageError for
-    an expression that is wrong, which it names.
+    What the reference does not have yet is written with the numbers that there are: one that the
+    results lack, since they are of a smaller profile or not made, is said to be so in its place. Raises UsageError for an
+    expression that is wrong, which it names.
     """
     return PLACE.sub(lambda found: _number(found[1].strip(), paper, figure), text)
 
@@ -225,8 +227,11 @@ def _number(inside: str, paper: str, figure: str | None) -> str:
     where = f"{shelf.paper(paper).file(figure) if figure else shelf.folder(paper) / shelf.ABSTRACT}"
     try:
         return _written(value(expression, paper, figure), spec)
-    except NotMadeError as error:
-        return f"({error.message})"
+    except NoValueError as error:
+        kept = shelf.kept(paper, figure) if figure else shelf.reference(paper)
+        if kept.exists():
+            raise UsageError(f"{where}: {{{{ {inside} }}}}: {error.message}") from error
+        return NOT_HERE if not isinstance(error, NotMadeError) else f"({error.message})"
     except (SandglassError, ValueError, TypeError, pl.exceptions.PolarsError) as error:
         said = error.message if isinstance(error, SandglassError) else error
         raise UsageError(f"{where}: {{{{ {inside} }}}}: {said}") from error

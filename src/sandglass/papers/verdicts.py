@@ -40,6 +40,10 @@ Metric = Callable[..., Found]
 """Takes the figure's table and a claim's arguments."""
 
 
+class NoValueError(SandglassError):
+    """A metric that has no value in a table."""
+
+
 class Measure(Protocol):
     """What is measured: a metric with its arguments, as a claim names it."""
 
@@ -334,7 +338,7 @@ def _known(claim: Measure, found: Found) -> Sequence[float | Extreme]:
 
 def _finite(claim: Measure, value: object) -> float:
     if not isinstance(value, int | float) or not math.isfinite(value):
-        raise SandglassError(f"metric {claim.metric} has no value in the figure's table ({value})")
+        raise NoValueError(f"metric {claim.metric} has no value in the figure's table ({value})")
     return _rounded(value)
 
 
