@@ -205,8 +205,8 @@ def rendered(text: str, paper: str, figure: str | None = None) -> str:
     """A text of a paper, or of a figure of it, with its numbers.
 
     What the reference does not have yet is written with the numbers that there are: one that the
-    results lack, since they are of a smaller profile or not made, is said to be so in its place. Raises UsageError for an
-    expression that is wrong, which it names.
+    results lack, since they are of a smaller profile or not made, is said to be so in its place.
+    Raises UsageError for an expression that is wrong, which it names.
     """
     return PLACE.sub(lambda found: _number(found[1].strip(), paper, figure), text)
 
