@@ -43,7 +43,7 @@ def test_workload_topology_and_module(sandglass: Cli, repository: Path, tmp_path
         *("--set", "duration=4s", "--out", out),
     )
     assert done.returncode == 0, done.stderr
-    answers = pl.read_parquet(out / "answers.parquet")
+    answers = pl.read_parquet(out / "exchanges.parquet")
     assert answers["flow"].to_list() == [2] * 20
     flows = pl.read_parquet(out / "flows.parquet")
     assert flows["cc"].to_list() == ["gaimd", "cubic"]

@@ -26,7 +26,7 @@ OPTIONS = {
 }
 COLUMNS = {"slowest_s": Column("Float64", "s", "the longest that an answer took")}
 PARTS = {
-    "answers": {
+    "exchanges": {
         "start_ns": Column("Int64", "ns", "when the client asked"),
         "took_ns": Column("Int64", "ns", "until it had read the last byte"),
     }
@@ -54,7 +54,7 @@ def run(flow: Flow, testbed: Testbed) -> Result:
         "end_ns": end_ns,
         "bytes": options["answer"] * len(answers),
         "slowest_ns": max(each["took_ns"] for each in answers),
-        "answers": answers,
+        "exchanges": answers,
         **bulk.state_of(server, port),
     }
 
