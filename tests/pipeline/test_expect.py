@@ -3,9 +3,11 @@
 import itertools
 import math
 import operator
+import sys
 from collections.abc import Callable, Iterator
 from functools import reduce
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -14,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sandglass.errors import UsageError
-from sandglass.papers import claims, sentences, shelf
+from sandglass.papers import claims, code, sentences, shelf, strict
 
 FIGURE = {
     "title": "A figure",
@@ -234,10 +236,10 @@ QUEUES = {"queue": ["CoDel", "PIE"]}
 @pytest.mark.parametrize(
     ("entry", "shared", "says"),
     [
-        ({"metrc": "most"}, {}, "sentences.0.claims.0.metrc: Extra inputs"),
-        ({}, {"axes": QUEUES}, "sentences.0.axes: Extra inputs"),
-        ({"bounds": {"minimum": 1}}, {}, "sentences.0.claims.0.bounds.minimum: Extra"),
-        ({"but": {"full": {"for": QUEUES}}}, {}, "sentences.0.claims.0.but.full.for: Extra"),
+        ({"metrc": "most"}, {}, "sentences.0.claims.0.metrc: unknown key"),
+        ({}, {"axes": QUEUES}, "sentences.0.axes: unknown key"),
+        ({"bounds": {"minimum": 1}}, {}, "sentences.0.claims.0.bounds.minimum: unknown key"),
+        ({"but": {"full": {"for": QUEUES}}}, {}, "sentences.0.claims.0.but.full.for: unknown key"),
         ({"for": {"queue": []}}, {}, "sentences.0.claims.0.for.queue"),
         ({"statement": "{queue}"}, {}, "full: statement: nothing is called {queue}."),
         (
@@ -349,3 +351,29 @@ def test_what_is_wrong_with_an_amendment(figures: dict[str, Any], says: str, wri
     with pytest.raises(UsageError) as raised:
         claims.claims("p", "fig1")
     assert says in raised.value.message
+
+
+def test_a_misspelt_key_is_named_before_the_one_that_is_missing(tmp_path: Path) -> None:
+    file = tmp_path / "fig1.yaml"
+    file.write_text("where: Abstract\nqoute: the link is full\n")
+
+    class Said(strict.Strict):
+        quote: str
+        where: str
+
+    with pytest.raises(UsageError, match=r"fig1.yaml: qoute: unknown key, did you mean 'quote'"):
+        strict.parse(file, Said)
+    file.write_text("where: Abstract\n")
+    with pytest.raises(UsageError, match=r"fig1.yaml: quote: is missing"):
+        strict.parse(file, Said)
+
+
+def test_code_without_metrics_says_so(
+    write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(fig1=[sentence({})])
+    (tmp_path / "p" / "fig1.py").touch()
+    for name in ("pipelines", "pipelines.p", "pipelines.p.fig1"):
+        monkeypatch.setitem(sys.modules, name, ModuleType(name))
+    with pytest.raises(UsageError, match=r"fig1.py has no table, plot, METRICS"):
+        code.module("p", "fig1")

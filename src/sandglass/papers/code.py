@@ -30,7 +30,7 @@ class FigureModule(Protocol):
 
 
 def module(paper: str, figure: str) -> FigureModule:
-    """The figure's own code. Raises UsageError when there is none."""
+    """The figure's own code. Raises UsageError when there is none, or a part of it is not."""
     home = shelf.folder(paper)
     path = home / f"{figure}.py"
     if not path.is_file():
@@ -41,4 +41,8 @@ def module(paper: str, figure: str) -> FigureModule:
             spec = ModuleSpec(package, None, is_package=True)
             spec.submodule_search_locations = [str(place)]
             sys.modules[package] = module_from_spec(spec)
-    return cast(FigureModule, importlib.import_module(f"pipelines.{paper}.{figure}"))
+    found = importlib.import_module(f"pipelines.{paper}.{figure}")
+    lacks = [name for name in ("table", "plot", "METRICS") if not hasattr(found, name)]
+    if lacks:
+        raise UsageError(f"{path} has no {', '.join(lacks)}", "METRICS = () where none is judged")
+    return cast(FigureModule, found)

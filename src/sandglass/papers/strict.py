@@ -98,7 +98,20 @@ def whole(value: Any, shared: Mapping[str, Any], within: tuple[str, ...] = ()) -
 
 
 def first_of(error: ValidationError) -> str:
-    """The first wrong key, and what is wrong with it; not which kind of value it was taken for."""
-    first = error.errors()[0]
+    """The first wrong key, and what is wrong with it; not which kind of value it was taken for.
+
+    A key that is misspelt goes before one that is missing, which may be the same.
+    """
+    found = error.errors()
+    beside = [each for each in found if each["loc"][:-1] == found[0]["loc"][:-1]]
+    first = next((each for each in beside if each["type"] == "extra_forbidden"), found[0])
     key = ".".join(str(part) for part in first["loc"] if "[" not in str(part))
-    return ": ".join(filter(None, (key, first["msg"].removeprefix("Value error, "))))
+    missing = [str(each["loc"][-1]) for each in beside if each["type"] == "missing"]
+    match first["type"]:
+        case "extra_forbidden":
+            said = f"unknown key{nearest(str(first['loc'][-1]), missing)}"
+        case "missing":
+            said = "is missing"
+        case _:
+            said = first["msg"].removeprefix("Value error, ")
+    return ": ".join(filter(None, (key, said)))
