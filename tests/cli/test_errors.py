@@ -15,6 +15,8 @@ from tests.cli.conftest import Cli
 EXAMPLE = builds.ROOT / "examples" / "codel.yaml"
 STUDY = builds.ROOT / "examples" / "studies" / "rtt.yaml"
 STUDY_BY = f"{builds.ROOT}/sandglass study {STUDY}"
+FIGURE = builds.ROOT / "pipelines" / "abe" / "fig03.yaml"
+FIGURE_BY = f"{builds.ROOT}/sandglass study {FIGURE}"
 PODS = builds.ROOT / "profiles" / "kubernetes"
 
 
@@ -33,6 +35,7 @@ PODS = builds.ROOT / "profiles" / "kubernetes"
         (["setup", "--remove"], "--host"),
         (["show", "absent"], "absent does not exist"),
         (["run", str(STUDY)], f"is a study, an experiment varied\n  Do it: {STUDY_BY}"),
+        (["run", str(FIGURE)], f"is a figure of a paper\n  Do it: {FIGURE_BY}"),
         (["run", str(EXAMPLE), "--lab", "nothing"], "no lab is called nothing"),
         (["reproduce"], "984 runs   Alternative Backoff"),
         (["check", "/dev/zero"], "/dev/zero: has more than 1000 kB"),

@@ -73,6 +73,9 @@ def load(
     if "experiment" in found.data and "flows" not in found.data:
         hint = f"Do it: ./sandglass study {shown(path)}"
         raise UsageError(f"{path}: is a study, an experiment varied", hint)
+    if "runs" in found.data and "flows" not in found.data:
+        hint = f"Do it: ./sandglass study {shown(path)}"
+        raise UsageError(f"{path}: is a figure of a paper", hint)
     changed = {document.override(found.data, text, path): "--set" for text in overrides}
     title = found.data.get("title", path.stem)
     if isinstance(title, str) and ("title",) not in changed:
