@@ -113,22 +113,24 @@ def check(
     from sandglass.experiment import document, reading
     from sandglass.install import setup_lab
 
-    is_study = "experiment" in document.read(experiment).data
-    setup_lab.lab()
     found: Preview | StudyPreview
-    if is_study:
+    if "experiment" in document.read(experiment).data:
         from sandglass.studies import preview as studies
         from sandglass.studies import reading as study_files
 
         if seed is not None:
             raise UsageError("--seed is for an experiment", "A study's runs have a seed each.")
         done = "study"
-        found = studies.study_preview(study_files.load(experiment, settings or []))
+        study = study_files.load(experiment, settings or [])
+        setup_lab.lab()
+        found = studies.study_preview(study)
     else:
         from sandglass.guide import preview
 
         done = "run"
-        found = preview.preview(reading.load(experiment, settings or [], seed))
+        loaded = reading.load(experiment, settings or [], seed)
+        setup_lab.lab()
+        found = preview.preview(loaded)
     if as_json:
         print(json.dumps(found.as_json(), indent=1))
         return
