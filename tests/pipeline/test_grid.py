@@ -228,10 +228,10 @@ def test_unknown_names(pipelines: Path) -> None:
 
 def test_a_misspelt_key(pipelines: Path) -> None:
     figure(pipelines, titel="x")
-    with pytest.raises(UsageError, match=r"fig1\.yaml: titel: Extra inputs"):
+    with pytest.raises(UsageError, match=r"fig1\.yaml: titel: unknown key"):
         shelf.paper("p").figures["fig1"]
     (pipelines / "p" / "paper.yaml").write_text("paper: TR-1\ntitle: A paper\ntitel: x\n")
-    with pytest.raises(UsageError, match=r"paper\.yaml: titel: Extra inputs"):
+    with pytest.raises(UsageError, match=r"paper\.yaml: titel: unknown key"):
         shelf.paper("p")
 
 

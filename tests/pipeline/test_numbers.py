@@ -25,6 +25,7 @@ import polars as pl
 def longest(table, queue):
     return table.filter(queue=queue)["delay_ms"].max()
 
+table = plot = None
 METRICS = (longest,)
 """
 FIGURE = """

@@ -12,7 +12,8 @@ from sandglass.errors import SandglassError
 from sandglass.experiment.part import Part
 from sandglass.experiment.problems import explain
 from sandglass.studies import claims
-from sandglass.studies.claims import Bounds, Expect, Judged
+from sandglass.studies.bounds import Bounds
+from sandglass.studies.claims import Expect, Judged
 
 AXES = {"queue": ["CoDel", "PIE"], "rtt": ["20ms", "100ms"]}
 

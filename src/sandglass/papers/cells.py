@@ -13,7 +13,7 @@ from pydantic import Field
 
 from sandglass.errors import nearest
 from sandglass.experiment.document import Value
-from sandglass.studies.statistics import written
+from sandglass.studies import points
 
 Axis = Annotated[list[Any] | dict[Value, Any], Field(min_length=1)]
 """The values of an argument, or these by the names that ids have."""
@@ -54,7 +54,7 @@ def product(axes: Mapping[str, Axis], words: Mapping[str, Words]) -> list[Cell]:
 
 def name(value: Value) -> str:
     """A value in an id, in lower case with hyphens: FQ-CoDel is fq-codel, and 0.7 is 0.7."""
-    return re.sub(r"[^a-z0-9.]+", "-", written(value).lower()).strip("-")
+    return re.sub(r"[^a-z0-9.]+", "-", points.text(value).lower()).strip("-")
 
 
 def one_for_each(entries: list[Entry], number: int, what: str, key: str) -> list[Entry]:
@@ -70,6 +70,6 @@ def filled(text: str, words: Mapping[str, Value], key: str) -> str:
     def word(found: re.Match[str]) -> str:
         if found[1] not in words:
             raise ValueError(f"{key}: nothing is called {found[0]}{nearest(found[1], words)}")
-        return written(words[found[1]])
+        return points.text(words[found[1]])
 
     return re.sub(r"\{(.*?)\}", word, text)

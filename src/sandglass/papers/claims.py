@@ -14,7 +14,7 @@ from sandglass.errors import UsageError, nearest
 from sandglass.papers import shelf
 from sandglass.papers.sentences import Amendment, Claim
 from sandglass.papers.strict import Strict, parse
-from sandglass.studies.claims import Outcome
+from sandglass.studies.bounds import Outcome
 
 
 class Change(Strict):

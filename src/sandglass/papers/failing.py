@@ -6,7 +6,7 @@ from typing import get_args
 from sandglass.papers import numbers, reference, shelf
 from sandglass.papers.coverage import cell
 from sandglass.papers.verdicts import Verdict, counts, result
-from sandglass.studies.claims import Outcome
+from sandglass.studies.bounds import Outcome
 
 WORDS = get_args(Outcome)
 HEAD = """# What does not hold, and why

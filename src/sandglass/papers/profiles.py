@@ -6,7 +6,7 @@ from typing import Annotated
 from pydantic import Field
 
 from sandglass.experiment.document import Value
-from sandglass.studies.statistics import MOST
+from sandglass.studies.points import MOST
 
 PROFILES = ("smoke", "quick", "paper")
 

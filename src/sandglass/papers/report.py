@@ -11,7 +11,7 @@ from sandglass.papers.sentences import Sentence
 from sandglass.papers.shelf import PIPELINES, Figure, Paper, PaperHead
 from sandglass.papers.verdicts import WORDS, Verdict, counts
 from sandglass.results.pages import environment, number
-from sandglass.studies.claims import Kind
+from sandglass.studies.bounds import Kind
 from sandglass.studies.page import SIGNS, Cell, Head, Table
 
 TEMPLATE = "report.html.jinja"

@@ -15,7 +15,7 @@ from sandglass.errors import nearest
 from sandglass.papers import cells
 from sandglass.papers.profiles import PROFILES
 from sandglass.papers.strict import Strict, first_of
-from sandglass.studies.claims import Bounds, Kind, Outcome
+from sandglass.studies.bounds import Bounds, Kind, Outcome
 
 Sentence = Literal["claim", "check", "finding"]
 

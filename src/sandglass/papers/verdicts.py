@@ -17,7 +17,7 @@ from sandglass.errors import SandglassError
 from sandglass.papers import ensemble
 from sandglass.papers.sentences import Claim, Sentence
 from sandglass.studies import statistics
-from sandglass.studies.claims import Kind, Outcome
+from sandglass.studies.bounds import Kind, Outcome
 from sandglass.studies.statistics import TAIL, Interval
 
 

@@ -13,8 +13,8 @@ from sandglass.studies import quantity
 from sandglass.studies.claims import Expect
 from sandglass.studies.metric import Aggregate
 from sandglass.studies.plot import Against, Box, Cdf, Differences, Entry, Rows, TimeSeries
-from sandglass.studies.points import product
-from sandglass.studies.statistics import named, written
+from sandglass.studies.points import product, text
+from sandglass.studies.statistics import named
 from sandglass.studies.study import Study
 
 READ = {"queue_delay": "packets", "rate": "packets", "cwnd": "acks"}
@@ -83,15 +83,15 @@ def _recorded(study: Study) -> list[Sequence[str]]:
 
 def _uncompared(points: Sequence[Labels], axis: str, against: Value) -> Iterator[str]:
     """Why an axis' labels cannot be compared with one of them."""
-    if len({written(point[axis]) for point in points}) < 2:
+    if len({text(point[axis]) for point in points}) < 2:
         yield f"{axis} has no other label to compare"
         return
     places = _places(points, axis)
-    alone = [place for place, labels in places if written(against) not in labels]
+    alone = [place for place, labels in places if text(against) not in labels]
     if all(len(labels) < 2 for _, labels in places):
         yield f"no two points differ in {axis} alone: it goes in step with other axes"
     elif alone:
-        yield f"there is no point {axis} {written(against)} to compare with at {named(alone[0])}"
+        yield f"there is no point {axis} {text(against)} to compare with at {named(alone[0])}"
 
 
 def _places(points: Iterable[Labels], axis: str) -> list[tuple[Labels, list[str]]]:
@@ -99,8 +99,8 @@ def _places(points: Iterable[Labels], axis: str) -> list[tuple[Labels, list[str]
     found: dict[tuple[str, ...], tuple[Labels, list[str]]] = {}
     for point in points:
         place = {name: label for name, label in point.items() if name != axis}
-        key = tuple(map(written, place.values()))
-        found.setdefault(key, (place, []))[1].append(written(point[axis]))
+        key = tuple(map(text, place.values()))
+        found.setdefault(key, (place, []))[1].append(text(point[axis]))
     return list(found.values())
 
 
@@ -121,12 +121,10 @@ def _crowded(
     """Why a picture cannot have a panel for each point that it does not put together."""
     from sandglass.studies import layout  # noqa: PLC0415 plotnine takes its time
 
-    shown = pl.DataFrame(
-        [{axis: written(label) for axis, label in each.items()} for each in points]
-    )
+    shown = pl.DataFrame([{axis: text(label) for axis, label in each.items()} for each in points])
     if isinstance(plot, Differences):
         ((axis, against),) = plot.against.items()
-        shown = shown.filter(pl.col(axis) != written(against))
+        shown = shown.filter(pl.col(axis) != text(against))
     results = layout.Results(axes, shown, pl.DataFrame(), Path(), {})
     try:
         layout.arranged(plot, results, plot.places, plot.coloured(axes))
@@ -137,17 +135,17 @@ def _crowded(
 
 def _unjudged(expect: Expect, points: Sequence[Labels]) -> Iterator[tuple[str, str]]:
     """Why there is nothing to judge a claim by, and by which of its keys."""
-    wanted = {axis: written(label) for axis, label in expect.at.items()}
+    wanted = {axis: text(label) for axis, label in expect.at.items()}
     chosen = [
         point
         for point in points
-        if all(written(point[axis]) == label for axis, label in wanted.items())
+        if all(text(point[axis]) == label for axis, label in wanted.items())
     ]
     if not chosen:
         yield "at", f"no point has {named(expect.at)}"
     elif expect.compared:
         axis, *pair = expect.compared
-        both = {written(label) for label in pair}
+        both = {text(label) for label in pair}
         if not any(both.issubset(labels) for _, labels in _places(chosen, axis)):
             key = "difference" if expect.difference else "ratio"
             yield key, f"no two points differ in {axis} alone: there is nothing to compare"

@@ -13,9 +13,7 @@ from pydantic import (
     AfterValidator,
     BaseModel,
     BeforeValidator,
-    ConfigDict,
     Field,
-    FiniteFloat,
     ValidationError,
     model_validator,
 )
@@ -25,69 +23,13 @@ from sandglass.experiment.document import Value
 from sandglass.experiment.part import Part
 from sandglass.experiment.problems import PartError, Problem, explain
 from sandglass.studies import quantity, statistics
-from sandglass.studies.statistics import Interval, matching, named, points, written
+from sandglass.studies.bounds import Bounds, Kind, Outcome
+from sandglass.studies.points import text
+from sandglass.studies.statistics import Interval, matching, named, points
 
-Kind = Literal["stated", "derived", "re-design"]
-"""Where the bound of a claim on a source comes from."""
 Bound = Literal[Kind, "own"]
 """Of a study's claim, which needs no source: its author's own."""
-Outcome = Literal["holds", "open", "fails"]
 Labels = dict[str, Value]
-
-
-class Bounds(BaseModel):
-    """The range of a metric; at least one end."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    at_least: FiniteFloat | None = None
-    above: FiniteFloat | None = None
-    at_most: FiniteFloat | None = None
-    below: FiniteFloat | None = None
-
-    @model_validator(mode="after")
-    def _some_end(self) -> "Bounds":
-        if not self.model_dump(exclude_none=True):
-            raise ValueError("needs one of at_least, above, at_most, below")
-        lower = [end for end in (self.at_least, self.above) if end is not None]
-        upper = [end for end in (self.at_most, self.below) if end is not None]
-        if lower and upper and not (self.hold(max(lower)) or max(lower) < min(upper)):
-            raise ValueError(f"nothing is {self}")
-        return self
-
-    def hold(self, value: float) -> bool:
-        return not (self._too_low(value) or self._too_high(value))
-
-    def _too_low(self, value: float) -> bool:
-        return (self.at_least is not None and value < self.at_least) or (
-            self.above is not None and value <= self.above
-        )
-
-    def _too_high(self, value: float) -> bool:
-        return (self.at_most is not None and value > self.at_most) or (
-            self.below is not None and value >= self.below
-        )
-
-    def outcome(self, low: float, high: float) -> Outcome:
-        """Of an interval: wholly within the bounds, wholly outside, or neither."""
-        if self._too_low(high) or self._too_high(low):
-            return "fails"
-        return "holds" if self.hold(low) and self.hold(high) else "open"
-
-    def judge(self, measured: Interval) -> Outcome:
-        """Of a mean: by its interval, or by itself where it has none."""
-        low, high = (measured.mean if end is None else end for end in measured[1:])
-        return self.outcome(low, high)
-
-    def slack(self, low: float, high: float) -> float:
-        """How far an interval is from the nearer end of the bounds; below 0 what lies outside."""
-        lower = [low - end for end in (self.at_least, self.above) if end is not None]
-        upper = [end - high for end in (self.at_most, self.below) if end is not None]
-        return min(lower + upper)
-
-    def __str__(self) -> str:
-        ends = self.model_dump(exclude_none=True)
-        return ", ".join(f"{name.replace('_', ' ')} {value:g}" for name, value in ends.items())
 
 
 def _bounds(value: object) -> Bounds:
@@ -101,8 +43,8 @@ def _pair(value: dict[str, list[Value]]) -> dict[str, list[Value]]:
     if len(value) != 1 or any(len(labels) != 2 for labels in value.values()):
         raise ValueError("is not two labels of one axis: write {queue: [PIE, CoDel]}")
     for labels in value.values():
-        if written(labels[0]) == written(labels[1]):
-            raise ValueError(f"compares {written(labels[0])} with itself: name two labels")
+        if text(labels[0]) == text(labels[1]):
+            raise ValueError(f"compares {text(labels[0])} with itself: name two labels")
     return value
 
 
@@ -172,7 +114,7 @@ class Expect(Part):
         if self.compared:
             _, new, old = self.compared
             how = "over" if self.ratio else "less"
-            of = f"{self.metric} ({written(new)} {how} {written(old)})"
+            of = f"{self.metric} ({text(new)} {how} {text(old)})"
         return f"{of}{at}: {self.bounds}{self.unit and ' ' + self.unit}"
 
     def wrong(
@@ -254,10 +196,10 @@ def _unlabelled(
     if axis not in axes:
         yield unknown("axis", axis, axes)
         return
-    known = [written(label) for label in axes[axis]]
+    known = [text(label) for label in axes[axis]]
     for label in labels:
-        if written(label) not in known:
-            yield unknown(f"{axis}", written(label), known)
+        if text(label) not in known:
+            yield unknown(f"{axis}", text(label), known)
 
 
 def _judged(expect: Expect, runs: pl.DataFrame, axes: Sequence[str]) -> Judged:
@@ -305,7 +247,7 @@ def _measured(
             if sides[0].is_empty() or sides[1].is_empty():
                 continue
             both = statistics.pairs(sides[0], sides[1], expect.metric, place)
-            said = f"{axis} {written(old)} to {written(new)}" if not expect.compared else ""
+            said = f"{axis} {text(old)} to {text(new)}" if not expect.compared else ""
             name = ", ".join(filter(None, [named(place) if place else "", said])) or named(place)
             if expect.ratio and min(both[0].min(), both[1].min()) <= 0:
                 raise SandglassError(

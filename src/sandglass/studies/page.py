@@ -12,7 +12,8 @@ import yaml
 from sandglass.experiment.document import Value
 from sandglass.results.pages import environment, number
 from sandglass.studies import quantity, targets
-from sandglass.studies.claims import Judged, Outcome
+from sandglass.studies.bounds import Outcome
+from sandglass.studies.claims import Judged
 from sandglass.studies.layout import Results
 from sandglass.studies.origin import Origin
 from sandglass.studies.quantity import count, said, titled

@@ -13,7 +13,7 @@ from sandglass.experiment.part import Part, read
 from sandglass.experiment.problems import PartError, Problem
 from sandglass.experiment.values import Time
 from sandglass.studies.claims import unknown
-from sandglass.studies.statistics import written
+from sandglass.studies.points import text
 
 FLOW = "flow"
 """What `colour` may be in a series besides an axis: a colour for each flow."""
@@ -134,8 +134,8 @@ class Differences(Against):
         ((axis, label),) = self.against.items()
         if axis not in axes:
             yield ("against", axis), unknown("axis", axis, axes)
-        elif written(label) not in (known := [written(each) for each in axes[axis]]):
-            yield ("against", axis), unknown(axis, written(label), known)
+        elif text(label) not in (known := [text(each) for each in axes[axis]]):
+            yield ("against", axis), unknown(axis, text(label), known)
         elif len(known) < 2:
             yield ("against", axis), f"{axis} has no other label to compare"
 

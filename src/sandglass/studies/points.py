@@ -15,6 +15,9 @@ from sandglass.experiment import document
 from sandglass.experiment.document import Value
 from sandglass.experiment.problems import KeyPath
 
+MOST = 200
+"""Replicas that may be asked for."""
+
 UNCHANGED = "as-is"
 LONGEST = 120
 """Bytes of a directory's name."""

@@ -20,8 +20,8 @@ from sandglass.studies.claims import Expect, unknown
 from sandglass.studies.measure import Measure
 from sandglass.studies.metric import Metric
 from sandglass.studies.plot import Plot
-from sandglass.studies.points import Point, Setting, product, rooted, text
-from sandglass.studies.statistics import MOST, Rule
+from sandglass.studies.points import MOST, Point, Setting, product, rooted, text
+from sandglass.studies.statistics import Rule
 from sandglass.studies.study import TAKEN, Compare, Study
 
 KEYS = (

@@ -19,6 +19,7 @@ from sandglass.errors import SandglassError
 from sandglass.experiment import units
 from sandglass.experiment.document import Value
 from sandglass.experiment.part import Part
+from sandglass.studies.points import MOST, text
 
 CONFIDENCE = 0.95
 TAIL = (1 - CONFIDENCE) / 2
@@ -27,8 +28,6 @@ BOOTSTRAP_FROM = 20
 RESAMPLES = 4999
 SEED = 1
 """Of the bootstrap's draws: the same values give the same interval."""
-MOST = 200
-"""Replicas that may be asked for."""
 
 FLOATS = frozenset(
     [
@@ -265,7 +264,7 @@ def differences(
         for label, theirs in points(labels, [axis]):
             for metric in metrics:
                 new, old = pairs(theirs, base, metric, place | label)
-                row = {**place, **label, "metric": metric, "against": written(against)}
+                row = {**place, **label, "metric": metric, "against": text(against)}
                 rows.append(row | _compared(new, old))
     order = [name for name in axes if name in (rows[0] if rows else ())]
     for each, adjusted in zip(rows, holm([row["p"] for row in rows]), strict=True):
@@ -360,15 +359,10 @@ def matching(table: pl.DataFrame, point: Mapping[str, Value]) -> pl.Expr:
     same = [
         pl.col(axis) == (float(value) if isinstance(value, str) else value)
         if table.schema[axis].is_numeric()
-        else pl.col(axis).cast(pl.String) == written(value)
+        else pl.col(axis).cast(pl.String) == text(value)
         for axis, value in point.items()
     ]
     return pl.all_horizontal(pl.lit(True), *same)
-
-
-def written(value: Value) -> str:
-    """A value of an axis as a table's text has it."""
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def numbers(runs: pl.DataFrame, metric: str, point: Mapping[str, Value]) -> Floats:
