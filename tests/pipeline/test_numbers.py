@@ -58,6 +58,7 @@ def paper(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("SANDGLASS_PAPERS", str(home))
     numbers.table.cache_clear()
+    numbers.rendered.cache_clear()
     return home
 
 

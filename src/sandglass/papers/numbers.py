@@ -201,6 +201,7 @@ def table(paper: str, figure: str) -> pl.DataFrame:
     raise NotMadeError(f"{figure} is not made yet")
 
 
+@functools.lru_cache(maxsize=2048)  # pages and tests ask for each some times
 def rendered(text: str, paper: str, figure: str | None = None) -> str:
     """A text of a paper, or of a figure of it, with its numbers.
 
