@@ -40,6 +40,8 @@ DIGITS = 3
 REPLICAS = (ensemble.REPLICA, "seed")
 """What tells replicas apart: they are runs of the profile, or seeds in a table that has several."""
 NOT_HERE = "(not in these results)"
+WRONG = (SandglassError, jinja2.TemplateError, ValueError, TypeError, pl.exceptions.PolarsError)
+"""What an expression can raise."""
 ENVIRONMENT = SandboxedEnvironment(undefined=jinja2.StrictUndefined)
 
 
@@ -159,7 +161,7 @@ class Numbers:
 
     def rows(self, where: str = "", **values: Value | list[Value]) -> Rows:
         """Rows of the figure's table, by a condition in Polars' SQL and by columns' values."""
-        found = table(self._paper, self._figure)
+        found = table(self._paper, self._figure).rows
         _expect(values, found.columns)
         if where:
             found = found.filter(pl.sql_expr(where))
@@ -179,11 +181,11 @@ class Numbers:
         return metric
 
     def _measured(self, what: verdicts.Measure, *, parts: bool) -> Quantity:
-        rows = table(self._paper, self._figure)
+        known = table(self._paper, self._figure)
         own = code.module(self._paper, self._figure).METRICS
         metric = verdicts.function(what, {each.__name__: each for each in own})
-        more = ensemble.replicas(rows, parts=True) if parts else []
-        _, n, found = verdicts.measured(what, metric, ensemble.replicas(rows), more)
+        more = known.parts if parts else []
+        _, n, found = verdicts.measured(what, metric, known.whole, more)
         return Quantity.of(found, n)
 
 
@@ -191,14 +193,24 @@ class NotMadeError(NoValueError):
     """A table that is neither in the reference nor among the results."""
 
 
-@functools.lru_cache(maxsize=32)
-def table(paper: str, figure: str) -> pl.DataFrame:
+class Table(NamedTuple):
+    """A figure's table, and its replicas: those with all points, and the others."""
+
+    rows: pl.DataFrame
+    whole: list[pl.DataFrame]
+    parts: list[pl.DataFrame]
+
+
+@functools.lru_cache(maxsize=32)  # a text asks for one many times
+def table(paper: str, figure: str) -> Table:
     """A figure's table in the reference, or as it was last made. Raises NotMadeError without."""
     if (kept := shelf.kept(paper, figure)).is_file():
-        return compact.read(kept)
-    if (made := Path("results") / paper / f"{figure}.csv").is_file():
-        return pl.read_csv(made, infer_schema_length=None)
-    raise NotMadeError(f"{figure} is not made yet")
+        rows = compact.read(kept)
+    elif (made := Path("results") / paper / f"{figure}.csv").is_file():
+        rows = pl.read_csv(made, infer_schema_length=None)
+    else:
+        raise NotMadeError(f"{figure} is not made yet")
+    return Table(rows, ensemble.replicas(rows), ensemble.replicas(rows, parts=True))
 
 
 @functools.lru_cache(maxsize=2048)  # pages and tests ask for each some times
@@ -225,19 +237,15 @@ def _number(inside: str, paper: str, figure: str | None) -> str:
         return inside
     split = FORMAT.match(inside)
     expression, spec = (split[1].strip(), split[2]) if split else (inside, "")
-    where = f"{shelf.paper(paper).file(figure) if figure else shelf.folder(paper) / shelf.ABSTRACT}"
     try:
         return _written(value(expression, paper, figure), spec)
-    except NoValueError as error:
+    except WRONG as error:
         kept = shelf.kept(paper, figure) if figure else shelf.reference(paper)
-        if kept.exists():
-            raise UsageError(f"{where}: {{{{ {inside} }}}}: {error.message}") from error
-        return NOT_HERE if not isinstance(error, NotMadeError) else f"({error.message})"
-    except (SandglassError, ValueError, TypeError, pl.exceptions.PolarsError) as error:
-        said = error.message if isinstance(error, SandglassError) else error
-        raise UsageError(f"{where}: {{{{ {inside} }}}}: {said}") from error
-    except jinja2.TemplateError as error:
-        raise UsageError(f"{where}: {{{{ {inside} }}}}: {error.message}") from error
+        if isinstance(error, NoValueError) and not kept.exists():
+            return f"({error.message})" if isinstance(error, NotMadeError) else NOT_HERE
+        said = error.message if isinstance(error, SandglassError | jinja2.TemplateError) else error
+        file = shelf.folder(paper) / (f"{figure}.yaml" if figure else shelf.ABSTRACT)
+        raise UsageError(f"{file}: {{{{ {inside} }}}}: {said}") from error
 
 
 def value(expression: str, paper: str, figure: str | None = None) -> Any:
@@ -262,14 +270,14 @@ def value(expression: str, paper: str, figure: str | None = None) -> Any:
 
 
 def _written(number: Any, spec: str) -> str:
-    if spec or isinstance(number, Span | str):
-        return format(number, spec or ("" if isinstance(number, str) else _default(number.largest)))
-    return format(float(number), _default(float(number)))
+    if isinstance(number, str):
+        return format(number, spec)
+    return format(number, spec or _default(number.largest if isinstance(number, Span) else number))
 
 
 def _default(number: float) -> str:
     """Three digits of a number, without an exponent."""
-    if number == int(number) or not math.isfinite(number):
+    if not math.isfinite(number) or number == int(number):
         return ".0f"
     return f".{max(0, DIGITS - 1 - math.floor(math.log10(abs(number))))}f"
 

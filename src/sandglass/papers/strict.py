@@ -28,9 +28,8 @@ def parse(path: Path, model: type[Model], sharing: Path | None = None) -> Model:
 
     Raises UsageError, which names the file and the first wrong key.
     """
-    both = [each and (each, _text(each)) for each in (path, sharing)]
-    assert both[0]
-    found: Model = _parsed(both[0], model, both[1])
+    above = (sharing, _text(sharing)) if sharing else None
+    found: Model = _parsed((path, _text(path)), model, above)
     return found
 
 
