@@ -8,7 +8,6 @@ is read. smoke-runs.csv lists the runs of the smoke profile.
 
 import json
 from collections.abc import Iterable, Mapping
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,7 +18,7 @@ from sandglass.papers import claims, shelf, steps
 from sandglass.papers.provenance import Provenance
 from sandglass.papers.verdicts import Verdict, frame
 from sandglass.results import compact, series, style
-from sandglass.results.export.whole import whole_file
+from sandglass.results.export.whole import write_all
 
 PROFILE = "paper"
 VERDICTS = "verdicts.csv"
@@ -129,7 +128,7 @@ def judge(named: Mapping[str, Iterable[str]]) -> None:
     for paper, names in named.items():
         found = {name: judged(paper, name) for name in names}
         files[shelf.reference(paper) / VERDICTS] = _listing(paper, found)
-    _write(files)
+    write_all(files)
 
 
 def renew(found: Mapping[str, Mapping[str, Kept]]) -> None:
@@ -141,7 +140,7 @@ def renew(found: Mapping[str, Mapping[str, Kept]]) -> None:
             files[shelf.kept(paper, name)] = compact.packed(each.table, about)
         judged = {name: each.verdicts for name, each in own.items()}
         files[shelf.reference(paper) / VERDICTS] = _listing(paper, judged)
-    _write(files)
+    write_all(files)
 
 
 def renew_smoke(found: Mapping[str, pl.DataFrame]) -> None:
@@ -150,7 +149,7 @@ def renew_smoke(found: Mapping[str, pl.DataFrame]) -> None:
     for paper, runs in found.items():
         few = series.rounded(runs.select(SMOKE_COLUMNS), DIGITS)
         files[shelf.reference(paper) / SMOKE_RUNS] = few.write_csv().encode()
-    _write(files)
+    write_all(files)
 
 
 def _short(verdict: Verdict) -> Verdict:
@@ -174,11 +173,3 @@ def _listing(paper: str, found: Mapping[str, list[Verdict]]) -> bytes:
         else:
             listed += [row for row in kept if row["figure"] == figure]
     return pl.DataFrame(listed, schema=frame([]).select(COLUMNS).schema).write_csv().encode()
-
-
-def _write(files: Mapping[Path, bytes]) -> None:
-    """All of them, or none."""
-    with ExitStack() as stack:
-        for file, content in files.items():
-            file.parent.mkdir(exist_ok=True)  # a paper's first
-            stack.enter_context(whole_file(file)).write(content)

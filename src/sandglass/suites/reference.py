@@ -9,7 +9,6 @@ scenario's runs come from. python -m sandglass.suites.reference REPORT... puts r
 import json
 import sys
 from collections.abc import Sequence
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,7 @@ import polars as pl
 from sandglass.errors import SandglassError, UsageError
 from sandglass.install import builds
 from sandglass.results import compact, series
-from sandglass.results.export.whole import whole_file
+from sandglass.results.export.whole import write_all
 from sandglass.suites import suite
 from sandglass.suites.report import JSON, MEANS_CSV
 from sandglass.terminal import guarded
@@ -74,14 +73,15 @@ def renew(homes: Sequence[Path]) -> None:
         name, tables = of_report(home)
         for table, rows in tables.items():
             made.setdefault(_file(name, table), []).append(rows)
-    with ExitStack() as stack:
-        for file, several in made.items():
-            rows = pl.concat(several)
-            if file.is_file():
-                others = ~pl.col("report").is_in(rows["report"].unique().to_list())
-                rows = pl.concat([compact.read(file).filter(others), rows])
-            whole = rows.sort("report", maintain_order=True)
-            stack.enter_context(whole_file(file)).write(compact.packed(whole))
+    write_all({file: compact.packed(_beside(file, pl.concat(rows))) for file, rows in made.items()})
+
+
+def _beside(file: Path, rows: pl.DataFrame) -> pl.DataFrame:
+    """Rows of some reports, beside those of others that a file has, by report."""
+    if file.is_file():
+        others = ~pl.col("report").is_in(rows["report"].unique().to_list())
+        rows = pl.concat([compact.read(file).filter(others), rows])
+    return rows.sort("report", maintain_order=True)
 
 
 def _file(name: str, table: str) -> Path:

@@ -2,7 +2,7 @@
 
 import contextlib
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import BinaryIO
 
@@ -34,3 +34,10 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
         raise
     finally:
         partial.unlink(missing_ok=True)
+
+
+def write_all(files: Mapping[Path, bytes]) -> None:
+    """Write files, each in place of its path when all are written."""
+    with contextlib.ExitStack() as stack:
+        for path, content in files.items():
+            stack.enter_context(whole_file(path)).write(content)
