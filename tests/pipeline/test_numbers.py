@@ -8,8 +8,9 @@ import polars as pl
 import pytest
 
 from sandglass.errors import UsageError
-from sandglass.papers import bare, claims, numbers, shelf
+from sandglass.papers import claims, numbers, shelf
 from sandglass.results import compact
+from tests.pipeline import bare
 
 TABLE = pl.DataFrame(
     {

@@ -7,7 +7,6 @@ rendered from a table (`numbers`).
 import functools
 import json
 import re
-from collections.abc import Iterator
 
 from sandglass.papers import grid, numbers, shelf
 
@@ -28,17 +27,14 @@ NO_NUMBERS = (
 
 
 def bare(text: str, paper: str, figures: list[str]) -> list[str]:
-    """The numbers in a text that are neither rendered nor a setting of these figures."""
-    known = set().union(*(settings(paper, name) for name in {*figures, *named(text, paper)}))
+    """The numbers in a text that are neither rendered nor a setting of these figures or of those
+    that it names."""
+    named = shelf.paper(paper).figures.keys() & set(re.findall(r"\w+", text))
+    known = set().union(*(settings(paper, name) for name in {*figures, *named}))
     for each in NO_NUMBERS:
         text = each.sub(" ", text)
     found = NUMBER.findall(text)
     return [each for each in found if each not in known and not _is_few(each)]
-
-
-def named(text: str, paper: str) -> Iterator[str]:
-    """The figures that a text names."""
-    yield from shelf.paper(paper).figures.keys() & set(re.findall(r"\w+", text))
 
 
 @functools.cache
