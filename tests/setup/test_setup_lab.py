@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from sandglass.cli import setting_up
 from sandglass.errors import UsageError
+from sandglass.experiment import reading
 from sandglass.install import builds, setup_lab
 
 
@@ -19,6 +21,17 @@ def test_a_kernel_is_not_built_where_make_cannot(
     with pytest.raises(UsageError, match=f"{name}.* has a space or a colon"):
         setup_lab.kernel("6.12")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_setup_writes_the_schema_when_there_is_a_lab(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The schema has what topologies take, and they import the Mininet of a lab."""
+    done: list[str] = []
+    monkeypatch.setattr(setup_lab, "lab", lambda: done.append("lab"))
+    monkeypatch.setattr(setup_lab, "kernel", done.append)
+    monkeypatch.setattr(reading, "publish", lambda: done.append("schema"))
+    setting_up.setup()
+    setting_up.setup(kernel="7.2")
+    assert done == ["lab", "schema", "7.2", "schema"]
 
 
 def test_what_is_built_can_be_read_by_programs_of_other_users(tmp_path: Path) -> None:

@@ -44,11 +44,11 @@ def setup(
         setup_lab.packages()
     if system or python:  # the script `sandglass` has made the environment
         return
-    reading.publish()
     if kernel:
         setup_lab.kernel(kernel)
     else:
         setup_lab.lab()
+    reading.publish()  # it asks topologies, which import the lab's Mininet
     if cluster:
         setup_lab.executors()
 
