@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from typing import Any
 
     from sandglass.errors import SandglassError as SandglassError
-    from sandglass.library import StudyResult as StudyResult
-    from sandglass.library import load as load
-    from sandglass.library import load_study as load_study
-    from sandglass.library import run as run
-    from sandglass.library import study as study
-    from sandglass.library import view as view
+    from sandglass.library.runs import load as load
+    from sandglass.library.runs import run as run
+    from sandglass.library.runs import view as view
+    from sandglass.library.studies import StudyResult as StudyResult
+    from sandglass.library.studies import load_study as load_study
+    from sandglass.library.studies import study as study
     from sandglass.results.series import Run as Run
 
 __version__ = "0.1.0"
@@ -27,12 +27,12 @@ __version__ = "0.1.0"
 OFFERED = {
     "Run": "sandglass.results.series",
     "SandglassError": "sandglass.errors",
-    "StudyResult": "sandglass.library",
-    "load": "sandglass.library",
-    "load_study": "sandglass.library",
-    "run": "sandglass.library",
-    "study": "sandglass.library",
-    "view": "sandglass.library",
+    "StudyResult": "sandglass.library.studies",
+    "load": "sandglass.library.runs",
+    "load_study": "sandglass.library.studies",
+    "run": "sandglass.library.runs",
+    "study": "sandglass.library.studies",
+    "view": "sandglass.library.runs",
 }
 """Where each name is from."""
 
@@ -46,7 +46,12 @@ class _Package(ModuleType):
 
     def __getattr__(self, name: str) -> "Any":
         if name in OFFERED:
-            return getattr(importlib.import_module(OFFERED[name]), name)
+            try:
+                return getattr(importlib.import_module(OFFERED[name]), name)
+            except ModuleNotFoundError as error:
+                from sandglass.install import extras  # noqa: PLC0415 as above
+
+                raise extras.wanted(error) or error from None
         raise AttributeError(f"module 'sandglass' has no attribute {name!r}")
 
     def __setattr__(self, name: str, value: "Any") -> None:

@@ -13,8 +13,9 @@ import polars as pl
 import pytest
 
 import sandglass
-from sandglass import library
 from sandglass.install.builds import ROOT
+from sandglass.library import runs as offered
+from sandglass.library import studies
 from sandglass.studies import conduct
 from sandglass.studies.study import Study
 from tests.lab.experiments import Lab, bulk, dumbbell, written
@@ -56,7 +57,7 @@ def test_the_folder_run_does_not_take_the_place_of_the_function() -> None:
     from sandglass.run import runs  # noqa: PLC0415 as this is what is tested
 
     assert runs.__name__ == "sandglass.run.runs"
-    assert sandglass.run is library.run
+    assert sandglass.run is offered.run
     assert "run" in dir(sandglass)
     with pytest.raises(AttributeError, match="no attribute 'runn'"):
         _ = sandglass.runn  # type: ignore[attr-defined]
@@ -146,8 +147,8 @@ def test_settings_are_values_and_no_text(tmp_path: Path) -> None:
         "bottleneck.queue": {"kind": "pie", "alpha": np.float64(1e-05)},
         "flows.0.count": np.int64(2),
     }
-    of_file, _ = library._experiment(file, settings, np.uint64(7))  # type: ignore[arg-type]
-    of_mapping, _ = library._experiment(SHORT, settings, 7)
+    of_file, _ = offered._experiment(file, settings, np.uint64(7))  # type: ignore[arg-type]
+    of_mapping, _ = offered._experiment(SHORT, settings, 7)
     # What is set to a file is in its title; whoever writes a mapping says its title.
     same_title = {"title": of_mapping.title}
     assert of_file.model_copy(update=same_title) == of_mapping
@@ -167,7 +168,7 @@ def test_a_study_takes_the_same_settings(tmp_path: Path, monkeypatch: pytest.Mon
         found.append(wanted.experiment)
         return 1
 
-    monkeypatch.setattr(library, "_lab", lambda: None)
+    monkeypatch.setattr(studies, "lab", lambda: None)
     monkeypatch.setattr(conduct, "conduct", fails)
     with pytest.raises(sandglass.SandglassError, match="failed"):
         sandglass.study(file, {"bottleneck.queue": {"kind": "pie", "alpha": np.float64(1e-05)}})

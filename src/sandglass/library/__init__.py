@@ -1,0 +1,1 @@
+"""What `import sandglass` offers to a script or a notebook."""
