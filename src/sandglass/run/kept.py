@@ -14,6 +14,7 @@ import tarfile
 import tempfile
 import time
 from collections.abc import Iterable, Mapping
+from importlib.metadata import version
 from pathlib import Path
 from typing import IO
 
@@ -26,6 +27,8 @@ from sandglass.terminal import complain
 
 DEFAULT_LIMIT = "10GB"
 SUMS = "SHA256SUMS"
+EVALUATE = ("numpy", "polars")
+"""The Python packages that make a run's tables of its records."""
 PARTIAL = ".partial"
 PARTIAL_LASTS_NS = 24 * 3600 * 10**9
 """What a killed writer has left is removed when it is this old."""
@@ -72,7 +75,7 @@ def _key(experiment: Experiment, plan: Plan) -> str:
         "files": {name: _sum(text.encode()) for name, text in experiment.copied().items()},
         "lab": builds.lab_build(),
         "modules": named_modules(plan),
-        "python": _sum((builds.ROOT / "requirements.lock").read_bytes()),
+        "python": {name: version(name) for name in EVALUATE},
     }
     return _sum(json.dumps(decides, sort_keys=True).encode())
 
