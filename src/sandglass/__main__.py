@@ -3,13 +3,20 @@
 import gc
 import signal
 
-# Importing makes many objects and no garbage: a tenth of a start went into looking for some.
-gc.set_threshold(100_000)
 
-# Until there is somebody to catch an interrupt, it ends us without a traceback.
-if signal.getsignal(signal.SIGINT) == signal.default_int_handler:
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+def main() -> None:
+    """Entry point of the program `sandglass`."""
+    # Importing makes many objects and no garbage: a tenth of a start went into looking for some.
+    gc.set_threshold(100_000)
 
-from sandglass.cli import main  # noqa: E402
+    # Until there is somebody to catch an interrupt, it ends us without a traceback.
+    if signal.getsignal(signal.SIGINT) == signal.default_int_handler:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
 
-main()
+    from sandglass import cli  # noqa: PLC0415 what is above comes first
+
+    cli.main()
+
+
+if __name__ == "__main__":
+    main()

@@ -17,7 +17,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from sandglass.errors import SandglassError
-from sandglass.install import builds
+from sandglass.install import builds, extras
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -74,15 +74,20 @@ def put(*parts: "RenderableType", stderr: bool = False) -> None:
 
 
 def from_here(text: str) -> str:
-    """A text in which commands of the checkout, `./sandglass …`, are as one types them here."""
+    """A text in which commands of ours, `./sandglass …`, are as one types them here."""
     return text.replace("./sandglass ", f"{_program()} ")
 
 
 def _program() -> str:
+    found = shutil.which("sandglass")
+    if builds.INSTALLED:
+        own = Path(sys.prefix) / "bin" / "sandglass"
+        if found and Path(found).resolve() == own.resolve():
+            return "sandglass"
+        return shlex.quote(str(own)) if own.is_file() else f"{sys.executable} -m sandglass"
     ours = builds.ROOT / "sandglass"
     if builds.ROOT.samefile("."):
         return "./sandglass"
-    found = shutil.which("sandglass")
     return "sandglass" if found and Path(found).resolve() == ours else shlex.quote(str(ours))
 
 
@@ -126,6 +131,9 @@ def guarded(command: Callable[[], object]) -> NoReturn:
             _write_no_more()
         sys.exit(1)
     except Exception as error:
+        if wanted := extras.wanted(error):
+            complain(wanted.message, wanted.hint)
+            sys.exit(wanted.exit_code)
         log = builds.directory() / "logs" / "failure.log"
         log.parent.mkdir(parents=True, exist_ok=True)
         log.write_text(f"{datetime.datetime.now().isoformat()}\n{traceback.format_exc()}")

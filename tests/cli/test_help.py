@@ -9,7 +9,7 @@ from sandglass.experiment import values
 from tests.cli.conftest import Cli
 
 COMMANDS = [
-    *("setup", "env", "doctor", "list", "new"),
+    *("setup", "env", "doctor", "demo", "list", "new"),
     *("run", "check", "debug", "verify", "show", "plot", "compare", "view", "export"),
     *(
         "study",
@@ -22,6 +22,7 @@ COMMANDS = [
         "python",
         "notebook",
         "trace",
+        "wheel",
     ),
     *("cache", "bench", "test", "docs", "completion", "lab", "characterise"),
 ]

@@ -9,7 +9,7 @@ import pytest
 from sandglass.cli import setting_up
 from sandglass.errors import UsageError
 from sandglass.experiment import reading
-from sandglass.install import builds, setup_lab
+from sandglass.install import builds, root, setup_lab
 
 
 @pytest.mark.parametrize("name", ["with a space", "with:colon"])
@@ -34,6 +34,28 @@ def test_setup_writes_the_schema_when_there_is_a_lab(monkeypatch: pytest.MonkeyP
     assert done == ["lab", "schema", "7.2", "schema"]
 
 
+def test_the_first_experiment_of_a_machine_makes_what_topologies_import(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It is read before it is known which lab it wants, and a right one is not refused for that."""
+    there = builds.built_root()
+    assert there
+    made: list[Path] = []
+
+    def make() -> Path:
+        made.append(there)
+        monkeypatch.setattr(builds, "built_root", lambda: there)
+        return there
+
+    monkeypatch.setattr(builds, "built_root", lambda: None)
+    monkeypatch.setattr(root, "make", make)
+    with pytest.raises(UsageError, match="rtt"):
+        reading.load(builds.ROOT / "examples" / "codel.yaml", ["rtt=100"])
+    assert made == [], "for what is wrong anyway"
+    assert reading.load(builds.ROOT / "examples" / "codel.yaml").seed == 1
+    assert made == [there]
+
+
 def test_what_is_built_can_be_read_by_programs_of_other_users(tmp_path: Path) -> None:
     before = os.umask(0o077)
     try:
@@ -45,9 +67,9 @@ def test_what_is_built_can_be_read_by_programs_of_other_users(tmp_path: Path) ->
 
 def test_a_path_of_the_labs_does_not_lead_out_of_its_root(tmp_path: Path) -> None:
     """Links of a root are the lab's: an absolute one begins at its root."""
-    root = tmp_path / "root"
-    (root / "usr" / "bin").mkdir(parents=True)
-    (root / "usr" / "bin" / "kmod").touch()
+    programs = tmp_path / "root"
+    (programs / "usr" / "bin").mkdir(parents=True)
+    (programs / "usr" / "bin" / "kmod").touch()
     (tmp_path / "outside").touch()
     links = {
         "bin": "usr/bin",
@@ -58,8 +80,8 @@ def test_a_path_of_the_labs_does_not_lead_out_of_its_root(tmp_path: Path) -> Non
         "usr/bin/circle": "circle",
     }
     for name, target in links.items():
-        (root / name).symlink_to(target)
+        (programs / name).symlink_to(target)
     for name in ("/bin/kmod", "/bin/lsmod", "/usr/bin/up", "/usr/bin/../bin//kmod", "/"):
-        assert builds.is_in_root(root, name), name
+        assert builds.is_in_root(programs, name), name
     for name in ("/bin/out", "/bin/above", "/bin/circle", "/absent", "/../outside"):
-        assert not builds.is_in_root(root, name), name
+        assert not builds.is_in_root(programs, name), name

@@ -8,12 +8,14 @@ import typer
 from sandglass.cage.cage import REQUIRED
 from sandglass.cli import (
     completion,
+    demo,
     experiments,
     lab,
     mininet,
     new,
     offer,
     papers,
+    release,
     results,
     scripting,
     setting_up,
@@ -34,8 +36,8 @@ app = typer.Typer(
 )
 
 COMMANDS = (
-    *(setting_up, offer, new, experiments, results, studies),
-    *(papers, mininet, scripting, traces, upkeep, completion),
+    *(setting_up, demo, offer, new, experiments, results, studies),
+    *(papers, mininet, scripting, traces, release, upkeep, completion),
 )
 for part in COMMANDS:
     app.add_typer(part.app)

@@ -41,8 +41,9 @@ def lab_build(
 
     Example: ./sandglass lab build --kernel 7.2 --with bc
     """
-    from sandglass.install import builds, setup_lab
+    from sandglass.install import builds, extras, setup_lab
 
+    extras.checkout_only("lab build")
     os.environ.pop("SANDGLASS_LAB", None)  # which has nothing to say here
     os.environ["SANDGLASS_KERNEL"] = (kernel or builds.DEFAULT_KERNEL) + builds.DEBUG * debug
     os.environ["SANDGLASS_PACKAGES"] = " ".join(packages or [])

@@ -1,10 +1,11 @@
 """Mininet, by hand and by scripts."""
 
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from sandglass.cli.arguments import Settings
+from sandglass.cli.arguments import Settings, found
 
 app = typer.Typer()
 
@@ -27,7 +28,7 @@ def shell(
     from sandglass.run import runs
 
     setup_lab.lab()
-    raise typer.Exit(runs.shell(target, settings or []))
+    raise typer.Exit(runs.shell(str(found(Path(target))), settings or []))
 
 
 @app.command(name="exec", context_settings=PASSED_ON)

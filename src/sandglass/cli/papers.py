@@ -82,8 +82,9 @@ def bundle(
 
     Example: ./sandglass bundle abe/fig05 --out fig05.tar
     """
-    from sandglass.install import setup_lab
+    from sandglass.install import extras, setup_lab
 
+    extras.checkout_only("bundle")
     setup_lab.bundler()
     setup_lab.lab()
     from sandglass.papers.bundle import bundle as archive

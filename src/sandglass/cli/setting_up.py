@@ -33,8 +33,10 @@ def setup(
     Example: ./sandglass setup
     """
     from sandglass.experiment import reading
-    from sandglass.install import dkms, setup_lab
+    from sandglass.install import dkms, extras, setup_lab
 
+    if system or host or cluster or remove:
+        extras.checkout_only("this option of setup")
     if remove and not host:
         raise UsageError("--remove is for the modules of --host")
     if host:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from sandglass.cli import completion
-from sandglass.cli.arguments import Settings
+from sandglass.cli.arguments import Settings, found
 from sandglass.errors import UsageError
 
 app = typer.Typer()
@@ -18,7 +18,11 @@ app = typer.Typer()
 def study(
     file: Annotated[
         Path,
-        typer.Argument(metavar="STUDY.yaml|EXPERIMENT.yaml", autocompletion=completion.studies),
+        typer.Argument(
+            metavar="STUDY.yaml|EXPERIMENT.yaml",
+            autocompletion=completion.studies,
+            callback=found,
+        ),
     ],
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Instead of one below results/studies.")

@@ -47,8 +47,9 @@ def bench(
 
     Example: ./sandglass bench
     """
-    from sandglass.install import setup_lab, upkeep
+    from sandglass.install import extras, setup_lab, upkeep
 
+    extras.checkout_only("bench")
     scripts = upkeep.benchmarks(names or [])
     setup_lab.lab()
     raise typer.Exit(upkeep.bench(scripts))
@@ -70,8 +71,9 @@ def self_test(
 
     Example: ./sandglass test tests/cli -k help
     """
-    from sandglass.install import setup_lab, upkeep
+    from sandglass.install import extras, setup_lab, upkeep
 
+    extras.checkout_only("test")
     setup_lab.linters_and_tests()
     setup_lab.lab()
     raise typer.Exit(upkeep.test(context.args, thorough=thorough))
@@ -100,8 +102,9 @@ def docs(
 
     Example: ./sandglass docs --pictures all --out ../site
     """
-    from sandglass.install import setup_lab, upkeep
+    from sandglass.install import extras, setup_lab, upkeep
 
+    extras.checkout_only("docs")
     setup_lab.documentation()
     setup_lab.lab()
     raise typer.Exit(upkeep.serve(pictures) if serve else upkeep.site(out, pictures))

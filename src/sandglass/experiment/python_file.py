@@ -20,8 +20,9 @@ from typing import Annotated, Any
 
 from sandglass.agent import declare, pyfile
 from sandglass.agent.names import has_loops, named_links
-from sandglass.errors import UsageError
-from sandglass.install.builds import ROOT, ROOT_FILES, chosen_root
+from sandglass.errors import SandglassError, UsageError
+from sandglass.install import setup_lab
+from sandglass.install.builds import ROOT, ROOT_FILES
 
 PYTHON_PACKAGES = "usr/lib/python3/dist-packages"
 """Where the lab's root has Mininet, which is plain Python."""
@@ -107,11 +108,10 @@ def _topology(path: Path) -> tuple[str, Any]:
     try:
         with _mininet():
             table = getattr(_loaded(path), "topos", None)
-    except UsageError:  # such as $SANDGLASS_LAB, which is no lab
+    except SandglassError:  # such as $SANDGLASS_LAB, which is no lab
         raise
     except ModuleNotFoundError as error:
-        hint = "Run `./sandglass setup`." if error.name == "mininet" else None
-        raise UsageError(f"{path.name} needs the module {error.name}", hint) from None
+        raise UsageError(f"{path.name} needs the module {error.name}") from None
     except Exception as error:
         raise UsageError(f"{path.name} cannot be loaded: {error}") from None
     if not table:
@@ -148,8 +148,7 @@ def python_path() -> list[Path]:
     """Where a topology finds what it imports, besides this environment."""
     if told := os.environ.get("SANDGLASS_PYTHON_PATH"):  # in a cage, which sees no lab
         return [Path(place) for place in told.split(os.pathsep)]
-    root = chosen_root()
-    return [ROOT, *([root / ROOT_FILES / PYTHON_PACKAGES] if root else [])]
+    return [ROOT, setup_lab.programs() / ROOT_FILES / PYTHON_PACKAGES]
 
 
 def _parameter(parameter: inspect.Parameter, hint: Any) -> dict[str, Any]:

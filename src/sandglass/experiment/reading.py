@@ -131,9 +131,14 @@ def _parsed(
         data["flows"] = list(itertools.chain(*senders))
     problems: list[Problem] = []
     parts = {key: _read_part(key, data, source, problems) for key in Experiment.model_fields}
-    facts = _topology(parts["topology"], data, source, problems)
-    problems += _about_bottlenecks(data, facts)
-    problems += disagreements(parts, facts, entries)
+    facts = None
+    there = builds.chosen_root() is not None
+    if not there:  # to ask a topology makes one, which is not done for what is wrong anyway
+        problems += disagreements(parts, None, entries)
+    if there or not problems:
+        facts = _topology(parts["topology"], data, source, problems)
+        problems += _about_bottlenecks(data, facts)
+        problems += disagreements(parts, facts, entries)
     problems = list(dict.fromkeys((_in_file(at, entries), text) for at, text in problems))
     if problems or facts is None:
         said = said or (lambda problem: f"{source}: {where(problem[0])}: {problem[1]}")

@@ -18,6 +18,12 @@ from sandglass.install import manifests
 from sandglass.install.modules import FILE, Module, linux, read
 
 ROOT = Path(__file__).resolve().parents[3]
+"""The checkout, or what an installed package has in the place of one."""
+CARRIED = ROOT / "labs"
+"""The labs that an installed package carries, a file for each kernel; a checkout has none."""
+INSTALLED = CARRIED.is_dir()
+WORK = Path() if INSTALLED else ROOT
+"""What results/ lies in: the working directory, or the checkout."""
 DEFAULT_KERNEL = "6.12"
 DEBUG = "-debug"
 """What the name of a debug lab's kernel ends in, such as 6.12-debug."""

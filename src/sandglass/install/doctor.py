@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 
 from rich.console import Console
@@ -16,7 +17,7 @@ from rich.table import Table
 
 from sandglass.cage import cage
 from sandglass.errors import SandglassError
-from sandglass.install import builds, manifests, memory, setup_lab
+from sandglass.install import builds, extras, manifests, memory, setup_lab
 
 LAB_MEMORY_MB = 1024
 CACHE_FREE_MB = 4096
@@ -46,7 +47,8 @@ class Finding:
 
 def examine() -> list[Finding]:
     """Everything Sandglass needs, in the order in which it is set up."""
-    return [*machine(), *packages(), python_packages(), lab_programs(), lab_kernel()]
+    compilers = [] if builds.INSTALLED else packages()
+    return [*machine(), *compilers, *python_packages(), lab_programs(), lab_kernel()]
 
 
 def report(findings: list[Finding]) -> bool:
@@ -68,7 +70,8 @@ def report(findings: list[Finding]) -> bool:
     else:
         print("ready: experiments can run")
     if any(not each.found and not each.needed for each in findings):
-        print(f"({OPTIONAL} is not there, and not needed: {WITHOUT})")
+        why = "more commands want it" if builds.INSTALLED else WITHOUT
+        print(f"({OPTIONAL} is not there, and not needed: {why})")
     return not missing
 
 
@@ -173,12 +176,21 @@ def installed_packages(names: list[str]) -> dict[str, str]:
     return {row[1]: row[2] for row in rows if row[:1] == ["installed"]}
 
 
-def python_packages() -> Finding:
-    """The Python environment against requirements.lock."""
+def python_packages() -> Iterator[Finding]:
+    """The Python environment against requirements.lock; of an installed package, its extras."""
+    python = f"Python {platform.python_version()}"
+    if builds.INSTALLED:
+        for extra, modules in extras.EXTRAS.items():
+            there = all(find_spec(module) for module in modules)
+            thing = f"extra [{extra}]"
+            yield Finding(thing, python if there else "", extras.words(extra), needed=False)
+        return
     differing = setup_lab.differing("requirements.lock")
+    thing = "Python packages as locked"
     if differing:
-        return Finding("Python packages as locked", "", f"differ: {' '.join(differing)}")
-    return Finding("Python packages as locked", f"yes, Python {platform.python_version()}")
+        yield Finding(thing, "", f"differ: {' '.join(differing)}")
+    else:
+        yield Finding(thing, f"yes, {python}")
 
 
 def lab_programs() -> Finding:

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from sandglass.errors import SandglassError, UsageError
-from sandglass.install import builds
+from sandglass.install import builds, extras, root
 
 
 def packages(listed: str = "packages-build.txt") -> None:
@@ -31,10 +31,14 @@ def lab(wanted: str | None = None) -> None:
 
 
 def kernel(name: str) -> None:
-    """Build a lab; a script has said what went wrong when it fails.
+    """Build a lab, or unpack one that an installed package carries.
 
-    Raises UsageError when the cache lies where no kernel can be built.
+    A script has said what went wrong when a build fails. Raises UsageError when the cache lies
+    where no kernel can be built, or no package carries this lab.
     """
+    if builds.INSTALLED:
+        _unpack(name)
+        return
     home = builds.directory()
     if re.search(r"[\s:]", str(home)):  # the kernel's Makefile refuses both, minutes later
         raise UsageError(
@@ -43,6 +47,45 @@ def kernel(name: str) -> None:
         )
     packages()
     run(sys.executable, builds.ROOT / "kernel" / "build", "--source-version", name)
+
+
+def programs() -> Path:
+    """The directory of the root in use, which is made where there is none: Mininet is in it.
+
+    Topologies are asked by an import of it, before it is known which kernel an experiment wants.
+    """
+    if (found := builds.chosen_root()) is None:
+        if builds.INSTALLED:
+            _unpack(builds.DEFAULT_KERNEL)
+        else:
+            root.make()
+        found = builds.chosen_root()
+        assert found
+    return found
+
+
+def _unpack(name: str) -> None:
+    """Put the lab of a kernel that a package carries into the cache.
+
+    Raises UsageError where none does, or what is asked for needs a build.
+    """
+    file = builds.CARRIED / f"{name}.lab"
+    if not file.is_file():
+        if name not in builds.kernels():
+            extras.checkout_only(f"a lab of Linux {name}")
+        raise UsageError(
+            f"no package with the lab of Linux {name} is installed",
+            extras.words(f"linux-{name}"),
+        )
+    from sandglass.install import labs  # noqa: PLC0415 it is for once, and Rich is slow to import
+
+    print(f"sandglass: unpacking the lab, once, into {builds.directory()}", file=sys.stderr)
+    labs.take(file)
+    with builds.on(name):
+        try:
+            builds.lab()
+        except SandglassError:  # further modules or packages are asked for
+            extras.checkout_only("a lab with modules or packages of your own")
 
 
 def debugger() -> None:
@@ -61,14 +104,22 @@ def bundler() -> None:
 
 
 def notebooks() -> None:
-    """Add JupyterLab to the Python environment."""
-    add_locked("requirements-notebook.lock")
+    """Add JupyterLab to the Python environment; raises UsageError where that is the user's own."""
+    if builds.INSTALLED:
+        extras.require("notebook")
+    else:
+        add_locked("requirements-notebook.lock")
 
 
 def linters_and_tests() -> None:
     """Add what the tests need to the Python environment."""
     documentation()
     add_locked("requirements-dev.lock")
+
+
+def packager() -> None:
+    """Add what writes wheels to the Python environment."""
+    add_locked("requirements-wheel.lock")
 
 
 def documentation() -> None:

@@ -121,7 +121,7 @@ def smoke_runs(paper: str) -> pl.DataFrame:
 
 
 def _results(paper: str) -> Path:
-    return builds.ROOT / "results" / paper
+    return builds.WORK / "results" / paper
 
 
 def _reproduce(target: str, profile: str) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from sandglass.errors import SandglassError, UsageError, nearest
 from sandglass.guide.detail import table
-from sandglass.install import builds, memory, setup_lab
+from sandglass.install import builds, extras, memory, setup_lab
 from sandglass.papers import batches, shelf, verdicts
 from sandglass.terminal import complain, say
 from sandglass.workflow.snakemake import Work
@@ -47,6 +47,7 @@ def reproduce(wanted: Sequence[str | None], profile: str, cores: int | None, str
 
     With `strict` raises SandglassError where a claim fails, or none was judged.
     """
+    extras.require("studies")
     words = [word for each in wanted for word in targets(each)]
     setup_lab.lab()
     papers = {each and each.partition("/")[0] for each in wanted}
@@ -149,7 +150,7 @@ def _verdicts(wanted: str | None) -> Iterator[tuple[str, list[verdicts.Verdict]]
     figure = (wanted or "").partition("/")[2]
     name = f"{figure}.verdicts.csv" if figure else "verdicts.csv"
     for paper in shelf.papers() if wanted is None else [wanted.partition("/")[0]]:
-        yield paper, verdicts.read(builds.ROOT / "results" / paper / name)
+        yield paper, verdicts.read(builds.WORK / "results" / paper / name)
 
 
 def snakemake(targets: list[str], profile: str, cores: int | None, memory_mb: int) -> int:
@@ -162,10 +163,11 @@ def snakemake(targets: list[str], profile: str, cores: int | None, memory_mb: in
     shown = ", ".join(word.removeprefix("results/").removesuffix(".html") for word in targets)
     papers = _papers(targets)
     config = [f"profile={profile}", f"papers={','.join(papers)}"]
+    rules = ["--snakefile", str(builds.ROOT / "Snakefile")]
     work = Work(
         title=f"{shown} ({profile})",
-        words=["--keep-incomplete", "--config", *config, "--", *targets],
-        folder=builds.ROOT,
+        words=[*rules, "--keep-incomplete", "--config", *config, "--", *targets],
+        folder=builds.WORK,
         log=LOG,
         cores=cores,
         memory_mb=memory_mb,

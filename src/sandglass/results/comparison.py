@@ -24,7 +24,7 @@ from sandglass.results import document, series, setting, style
 from sandglass.results.export.whole import whole_file
 from sandglass.terminal import put, say
 
-COMPARISON = builds.ROOT / "results" / "comparison"
+COMPARISON = builds.WORK / "results" / "comparison"
 STEP_NS = 500_000_000
 QUANTILES = 200
 THROUGHPUT = "Throughput (Mb/s) against time (s)"

@@ -27,7 +27,7 @@ from sandglass.run.plan import named_tables, resolve
 from sandglass.terminal import complain
 
 FORMAT = 1
-RUNS = builds.ROOT / "results" / "runs"
+RUNS = builds.WORK / "results" / "runs"
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import TextIO
 import yaml
 
 from sandglass.errors import SandglassError, UsageError
-from sandglass.install import builds, memory
+from sandglass.install import builds, extras, memory
 from sandglass.results import series
 from sandglass.studies import extension, manifest, metric, statistics, targets, work
 from sandglass.studies.points import Replica
@@ -20,7 +20,7 @@ from sandglass.workflow.snakemake import Work, alone, snakemake
 RULES = builds.ROOT / "pipelines" / "study.smk"
 NO_LIMIT_MB = 10**9
 """On a cluster, which looks after each job's memory itself."""
-STUDIES = builds.ROOT / "results" / "studies"
+STUDIES = builds.WORK / "results" / "studies"
 
 
 def home(file: Path) -> Path:
@@ -50,6 +50,7 @@ def conduct(
         UsageError: `out` holds something else, or the study's own file.
         SandglassError: another one is at work there.
     """
+    extras.require("studies")
     if (out / targets.STUDY).resolve() == study.path.resolve():
         raise UsageError(f"{study.path} would be written over", "Choose a directory with --out.")
     if (

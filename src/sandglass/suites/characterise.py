@@ -8,7 +8,7 @@ import yaml
 
 from sandglass.errors import SandglassError, UsageError, nearest
 from sandglass.experiment.document import Override
-from sandglass.install.builds import ROOT
+from sandglass.install.builds import WORK
 from sandglass.studies import reading
 from sandglass.studies.points import Setting, text
 from sandglass.studies.study import Study
@@ -19,7 +19,7 @@ from sandglass.suites.subject import Subject, subject
 from sandglass.suites.suite import FULL, Profile, Scenario, Suite
 from sandglass.terminal import INTERRUPTED
 
-RESULTS = ROOT / "results" / "suites"
+RESULTS = WORK / "results" / "suites"
 
 
 def wanted(

@@ -156,9 +156,9 @@ def of_paper(target: str, profile: str, records: bool) -> Subject:
     for part in parts:
         own = part.name.partition("/")[2]
         names += part.tables + [str(results / f"{own}.{kind}") for kind in BESIDES]
-    files = {name: builds.ROOT / name for name in names}
+    files = {name: builds.WORK / name for name in names}
     for run in {run for part in parts for run in part.runs}:
-        files |= _kept(builds.ROOT / run, Path(run), records)
+        files |= _kept(builds.WORK / run, Path(run), records)
     home = shelf.folder(paper)
     if home.parent != shelf.PIPELINES:
         files |= tree(home, f"papers/{paper}")
@@ -177,10 +177,10 @@ def _figure(paper: str, figure: str, title: str, profile: str) -> Part:
         f"{paper}/{figure}",
         title,
         ["reproduce", f"{paper}/{figure}", "--profile", profile],
-        runs={run: _read(builds.ROOT / run)["wall_s"] for run in runs},
+        runs={run: _read(builds.WORK / run)["wall_s"] for run in runs},
         tables=[f"results/{paper}/{figure}.{kind}" for kind in OF_A_FIGURE],
         experiments=list(map(str, used)),
-        ended_s=max(_ended_s(builds.ROOT / run) for run in runs),
+        ended_s=max(_ended_s(builds.WORK / run) for run in runs),
     )
 
 

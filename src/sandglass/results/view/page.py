@@ -54,7 +54,7 @@ def view(directories: Sequence[Path], out: Path | None) -> Path:
         document.read(directory)
     if out is None:
         [*_, last] = directories
-        out = (last if len(directories) == 1 else builds.ROOT / "results") / "view.html"
+        out = (last if len(directories) == 1 else builds.WORK / "results") / "view.html"
     with document.readable(Path(", ".join(map(str, directories)))):
         page = render([load(directory, {}) for directory in directories])
     with whole_file(out) as file:

@@ -1,0 +1,37 @@
+"""What is published."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sandglass.terminal import say
+
+app = typer.Typer()
+
+
+@app.command()
+def wheel(
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Where it goes.")],
+    kernel: Annotated[
+        str | None,
+        typer.Option(metavar="KERNEL", help="The lab of 7.2, as a package beside the first."),
+    ] = None,
+) -> None:
+    """Write Sandglass as a Python package, with the lab in it.
+
+    For pip, pipx and uvx, on any x86-64 Linux; nothing is compiled there. The same commit gives the
+    same bytes.
+
+    Example: ./sandglass wheel --out dist
+    """
+    from sandglass.install import builds, extras, setup_lab
+
+    extras.checkout_only("wheel")
+    setup_lab.packager()
+    setup_lab.lab(kernel)
+    from sandglass.release import wheel as package
+
+    written = package.build(kernel or builds.DEFAULT_KERNEL, out)
+    say(f"{written}: {written.stat().st_size / 1e6:.1f} MB")
+    say(f"install it: pip install {written}")

@@ -1,0 +1,216 @@
+"""The wheel: what is in it, and what it does where it is installed."""
+
+import csv
+import importlib.util
+import os
+import re
+import subprocess
+import sys
+import tomllib
+import zipfile
+from pathlib import Path
+
+import pytest
+
+import sandglass
+from sandglass.errors import UsageError
+from sandglass.install import builds, extras, labs
+from sandglass.lab import bytecode
+from sandglass.release import wheel
+
+TREE = "sandglass/tree"
+DIGESTS = {
+    row["experiment"]: row["digest"]
+    for row in csv.DictReader((builds.ROOT / "examples" / "digests.csv").open())
+}
+BLOCKED = """\
+import sys
+class Blocked:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in {names}:
+            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+sys.meta_path.insert(0, Blocked())
+"""
+"""Stands for an environment without the extras."""
+
+
+def _without_its_lab(_: builds.Lab, target: Path) -> None:
+    """In the place of labs.export, which takes half a minute: the lab is in the cache."""
+    target.write_bytes(b"no lab")
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """A wheel that was built twice, with a lab in it that is none."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(labs, "export", _without_its_lab)
+        return [wheel.build("6.12", tmp_path_factory.mktemp("dist")) for _ in range(2)]
+
+
+@pytest.fixture(scope="module")
+def installed(built: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the wheel is installed beside what the core needs."""
+    home = tmp_path_factory.mktemp("installed")
+    options = ["--no-deps", "--no-index", "--quiet", "--disable-pip-version-check"]
+    command = [sys.executable, "-m", "pip", "install", *options, "--target", str(home)]
+    subprocess.run([*command, str(built[0])], check=True)
+    names = {module for modules in extras.EXTRAS.values() for module in modules}
+    (home / "sitecustomize.py").write_text(BLOCKED.format(names=names))
+    return home
+
+
+def _sandglass(
+    installed: Path, here: Path, *words: str, **variables: str
+) -> subprocess.CompletedProcess[str]:
+    environment = {key: text for key, text in os.environ.items() if key != "PYTHONPATH"}
+    return subprocess.run(
+        [sys.executable, "-P", "-m", "sandglass", *words],
+        cwd=here,
+        env=environment | {"PYTHONPATH": str(installed)} | variables,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_two_builds_are_equal_to_the_byte(built: list[Path]) -> None:
+    assert built[0] != built[1]
+    assert built[0].read_bytes() == built[1].read_bytes()
+
+
+def test_it_has_what_runs_and_not_what_tests(built: list[Path]) -> None:
+    with zipfile.ZipFile(built[0]) as found:
+        names = set(found.namelist())
+        for name in ("topologies/dumbbell.py", "workloads/bulk.py", "pipelines/abe/fig05.yaml",
+                     "suites/qdisc/suite.yaml", "examples/codel.yaml", "labs/6.12.lab",
+                     "docs/experiment.schema.json", "kmods/tcp_abe/Kbuild"):  # fmt: skip
+            assert f"{TREE}/{name}" in names
+        assert not [name for name in names if "/tests/" in name or "/bench/" in name]
+        commit = found.read(f"{TREE}/.commit").decode().strip()
+        assert re.fullmatch(r"[0-9a-f]{12}(-dirty)?", commit)
+        here = [str(builds.ROOT).encode(), str(Path.home()).encode() + b"/"]
+        for name in names:
+            assert not any(place in found.read(name) for place in here), name
+
+
+def test_scripts_can_be_run_and_guests_need_compile_nothing(built: list[Path]) -> None:
+    with zipfile.ZipFile(built[0]) as found:
+        packages = found.getinfo(f"{TREE}/setup/packages")
+        assert packages.external_attr >> 16 & 0o111
+        for source in bytecode.sources():
+            place = source.relative_to(builds.ROOT)
+            compiled = place.parent / "__pycache__" / f"{place.stem}.cpython-311.pyc"
+            flags = found.read(f"{TREE}/{compiled}")[4:8]
+            assert flags == b"\x01\0\0\0", f"{compiled} is checked against its source's time"
+
+
+def test_a_wheel_is_never_written_over(built: list[Path]) -> None:
+    with pytest.raises(UsageError, match="is there already"):
+        wheel.build("6.12", built[0].parent)
+
+
+def test_extras_are_those_of_the_project() -> None:
+    project = tomllib.loads((builds.ROOT / "pyproject.toml").read_text())["project"]
+    assert project["name"] == extras.DISTRIBUTION
+    for extra, modules in extras.EXTRAS.items():
+        wanted = project["optional-dependencies"][extra]
+        names = {re.split(r"[^\w-]", each)[0].replace("-", "_") for each in wanted}
+        assert {
+            module if module != "markdown_it" else "markdown_it_py" for module in modules
+        } <= names
+    for kernel in builds.kernels():
+        if kernel != builds.DEFAULT_KERNEL:
+            wanted = project["optional-dependencies"][f"linux-{kernel}"]
+            assert wanted == [extras.further(kernel)]
+
+
+def test_it_runs_an_example_by_its_name_from_anywhere(installed: Path, tmp_path: Path) -> None:
+    done = _sandglass(installed, tmp_path, "run", "codel", "--out", "first")
+    assert done.returncode == 0, done.stderr
+    assert f"digest {DIGESTS['examples/codel.yaml']}" in done.stdout
+    assert "/tree/" not in done.stdout
+    shown = _sandglass(installed, tmp_path, "show", "first")
+    assert "One CUBIC flow through CoDel" in shown.stdout
+    viewed = _sandglass(installed, tmp_path, "view", "first")
+    assert viewed.returncode == 0, viewed.stderr
+    assert (tmp_path / "first" / "view.html").is_file()
+
+
+def test_the_demo_shows_bufferbloat(installed: Path, tmp_path: Path) -> None:
+    done = _sandglass(installed, tmp_path, "demo", "--no-open")
+    assert done.returncode == 0, done.stderr
+    row = re.search(r"^half of the packets wait longer, ms +([\d.]+) +([\d.]+)$", done.stdout, re.M)
+    assert row, done.stdout
+    plain, fair = map(float, row.groups())
+    assert plain > 50 * fair
+    assert (tmp_path / "results" / "demo" / "view.html").is_file()
+
+
+def test_results_go_to_the_working_directory(installed: Path, tmp_path: Path) -> None:
+    done = _sandglass(installed, tmp_path, "run", "bufferbloat", "--set", "duration=3s")
+    assert done.returncode == 0, done.stderr
+    [run] = (tmp_path / "results" / "runs").iterdir()
+    assert run.name.startswith("bufferbloat-")
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["plot", "first"], "pip install 'sandglass-lab[studies]'"),
+        (["study", "codel", "--vary", "rtt=20ms"], "pip install 'sandglass-lab[studies]'"),
+        (["reproduce", "abe/fig03"], "pip install 'sandglass-lab[studies]'"),
+        (["notebook"], "pip install 'sandglass-lab[notebook]'"),
+        (["test"], "test is for a checkout"),
+        (["docs"], "docs is for a checkout"),
+        (["bench"], "bench is for a checkout"),
+        (["lab", "build", "--with", "bc"], "lab build is for a checkout"),
+        (["setup", "--kernel", "6.12-debug"], "a lab of Linux 6.12-debug is for a checkout"),
+    ],
+)
+def test_what_it_lacks_is_told_with_the_words_to_type(
+    installed: Path, tmp_path: Path, words: list[str], told: str
+) -> None:
+    done = _sandglass(installed, tmp_path, *words)
+    assert done.returncode != 0
+    assert told in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_python_is_told_of_an_extra_too(installed: Path) -> None:
+    script = "import sandglass; sandglass.run; sandglass.study"
+    environment = os.environ | {"PYTHONPATH": str(installed)}
+    command = [sys.executable, "-P", "-c", script]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert "UsageError: this wants" in done.stderr
+
+
+def test_another_kernels_lab_is_a_package_of_its_own(installed: Path, tmp_path: Path) -> None:
+    cache = str(tmp_path / "cache")
+    done = _sandglass(installed, tmp_path, "setup", "--kernel", "7.2", SANDGLASS_CACHE=cache)
+    assert done.returncode == 2
+    assert "pip install 'sandglass-lab[linux-7.2]'" in done.stderr
+
+
+def test_a_damaged_lab_is_refused(installed: Path, tmp_path: Path) -> None:
+    done = _sandglass(installed, tmp_path, "run", "codel", SANDGLASS_CACHE=str(tmp_path / "cache"))
+    assert done.returncode == 2
+    assert "6.12.lab is no file of a lab" in done.stderr
+
+
+@pytest.mark.thorough
+def test_it_unpacks_its_lab_and_needs_nothing_else(tmp_path: Path) -> None:
+    """In an empty cache, with all that it says of itself."""
+    if importlib.util.find_spec("venv") is None:
+        pytest.skip("there is no venv")
+    package = wheel.build("6.12", tmp_path / "dist")
+    assert package.stat().st_size < 100e6
+    options = ["--no-deps", "--no-index", "--quiet", "--disable-pip-version-check"]
+    home = tmp_path / "home"
+    command = [sys.executable, "-m", "pip", "install", *options, "--target", str(home)]
+    subprocess.run([*command, str(package)], check=True)
+    cache = {"SANDGLASS_CACHE": str(tmp_path / "cache")}
+    checked = _sandglass(home, tmp_path, "lab", "check", **cache)
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+    assert f"{len(DIGESTS)} of {len(DIGESTS)} equal" in checked.stdout
+    told = _sandglass(home, tmp_path, "--version", **cache)
+    assert f"sandglass {sandglass.__version__}" in told.stdout
