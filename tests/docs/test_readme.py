@@ -60,6 +60,13 @@ def test_the_experiment_shown_is_the_example() -> None:
     assert shown.strip() in (ROOT / "examples" / "codel.yaml").read_text()
 
 
+def test_the_demo_shown_is_what_it_prints(clone: Path) -> None:
+    (shown,) = (block for kind, block in FENCED if kind == "text")
+    command = ["./sandglass", "demo", "--no-open"]
+    done = subprocess.run(command, cwd=clone, capture_output=True, text=True, check=False)
+    assert done.stdout.startswith(shown), done.stdout + done.stderr
+
+
 def test_links_lead_somewhere() -> None:
-    for target in re.findall(r"\]\(([^)#]+)\)", README):
+    for target in re.findall(r"\]\(([^)#]+)[)#]", README):
         assert (ROOT / target).exists(), target

@@ -1,7 +1,7 @@
 """The wheel: what is in it, and what it does where it is installed."""
 
 import csv
-import importlib.util
+import importlib.metadata
 import os
 import re
 import subprocess
@@ -10,7 +10,10 @@ import tomllib
 import zipfile
 from pathlib import Path
 
+import nbformat
 import pytest
+from nbclient import NotebookClient
+from packaging.requirements import Requirement
 
 import sandglass
 from sandglass.errors import UsageError
@@ -23,15 +26,16 @@ DIGESTS = {
     row["experiment"]: row["digest"]
     for row in csv.DictReader((builds.ROOT / "examples" / "digests.csv").open())
 }
-BLOCKED = """\
-import sys
-class Blocked:
-    def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] in {names}:
-            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
-sys.meta_path.insert(0, Blocked())
-"""
-"""Stands for an environment without the extras."""
+CORE = "core"
+PAGE = (builds.ROOT / "docs" / "install.md").read_text()
+COMMANDS = [
+    line.removeprefix("sandglass ")
+    for block in re.findall(r"^```sh\n(.*?)^```$", PAGE, re.S | re.M)
+    for line in block.splitlines()
+    if line.startswith("sandglass ")
+]
+LONG = "lab check"
+"""Half a minute: test_it_unpacks_its_lab_and_needs_nothing_else does it."""
 
 
 def _without_its_lab(_: builds.Lab, target: Path) -> None:
@@ -54,9 +58,31 @@ def installed(built: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Pa
     options = ["--no-deps", "--no-index", "--quiet", "--disable-pip-version-check"]
     command = [sys.executable, "-m", "pip", "install", *options, "--target", str(home)]
     subprocess.run([*command, str(built[0])], check=True)
-    names = {module for modules in extras.EXTRAS.values() for module in modules}
-    (home / "sitecustomize.py").write_text(BLOCKED.format(names=names))
+    _lay_core(home / CORE)
     return home
+
+
+def _lay_core(home: Path) -> None:
+    """Have in a folder what the core says that it needs, and what that needs, and nothing else."""
+    home.mkdir()
+    project = tomllib.loads((builds.ROOT / "pyproject.toml").read_text())["project"]
+    left, done = list(project["dependencies"]), set[str]()
+    while left:
+        wanted = Requirement(left.pop())
+        if wanted.name in done or (wanted.marker and not wanted.marker.evaluate({"extra": ""})):
+            continue
+        done.add(wanted.name)
+        found = importlib.metadata.distribution(wanted.name)
+        left += found.requires or []
+        for name in {path.parts[0] for path in found.files or [] if path.parts[0] != ".."}:
+            link = home / name
+            if not link.exists():
+                link.symlink_to(Path(str(found.locate_file(name))))
+
+
+def _path(installed: Path) -> str:
+    """Where Python finds the package and what the core needs, but not this environment's own."""
+    return f"{installed}:{installed / CORE}"
 
 
 def _sandglass(
@@ -64,9 +90,9 @@ def _sandglass(
 ) -> subprocess.CompletedProcess[str]:
     environment = {key: text for key, text in os.environ.items() if key != "PYTHONPATH"}
     return subprocess.run(
-        [sys.executable, "-P", "-m", "sandglass", *words],
+        [sys.executable, "-SP", "-m", "sandglass", *words],
         cwd=here,
-        env=environment | {"PYTHONPATH": str(installed)} | variables,
+        env=environment | {"PYTHONPATH": _path(installed)} | variables,
         capture_output=True,
         text=True,
         check=False,
@@ -136,6 +162,33 @@ def test_it_runs_an_example_by_its_name_from_anywhere(installed: Path, tmp_path:
     assert (tmp_path / "first" / "view.html").is_file()
 
 
+def test_the_commands_of_the_page_work_in_their_order(installed: Path, tmp_path: Path) -> None:
+    assert COMMANDS[0] == "demo --no-open"
+    assert LONG in COMMANDS
+    for command in COMMANDS:
+        if command != LONG:
+            done = _sandglass(installed, tmp_path, *command.split())
+            assert done.returncode == 0, command + done.stdout + done.stderr
+
+
+def test_the_notebook_installs_and_draws(
+    installed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its first cell asks pip for what is installed here already."""
+    notebook = nbformat.read(builds.ROOT / "docs" / "colab.ipynb", as_version=4)
+    install, *others = (cell for cell in notebook.cells if cell.cell_type == "code")
+    assert install.source == "!pip install --quiet sandglass_lab-*.whl"
+    install.source = ""
+    monkeypatch.setitem(os.environ, "PYTHONPATH", str(installed))
+    monkeypatch.setitem(os.environ, "JUPYTER_PATH", f"{sys.prefix}/share/jupyter")
+    folder = {"metadata": {"path": str(tmp_path)}}
+    NotebookClient(notebook, timeout=600, kernel_name="python3", resources=folder).execute()
+    _, drawn, told, page = (cell.outputs for cell in others)
+    assert any("image/png" in output.get("data", {}) for output in drawn)
+    assert len(told[0]["text"].split()) == 2
+    assert "view.html" in page[0]["data"]["text/plain"]
+
+
 def test_the_demo_shows_bufferbloat(installed: Path, tmp_path: Path) -> None:
     done = _sandglass(installed, tmp_path, "demo", "--no-open")
     assert done.returncode == 0, done.stderr
@@ -178,8 +231,8 @@ def test_what_it_lacks_is_told_with_the_words_to_type(
 
 def test_python_is_told_of_an_extra_too(installed: Path) -> None:
     script = "import sandglass; sandglass.run; sandglass.study"
-    environment = os.environ | {"PYTHONPATH": str(installed)}
-    command = [sys.executable, "-P", "-c", script]
+    environment = os.environ | {"PYTHONPATH": _path(installed)}
+    command = [sys.executable, "-SP", "-c", script]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert "UsageError: this wants" in done.stderr
 
@@ -200,14 +253,13 @@ def test_a_damaged_lab_is_refused(installed: Path, tmp_path: Path) -> None:
 @pytest.mark.thorough
 def test_it_unpacks_its_lab_and_needs_nothing_else(tmp_path: Path) -> None:
     """In an empty cache, with all that it says of itself."""
-    if importlib.util.find_spec("venv") is None:
-        pytest.skip("there is no venv")
     package = wheel.build("6.12", tmp_path / "dist")
     assert package.stat().st_size < 100e6
     options = ["--no-deps", "--no-index", "--quiet", "--disable-pip-version-check"]
     home = tmp_path / "home"
     command = [sys.executable, "-m", "pip", "install", *options, "--target", str(home)]
     subprocess.run([*command, str(package)], check=True)
+    _lay_core(home / CORE)
     cache = {"SANDGLASS_CACHE": str(tmp_path / "cache")}
     checked = _sandglass(home, tmp_path, "lab", "check", **cache)
     assert checked.returncode == 0, checked.stdout + checked.stderr

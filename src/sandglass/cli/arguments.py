@@ -6,19 +6,7 @@ from typing import Annotated
 import typer
 
 from sandglass.cli import completion
-from sandglass.install.builds import ROOT
-
-
-def found(path: Path) -> Path:
-    """A file as it is named or, where there is none, the one of that name that Sandglass has.
-
-    From everywhere `codel` and `examples/codel.yaml` name the same example.
-    """
-    places = [ROOT / path]
-    if path.name == str(path) and not path.suffix:
-        places += [ROOT / folder / f"{path}.yaml" for folder in ("examples", "examples/studies")]
-    return path if path.exists() else next((each for each in places if each.is_file()), path)
-
+from sandglass.offered import found
 
 ExperimentFile = Annotated[
     Path,

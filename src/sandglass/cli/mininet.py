@@ -5,7 +5,8 @@ from typing import Annotated, Any
 
 import typer
 
-from sandglass.cli.arguments import Settings, found
+from sandglass.cli.arguments import Settings
+from sandglass.offered import found
 
 app = typer.Typer()
 

@@ -8,8 +8,9 @@ from typing import Annotated
 import typer
 
 from sandglass.cli import completion
-from sandglass.cli.arguments import Settings, found
+from sandglass.cli.arguments import Settings
 from sandglass.errors import UsageError
+from sandglass.offered import found
 
 app = typer.Typer()
 

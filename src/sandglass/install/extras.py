@@ -10,7 +10,7 @@ from sandglass.install import builds
 DISTRIBUTION: Final = "sandglass-lab"
 """What the package is called in an index, where `sandglass` is another's."""
 EXTRAS: Final = {
-    "studies": ("markdown_it", "matplotlib", "pandas", "plotnine", "scipy", "snakemake"),
+    "studies": ("matplotlib", "pandas", "plotnine", "scipy", "snakemake"),
     "notebook": ("jupyterlab",),
 }
 """What brings modules, by their import names: the optional dependencies of pyproject.toml."""

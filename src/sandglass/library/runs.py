@@ -11,6 +11,7 @@ from sandglass.errors import UsageError
 from sandglass.experiment import document, kernel, reading
 from sandglass.experiment.experiment import Experiment
 from sandglass.install import setup_lab
+from sandglass.offered import found
 from sandglass.results import series
 from sandglass.results.series import Run
 from sandglass.results.view import page
@@ -31,8 +32,8 @@ def run(
     """Run an experiment in the lab, which is built first where it is not there.
 
     Args:
-        experiment: a file, or what would stand in one; paths in that are relative to the working
-            directory.
+        experiment: a file, an example by its name, or what would stand in a file; paths in that
+            are relative to the working directory.
         settings: keys to change, by their paths: {"bottleneck.queue.kind": "pie"}.
         seed: instead of the experiment's own.
         out: where the results go, by default below results/runs. What an earlier run left there is
@@ -71,7 +72,8 @@ def _experiment(
     changes = plain(settings, "settings")
     seed = plain(seed, "seed")
     if not isinstance(given, Mapping):
-        return reading.load(Path(given), changes.items(), seed), Path(given)
+        file = found(Path(given))
+        return reading.load(file, changes.items(), seed), file
     data = plain(given, "experiment")
     for key, value in changes.items():
         document.put(data, key, value, f"settings: {key}")

@@ -9,6 +9,7 @@ import polars as pl
 
 from sandglass.errors import SandglassError
 from sandglass.library.runs import Place, lab, optional, plain
+from sandglass.offered import found
 from sandglass.results import series
 from sandglass.results.series import Run
 from sandglass.studies import conduct, manifest, tables, targets
@@ -78,8 +79,9 @@ def study(
     Raises:
         SandglassError: the study cannot be done, or something in it failed.
     """
-    wanted = studies.load(Path(file), plain(settings or {}, "settings").items(), [], None)
-    home = (optional(out) or conduct.home(Path(file))).absolute()
+    file = found(Path(file))
+    wanted = studies.load(file, plain(settings or {}, "settings").items(), [], None)
+    home = (optional(out) or conduct.home(file)).absolute()
     lab()
     if conduct.conduct(wanted, home, cores, None):
         raise SandglassError(f"the study {file} failed", f"What failed: {home}/logs")
