@@ -4,7 +4,6 @@ import json
 import os
 import shlex
 import signal
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,6 +12,7 @@ import typer
 from sandglass.cli.arguments import ExperimentFile, Seed, Settings, WhichLab
 from sandglass.errors import UsageError
 from sandglass.terminal import INTERRUPTED, complain, note, progress, say
+from sandglass.words import Words
 
 if TYPE_CHECKING:
     from sandglass.guide.preview import Preview
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 app = typer.Typer()
 
 
-class Backend(StrEnum):
+class Backend(Words):
     """Where an experiment runs."""
 
     LAB = "lab"

@@ -1,6 +1,5 @@
 """Papers: reproduced, and put into a file."""
 
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -9,11 +8,12 @@ import typer
 from sandglass.cli import completion
 from sandglass.errors import UsageError
 from sandglass.terminal import say
+from sandglass.words import Words
 
 app = typer.Typer()
 
 
-class Profile(StrEnum):
+class Profile(Words):
     """How much of a figure is run."""
 
     SMOKE = "smoke"

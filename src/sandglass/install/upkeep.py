@@ -5,11 +5,11 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from enum import StrEnum
 from pathlib import Path
 
 from sandglass.errors import UsageError, nearest
 from sandglass.install import builds
+from sandglass.words import Words
 
 
 def test(words: list[str], *, thorough: bool) -> int:
@@ -46,7 +46,7 @@ def bench(scripts: list[Path]) -> int:
     return next((status for status in statuses if status), 0)
 
 
-class Pictures(StrEnum):
+class Pictures(Words):
     """Which pictures of its gallery the site has; the others are blank."""
 
     NONE = "none"

@@ -9,14 +9,15 @@ import os
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
-from enum import StrEnum
 from pathlib import Path
+
+from sandglass.words import Words
 
 PLACE = "SANDGLASS_EVENTS"
 """The variable that names the file."""
 
 
-class What(StrEnum):
+class What(Words):
     """What has come to pass."""
 
     PLANNED = "planned"

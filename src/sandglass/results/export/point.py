@@ -1,9 +1,9 @@
 """Where a capture is taken."""
 
-from enum import StrEnum
+from sandglass.words import Words
 
 
-class Point(StrEnum):
+class Point(Words):
     """As packets come to a queue, or as they leave it."""
 
     ARRIVAL = "arrival"
