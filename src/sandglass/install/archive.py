@@ -12,12 +12,13 @@ written, made or changed through it.
 
 import contextlib
 import errno
+import hashlib
 import lzma
 import os
 import tarfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Final, Literal, Protocol
+from typing import BinaryIO, Final, Literal, Protocol
 
 from sandglass.errors import SandglassError
 
@@ -97,6 +98,14 @@ class Xz:
         if self._left < 0:
             raise ArchiveError(f"it grows to more than {self._most / 1e6:.0f} MB")
         return bytes(found)
+
+
+def checksum(file: BinaryIO) -> str:
+    """SHA-256 of what follows in an open file."""
+    digest = hashlib.sha256()
+    while block := file.read(CHUNK):
+        digest.update(block)
+    return digest.hexdigest()
 
 
 def unpack(

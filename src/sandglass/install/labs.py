@@ -33,7 +33,6 @@ HEAD = re.compile(FORMAT + rb" ([0-9a-f]{64})\n")
 HEAD_BYTES = len(FORMAT) + 66
 PRESET: Final = 1
 """Of xz: 3 takes more than twice as long, and saves a tenth."""
-CHUNK = 1 << 20
 MOST_BYTES: Final = 1 << 31
 MOST_TIMES: Final = 20
 LEAST_BYTES: Final = 1 << 26
@@ -63,7 +62,7 @@ def export(lab: builds.Lab, target: Path) -> None:
             for path in track(list(_files(lab)), "writing", console=TERMINAL, transient=True):
                 _copy(tar, path)
         partial.seek(HEAD_BYTES)
-        total = _checksum(partial)
+        total = archive.checksum(partial)
         partial.seek(0)
         partial.write(b"%s %s\n" % (FORMAT, total.encode()))
         partial.flush()
@@ -111,14 +110,6 @@ def _copy(tar: tarfile.TarFile, path: Path) -> None:
         tar.addfile(member)
 
 
-def _checksum(file: BinaryIO) -> str:
-    """Of what follows in an open file."""
-    digest = hashlib.sha256()
-    while block := file.read(CHUNK):
-        digest.update(block)
-    return digest.hexdigest()
-
-
 def take(source: Path) -> builds.Lab:
     """Put the lab of a file into the cache; what is there already, and equal, stays.
 
@@ -130,7 +121,7 @@ def take(source: Path) -> builds.Lab:
         head = HEAD.fullmatch(file.read(HEAD_BYTES))
         if not head:
             raise UsageError(f"{source} is no file of a lab", "`sandglass lab export` writes one.")
-        if _checksum(file) != head[1].decode():
+        if archive.checksum(file) != head[1].decode():
             raise SandglassError(
                 f"{source} is damaged: its content is not that of its checksum", "Copy it again."
             )
@@ -153,7 +144,7 @@ def take(source: Path) -> builds.Lab:
 def checksum(path: Path) -> str:
     """SHA-256 of a whole file, as sha256sum prints it."""
     with _opened(path) as file:
-        return _checksum(file)
+        return archive.checksum(file)
 
 
 @contextlib.contextmanager

@@ -141,7 +141,7 @@ def _check(folder: Path) -> None:
 
 def _checksum(path: Path) -> str:
     with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+        return archive.checksum(file)
 
 
 def _lines(sums: Mapping[str, str]) -> str:

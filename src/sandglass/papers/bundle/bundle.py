@@ -6,7 +6,6 @@ already: any tar unpacks it, and equal content gives equal bytes whatever librar
 
 import contextlib
 import fcntl
-import hashlib
 import os
 import shutil
 import tarfile
@@ -17,7 +16,7 @@ from pathlib import Path
 from rich.progress import track
 
 from sandglass.errors import SandglassError, UsageError, nearest
-from sandglass.install import builds, labs
+from sandglass.install import archive, builds, labs
 from sandglass.papers import reproduce, shelf
 from sandglass.papers.bundle import code, description, subject, wheels
 from sandglass.papers.bundle.subject import Subject
@@ -61,13 +60,13 @@ def write(wanted: Wanted, target: Path) -> None:
         subjects = [_subject(word, wanted, scratch) for word in wanted.targets]
         files = _gather(subjects, wanted, scratch)
         files |= description.write(scratch, target.stem, commit, wanted.pythons, subjects, files)
-        archive = scratch / "archive"
-        total = _pack(files, archive, target.stem, code.committed_s())
+        packed = scratch / "archive"
+        total = _pack(files, packed, target.stem, code.committed_s())
         sums = scratch / "sum"
         sums.write_text(f"{total}  {target.name}\n")
         sums.replace(f"{target}.sha256")
         try:
-            os.link(archive, target)
+            os.link(packed, target)
         except FileExistsError:
             raise _taken(target) from None
 
@@ -150,9 +149,9 @@ def _gather(subjects: list[Subject], wanted: Wanted, scratch: Path) -> dict[str,
     return files | {description.LAB: scratch / description.LAB, SCRIPT.stem: SCRIPT}
 
 
-def _pack(files: Mapping[str, Path], archive: Path, top: str, mtime_s: int) -> str:
+def _pack(files: Mapping[str, Path], target: Path, top: str, mtime_s: int) -> str:
     """Write a tar archive, the same for the same files; returns its checksum."""
-    with tarfile.open(archive, "w", format=tarfile.PAX_FORMAT) as tar:
+    with tarfile.open(target, "w", format=tarfile.PAX_FORMAT) as tar:
         for name in track(sorted(files), "writing", console=labs.TERMINAL, transient=True):
             status = files[name].stat()
             member = tarfile.TarInfo(f"{top}/{name}")
@@ -160,6 +159,6 @@ def _pack(files: Mapping[str, Path], archive: Path, top: str, mtime_s: int) -> s
             member.mode = 0o755 if status.st_mode & 0o100 or name == SCRIPT.stem else 0o644
             with files[name].open("rb") as content:
                 tar.addfile(member, content)
-    with archive.open("rb") as file:
+    with target.open("rb") as file:
         os.fsync(file.fileno())
-        return hashlib.file_digest(file, "sha256").hexdigest()
+        return archive.checksum(file)

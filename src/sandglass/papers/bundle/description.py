@@ -1,6 +1,5 @@
 """What a bundle says of itself: README, list of what is to be repeated, RO-Crate, checksums."""
 
-import hashlib
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -9,7 +8,7 @@ from typing import Any
 
 from jinja2 import Environment, StrictUndefined
 
-from sandglass.install import builds
+from sandglass.install import archive, builds
 from sandglass.papers.bundle import crate, subject, wheels
 from sandglass.papers.bundle.crate import Described
 from sandglass.papers.bundle.subject import Part, Subject
@@ -105,4 +104,4 @@ def _write(path: Path, text: str) -> Path:
 
 def _describe(path: Path) -> Described:
     with path.open("rb") as file:
-        return Described(hashlib.file_digest(file, "sha256").hexdigest(), path.stat().st_size)
+        return Described(archive.checksum(file), path.stat().st_size)
