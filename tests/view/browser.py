@@ -9,7 +9,9 @@ import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
+
+from typing_extensions import Self
 
 PROGRAM = "chromium"
 """Debian's package of it has the same name."""

@@ -2,9 +2,10 @@
 
 import itertools
 from collections.abc import Sequence
-from typing import Annotated, Self
+from typing import Annotated
 
 from pydantic import AfterValidator, Field, model_validator
+from typing_extensions import Self
 
 from sandglass.experiment import units
 from sandglass.experiment.part import Part

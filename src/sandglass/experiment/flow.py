@@ -1,7 +1,7 @@
 """A flow of the experiment file: what all have, and what each workload's file adds."""
 
 import functools
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import (
     Field,
@@ -12,6 +12,7 @@ from pydantic import (
     create_model,
     model_validator,
 )
+from typing_extensions import Self
 
 from sandglass.agent import declare
 from sandglass.agent.declare import Option

@@ -6,9 +6,10 @@ The topology's file says so by the names of Mininet's TCLink, or the experiment 
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, NamedTuple, Self
+from typing import Annotated, Any, NamedTuple
 
 from pydantic import Field, PlainSerializer, PlainValidator, model_validator
+from typing_extensions import Self
 
 from sandglass.experiment import units
 from sandglass.experiment.bottleneck import Timed, check_schedule

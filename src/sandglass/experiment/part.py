@@ -1,6 +1,6 @@
 """A mapping of the experiment file with a fixed set of keys."""
 
-from typing import Any, Self
+from typing import Any
 
 from pydantic import (
     BaseModel,
@@ -10,6 +10,7 @@ from pydantic import (
     ValidationError,
     model_validator,
 )
+from typing_extensions import Self
 
 from sandglass.experiment.problems import EMPTY, PartError, Problem, explain
 

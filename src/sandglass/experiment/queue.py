@@ -1,8 +1,9 @@
 """A queue of the experiment file: a qdisc of tc with its options."""
 
-from typing import Any, Self
+from typing import Any
 
 from pydantic import ConfigDict, Field, model_validator
+from typing_extensions import Self
 
 from sandglass.experiment import qdiscs, units
 from sandglass.experiment.part import Part

@@ -187,7 +187,7 @@ def schema() -> dict[str, Any]:
     """The JSON Schema of the experiment file, with a description of every key."""
     kinds = [model(workload.ours(name)) for name in workload.names()]
     field = Experiment.model_fields["flows"]
-    any_flow = list[Union[*kinds, Elsewhere]]  # type: ignore[valid-type]
+    any_flow = list[Union[(*kinds, Elsewhere)]]  # type: ignore[valid-type]
     whole = create_model(
         "Experiment", __base__=Experiment, __doc__=Experiment.__doc__, flows=(any_flow, field)
     )

@@ -1,8 +1,9 @@
 """Sizes of the experiment file: of flows and of objects, given or drawn by the seed."""
 
-from typing import Annotated, Any, Self
+from typing import Annotated, Any
 
 from pydantic import Field, PlainSerializer, PlainValidator, StrictInt, model_validator
+from typing_extensions import Self
 
 from sandglass.agent import plan
 from sandglass.experiment import units

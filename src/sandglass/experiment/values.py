@@ -230,12 +230,12 @@ Kernel = Annotated[str, BeforeValidator(_kernel), WithJsonSchema({"type": ["stri
 """A series of Linux that there are labs of, such as 7.2 or 6.12-debug."""
 Family = Annotated[int, BeforeValidator(_family), WithJsonSchema({"enum": [4, 6]})]
 """Of IP addresses."""
-Rate = Annotated[int, *_quantity(units.parse_rate, units.format_rate, units.RATES)]
-LinkRate = Annotated[int, *_quantity(_link_rate, units.format_rate, units.RATES)]
-Time = Annotated[int, *_quantity(units.parse_time, units.format_time, units.TIMES)]
-Duration = Annotated[int, *_quantity(_duration, units.format_time, units.TIMES)]
-Memory = Annotated[int, *_quantity(_memory, units.format_size, units.SIZES)]
-Size = Annotated[int, *_quantity(units.parse_size, units.format_size, units.SIZES)]
+Rate = Annotated[(int, *_quantity(units.parse_rate, units.format_rate, units.RATES))]
+LinkRate = Annotated[(int, *_quantity(_link_rate, units.format_rate, units.RATES))]
+Time = Annotated[(int, *_quantity(units.parse_time, units.format_time, units.TIMES))]
+Duration = Annotated[(int, *_quantity(_duration, units.format_time, units.TIMES))]
+Memory = Annotated[(int, *_quantity(_memory, units.format_size, units.SIZES))]
+Size = Annotated[(int, *_quantity(units.parse_size, units.format_size, units.SIZES))]
 Share = Annotated[
     float,
     BeforeValidator(_share),

@@ -8,10 +8,11 @@ import inspect
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Protocol, Self, get_args
+from typing import Any, Literal, NamedTuple, Protocol, get_args
 
 import polars as pl
 from pydantic import BaseModel
+from typing_extensions import Self
 
 from sandglass.errors import SandglassError
 from sandglass.papers import ensemble
