@@ -5,7 +5,10 @@ Plain numbers, nothing left open: rates in bit/s, times in ns, sizes in bytes, q
 
 from __future__ import annotations
 
-from typing import Any, Literal, NotRequired, TypedDict
+from typing import TYPE_CHECKING, Any, Literal, TypedDict
+
+if TYPE_CHECKING:
+    from typing_extensions import NotRequired
 
 OPPORTUNITY_BITS = 12_000
 """What an opportunity of a trace carries: a packet of 1500 bytes, as Mahimahi has it."""
