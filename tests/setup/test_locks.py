@@ -12,8 +12,12 @@ ASKED = tomllib.loads((builds.ROOT / "pyproject.toml").read_text())
 
 
 def names(requirements: list[str]) -> set[str]:
-    """Without versions, as pip compares them."""
-    return {re.split(r"[=<>\[]", each)[0].lower().replace("_", "-") for each in requirements}
+    """Without versions, as pip compares them, and without what is of another Python."""
+    return {
+        re.split(r"[=<>\[]", each)[0].lower().replace("_", "-")
+        for each in requirements
+        if ";" not in each
+    }
 
 
 def locked(name: str) -> set[str]:

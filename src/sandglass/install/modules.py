@@ -16,17 +16,22 @@ A member has a `name`, which becomes a column, and a `type` from u8 to u64 or s8
 `name`, `least` and `most`, each a number or the last word of another sysctl's name, how many
 `numbers` it takes, its `default`, and `unit` and `meaning`.
 
-Nothing here needs more than the standard library, as in builds.py.
+Nothing here needs more than the standard library, as in builds.py; with Python 3.10, tomli.
 """
 
 import functools
-import tomllib
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
 from typing import Any, TypeVar
 
 from sandglass.errors import SandglassError
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 FILE = "module.toml"
 LINUX = Path(__file__).with_name("linux.toml")
