@@ -28,6 +28,8 @@ PATIENCE_S = 60.0
 OURS = ("topologies", "workloads")
 ERRORS: dict[str, type[Exception]] = {"UsageError": UsageError, "ValueError": ValueError}
 PIECE = 1 << 16
+SAFE_PATH = ["-P"] if sys.version_info >= (3, 11) else []
+"""What keeps the current directory, which is /, out of the module search path."""
 _kept: dict[tuple[Path, int], "_Process"] | None = None
 
 
@@ -86,7 +88,7 @@ class _Process:
         )
         with cage.prepared() as enter:
             self.process = subprocess.Popen(
-                [sys.executable, "-P", "-m", __name__, str(path)],
+                [sys.executable, *SAFE_PATH, "-m", __name__, str(path)],
                 env={
                     "PYTHONPATH": str(ROOT / "src"),
                     "PYTHONDONTWRITEBYTECODE": "1",
