@@ -220,7 +220,9 @@ def test_recorded_headers_tell_the_version_of_ip(
     header = bytes([0x45 if version == 4 else 0x60]) + bytes(range(1, 56))
     if version == 4:  # of no packet, but the sum is right
         header = header[:10] + bytes(2) + header[12:]
-        header = header[:10] + (reader.folded(header[:20]) ^ 0xFFFF).to_bytes(2) + header[12:]
+        header = (
+            header[:10] + (reader.folded(header[:20]) ^ 0xFFFF).to_bytes(2, "big") + header[12:]
+        )
     came = header[1] & 3 if version == 4 else header[1] >> 4 & 3
     row |= {"flow": 0, "ecn_in": came, "ecn_out": came}
     run = made.run(tmp_path / "run", [packet(dequeue_ns=5, **row)], headers=[header])

@@ -9,6 +9,7 @@ All that take them raise ValueError outside 0 < beta < 1, b >= 0, d > 0.
 
 import math
 
+import numpy as np
 import scipy
 
 
@@ -67,7 +68,7 @@ def cubic_window(time_s: float, largest: float, after: float) -> float:
     `largest` is W_max, which fast convergence may have lowered.
     """
     scale = 0.4  # C of RFC 9438, section 5.1
-    return scale * (time_s - math.cbrt((largest - after) / scale)) ** 3 + largest
+    return scale * (time_s - float(np.cbrt((largest - after) / scale))) ** 3 + largest
 
 
 def dctcp_alpha(window: float) -> float:

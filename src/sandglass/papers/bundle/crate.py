@@ -130,4 +130,4 @@ def _action(
 
 def _time(seconds: float) -> str:
     """Seconds since 1970 as ISO 8601 writes them."""
-    return datetime.datetime.fromtimestamp(int(seconds), datetime.UTC).isoformat()
+    return datetime.datetime.fromtimestamp(int(seconds), datetime.timezone.utc).isoformat()
