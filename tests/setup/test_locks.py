@@ -1,10 +1,10 @@
 """The lock files: they hold what pyproject.toml asks for, and what differs from them is named."""
 
 import re
-import tomllib
 from pathlib import Path
 
 import pytest
+import tomllib
 
 from sandglass.install import builds, setup_lab
 
