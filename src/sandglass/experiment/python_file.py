@@ -63,7 +63,7 @@ def parameters(path: Path) -> dict[str, Any]:
     """
     name, build = _topology(path)
     try:
-        hints = typing.get_type_hints(build.build, include_extras=True)
+        hints = inspect.get_annotations(build.build, eval_str=True)
     except NameError as error:
         raise UsageError(
             f"{path.name}: build() is annotated with what is not there: {error}"
