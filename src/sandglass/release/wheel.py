@@ -17,12 +17,12 @@ import json
 import stat
 import subprocess
 import tempfile
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
 
+import tomllib
 from packaging.version import Version
 from pyproject_metadata import StandardMetadata
 
