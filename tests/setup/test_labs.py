@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 from sandglass.errors import SandglassError, UsageError
 from sandglass.install import builds, labs, manifests
+from sandglass.install.root import MADE_S
 
 ABOUT = builds.Lab(
     id="0123456789ab",
@@ -114,6 +115,23 @@ def test_the_same_lab_gives_the_same_file(file: Path, tmp_path: Path) -> None:
     assert (tmp_path / "again.lab").read_bytes() == file.read_bytes()
 
 
+def test_two_builds_give_the_same_file(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In another place, at other times, and whatever is a hard link of what."""
+    other = tmp_path / "elsewhere" / "cache"
+    monkeypatch.setenv("SANDGLASS_CACHE", str(other))
+    put_lab(other)
+    kernel, guest, _ = ABOUT.places
+    (guest / "lib" / "linked").unlink()
+    (guest / "lib" / "linked").write_bytes((guest / "init").read_bytes())
+    (tmp_path / "part").hardlink_to(kernel / "linux")
+    for number, path in enumerate(sorted(other.rglob("*"))):
+        os.utime(path, (number, number), follow_symlinks=False)
+    labs.export(ABOUT, tmp_path / "again.lab")
+    assert (tmp_path / "again.lab").read_bytes() == file.read_bytes()
+
+
 def test_a_lab_of_a_file_gives_that_file(file: Path, cache: Path, tmp_path: Path) -> None:
     labs.take(file)
     for path in cache.rglob("*"):
@@ -121,6 +139,17 @@ def test_a_lab_of_a_file_gives_that_file(file: Path, cache: Path, tmp_path: Path
             os.utime(path, (1e9, 1e9), follow_symlinks=False)
     labs.export(ABOUT, tmp_path / "again.lab")
     assert (tmp_path / "again.lab").read_bytes() == file.read_bytes()
+
+
+def test_the_lab_that_came_last_is_the_newest(file: Path, cache: Path) -> None:
+    """Its kernel and its root are chosen by their times among those of the same sources."""
+    labs.take(file)
+    kernel, _, root = ABOUT.places
+    for _ in range(2):
+        for path in (kernel / builds.BUILD_FILE, root):
+            assert path.stat().st_mtime > MADE_S
+            os.utime(path, (1e9, 1e9))
+        labs.take(file)
 
 
 def test_a_lab_that_is_there_stays(file: Path, cache: Path) -> None:

@@ -94,15 +94,18 @@ def _files(lab: builds.Lab) -> Iterator[Path]:
 
 
 def _copy(tar: tarfile.TarFile, path: Path) -> None:
-    """Add a file of the cache, by whom and when it was made apart."""
+    """Add a file of the cache, by whom and when it was made apart.
+
+    So two builds give the same bytes. Nothing asks for the times: the guest's Python takes what is
+    compiled unchecked, as root.py and bytecode.py see to, and all of a root has the time of MADE_S.
+    """
     member = tar.gettarinfo(path, str(path.relative_to(builds.directory())))
     if member.islnk():  # a hard link to a file outside
         member.type, member.size, member.linkname = tarfile.REGTYPE, path.stat().st_size, ""
     member.uid = member.gid = 0
     member.uname = member.gname = ""
     member.mode &= 0o777  # as it is imported
-    # a directory's or link's own time is when it was unpacked or, of a guest, last used
-    member.mtime = int(member.mtime) if member.isreg() else MADE_S
+    member.mtime = MADE_S
     if member.isreg():
         with path.open("rb") as content:
             tar.addfile(member, content)
@@ -138,6 +141,9 @@ def take(source: Path) -> builds.Lab:
             _compare(source, lab, Path(scratch))
             (lab.places_in(Path(scratch))[1] / builds.IMPORTED).touch(exist_ok=False)
             _install(lab, Path(scratch))
+            kernel, _, root = lab.places
+            for place in (kernel / builds.BUILD_FILE, root):  # the newest is used
+                os.utime(place)
     return lab
 
 
