@@ -23,6 +23,7 @@ COMMANDS = [
         "notebook",
         "trace",
         "wheel",
+        "release",
     ),
     *("cache", "bench", "test", "docs", "completion", "lab", "characterise"),
 ]

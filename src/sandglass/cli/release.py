@@ -35,3 +35,24 @@ def wheel(
     written = package.build(kernel or builds.DEFAULT_KERNEL, out)
     say(f"{written}: {written.stat().st_size / 1e6:.1f} MB")
     say(f"install it: pip install {written}")
+
+
+@app.command()
+def release(
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Where it goes: a new directory.")],
+) -> None:
+    """Write all that is published of a version: packages, labs, sources, and of what they are.
+
+    The checkout has to be at a commit, of which the same bytes come again (docs/maintaining.md).
+
+    Example: ./sandglass release --out dist
+    """
+    from sandglass.install import extras, setup_lab
+
+    extras.checkout_only("release")
+    setup_lab.packager()
+    from sandglass.release import release as releases
+
+    releases.write(out)
+    for path in sorted(out.iterdir()):
+        say(f"{path.stat().st_size / 1e6:6.1f} MB  {path}")

@@ -59,27 +59,48 @@ Content = Mapping[Path, bytes]
 def build(kernel: str, out: Path) -> Path:
     """The wheel of a kernel's lab in the directory `out`, with the code if it is the usual kernel.
 
-    The lab has to be built. Raises UsageError when such a wheel is there, or the checkout has no
-    git, which knows what belongs to it.
+    The lab has to be built. Raises what `around` does.
     """
-    first = kernel == builds.DEFAULT_KERNEL
-    name = DISTRIBUTION if first else further(kernel)
-    target = out / f"{name.replace('-', '_')}-{__version__}-{TAG}.whl"
-    if target.exists():
-        raise UsageError(f"{target} is there already", "Remove it, or name another directory.")
     out.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=out, prefix=".lab-") as scratch, builds.on(kernel):
+        _refuse_another(_target(kernel, out))
+        lab = Path(scratch) / f"{kernel}.lab"
+        labs.export(builds.lab(), lab)
+        return around(kernel, lab, out)
+
+
+def around(kernel: str, lab: Path, out: Path) -> Path:
+    """The wheel of a lab's file.
+
+    Raises UsageError when such a wheel is there, or the checkout has no git, which knows what
+    belongs to it.
+    """
+    target = _target(kernel, out)
+    _refuse_another(target)
+    first = kernel == builds.DEFAULT_KERNEL
     with tempfile.TemporaryDirectory(dir=out, prefix=".wheel-") as scratch:
-        with builds.on(kernel):
-            lab = Path(scratch) / f"{kernel}.lab"
-            labs.export(builds.lab(), lab)
-            content: Content = {TREE / "labs" / lab.name: lab.read_bytes()}
-            if first:
-                content = {Path("sandglass/__init__.py"): SHIM.encode(), **_tree(), **content}
-                content = {**content, **_compiled(builds.lab_kernel().root, Path(scratch))}
+        content: Content = {TREE / "labs" / f"{kernel}.lab": lab.read_bytes()}
+        if first:
+            content = {Path("sandglass/__init__.py"): SHIM.encode(), **_tree(), **content}
+            content = {**content, **_compiled(builds.lab_kernel().root, Path(scratch))}
         written = Path(scratch) / target.name
-        _write(written, content, _metadata(name, first=first), ENTRY_POINTS if first else None)
+        metadata = _metadata(_name(kernel), first=first)
+        _write(written, content, metadata, ENTRY_POINTS if first else None)
         written.rename(target)
     return target
+
+
+def _name(kernel: str) -> str:
+    return DISTRIBUTION if kernel == builds.DEFAULT_KERNEL else further(kernel)
+
+
+def _target(kernel: str, out: Path) -> Path:
+    return out / f"{_name(kernel).replace('-', '_')}-{__version__}-{TAG}.whl"
+
+
+def _refuse_another(target: Path) -> None:
+    if target.exists():
+        raise UsageError(f"{target} is there already", "Remove it, or name another directory.")
 
 
 def _tree() -> Content:
