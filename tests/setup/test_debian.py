@@ -108,6 +108,21 @@ def test_apt_reads_and_writes_only_below_the_cache(
     assert options["Dir::Etc::sourceparts"] == "/dev/null"
 
 
+@pytest.mark.usefixtures("etc")
+def test_lists_are_fetched_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SANDGLASS_CACHE", str(tmp_path / "cache"))
+    asked: list[str] = []
+
+    def apt(_tool: str, *words: str, **_: object) -> str:
+        asked.extend(words)
+        return ""
+
+    monkeypatch.setattr(debian, "apt", apt)
+    for _ in range(2):
+        debian.refreshed_apt("bookworm", tmp_path)
+    assert asked == ["update"]
+
+
 def test_a_package_in_the_cache_needs_no_network(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -210,6 +210,30 @@ def test_a_kernel_is_built_again_where_modules_cannot_be(
     assert built == (["modules"] if tree else ["kernel", "modules"])
 
 
+def test_a_root_that_is_not_to_be_had_ends_the_build(
+    build: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is made while the kernel's source is unpacked."""
+    tree = tmp_path / "tree"
+    (tree / "drivers").mkdir(parents=True)
+    (tree / "drivers" / "Makefile").touch()
+
+    def make() -> Path:
+        raise SandglassError("Debian has no package bash")
+
+    monkeypatch.setenv("SANDGLASS_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(build.root_file_system, "make", make)
+    monkeypatch.setattr(builds, "patches", lambda _: [tmp_path / "0001-a.patch"])
+    monkeypatch.setattr(build.debian, "fetch", lambda *_, **__: tmp_path / "any.deb")
+    monkeypatch.setattr(build.debian, "version", lambda _: "6.12.1-1")
+    monkeypatch.setattr(build, "unpack_source", lambda *_: tree)
+    monkeypatch.setattr(build.Log, "run", lambda *_, **__: None)
+    monkeypatch.setattr(builds, "kernel_key", lambda _: "key")
+    with pytest.raises(SandglassError, match="has no package bash"):
+        build.build("6.12")
+    assert not (tmp_path / "cache" / "kernels").exists()
+
+
 @pytest.mark.lab
 def test_without_modules_there_is_a_guest_too(
     build: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -8,6 +8,7 @@ host's own sources.
 import os
 import re
 import subprocess
+import threading
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -19,6 +20,10 @@ APT_ETC = Path("/etc/apt")
 OPTION_NAMES = {"arch": "Architectures", "lang": "Languages", "target": "Targets"}
 
 Stanza = dict[str, str]
+
+_refreshing = threading.Lock()
+"""One at a time fetches lists: apt gives up where another one does."""
+_refreshed: set[tuple[Path, str]] = set()
 
 
 def fetch(package: str, *, later_suites: bool = False) -> Path:
@@ -35,8 +40,7 @@ def fetch(package: str, *, later_suites: bool = False) -> Path:
     partial.mkdir(parents=True, exist_ok=True)
     for suite in [builds.SUITE, *(later_than(builds.SUITE) if later_suites else ())]:
         print(f"looking for {package} in Debian {suite}", flush=True)
-        options = private_apt(suite)
-        apt("apt-get", "update", options=options, folder=partial)
+        options = refreshed_apt(suite, partial)
         if not apt("apt-cache", "madison", package, options=options, folder=partial):
             continue
         print(f"downloading {package}", flush=True)
@@ -55,8 +59,7 @@ def download(packages: Iterable[str], suite: str, folder: Path) -> list[Path]:
     (folder / "partial").mkdir(parents=True)
     nothing = folder / "status"
     nothing.touch()
-    options = private_apt(suite)
-    apt("apt-get", "update", options=options, folder=folder)
+    options = refreshed_apt(suite, folder)
     for setting in (
         f"Dir::State::status={nothing}",
         f"Dir::Cache::archives={folder}",
@@ -105,6 +108,16 @@ def apt(tool: str, *arguments: str, options: list[str], folder: Path) -> str:
         reason = "\n  ".join(words) or done.stderr.strip()
         raise SandglassError(f"{tool} {' '.join(arguments)} failed", reason)
     return done.stdout
+
+
+def refreshed_apt(suite: str, folder: Path) -> list[str]:
+    """Options of our own apt, whose lists of a suite this process has fetched."""
+    with _refreshing:
+        options = private_apt(suite)
+        if (place := (builds.directory(), suite)) not in _refreshed:
+            apt("apt-get", "update", options=options, folder=folder)
+            _refreshed.add(place)
+    return options
 
 
 def private_apt(suite: str) -> list[str]:
