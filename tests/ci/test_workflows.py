@@ -157,20 +157,9 @@ def test_the_site_is_kept_from_where_it_is_made() -> None:
     assert f"./sandglass docs --pictures all --out {job['artifacts']['paths'][0]}" in job["script"]
 
 
-def test_what_is_published_is_made_by_the_jobs_before() -> None:
-    jobs = read(RELEASE)["jobs"]
-    uploads = [
-        each["with"]["path"]
-        for name in jobs["publish"]["needs"]
-        for each in jobs[name]["steps"]
-        if each.get("uses", "").startswith("actions/upload-artifact@")
-    ]
-    checksums, published = scripts(RELEASE)[-2:]
-    assert [*uploads, "SHA256SUMS"] == published.split()[-3:]
-    assert checksums.split()[1:-1] == uploads
-    for upload in uploads:
-        [maker] = [text for text in scripts(RELEASE)[:-2] if upload in text]
-        assert re.search(rf"(>| export ){re.escape(upload)}\s*$", maker)
+def test_gitlab_keeps_what_a_release_is() -> None:
+    job = read(GITLAB)["release"]
+    assert job["script"][-1] == f"./sandglass release --out {job['artifacts']['paths'][0]}"
 
 
 @pytest.fixture

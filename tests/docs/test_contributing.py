@@ -7,6 +7,7 @@ import re
 import shlex
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ import yaml
 import sandglass
 from sandglass.experiment import reading
 from sandglass.install.builds import ROOT
+from sandglass.release import bill, release
 from sandglass.run import known
 from tests.conftest import copy_checkout
 from tests.documents import edited
@@ -191,4 +193,20 @@ def test_the_version_is_the_same_everywhere_and_has_its_changes() -> None:
     header = (ROOT / "kmods" / "compat.h").read_text()
     assert cited == sandglass.__version__
     assert f'SANDGLASS_VERSION "{cited}"' in header
-    assert re.search(rf"^## {re.escape(cited)}\b", CHANGES, re.M)
+    assert release.notes(CHANGES, [])
+
+
+def test_an_archive_is_told_what_is_cited() -> None:
+    """Zenodo reads .zenodo.json, and takes the version of the tag."""
+    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    assert json.loads((ROOT / ".zenodo.json").read_text()) == {
+        "title": cited["title"],
+        "upload_type": cited["type"],
+        "description": cited["abstract"],
+        "creators": cited["authors"],
+        "license": cited["license"],
+        "keywords": cited["keywords"],
+    }
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert project["license"] == cited["license"] == bill.LICENSE
+    assert project["description"].lower() in cited["title"].lower()

@@ -38,7 +38,7 @@ LONG = "lab check"
 """Half a minute: test_it_unpacks_its_lab_and_needs_nothing_else does it."""
 
 
-def _without_its_lab(_: builds.Lab, target: Path) -> None:
+def without_its_lab(_: builds.Lab, target: Path) -> None:
     """In the place of labs.export, which takes half a minute: the lab is in the cache."""
     target.write_bytes(b"no lab")
 
@@ -47,7 +47,7 @@ def _without_its_lab(_: builds.Lab, target: Path) -> None:
 def built(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     """A wheel that was built twice, with a lab in it that is none."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(labs, "export", _without_its_lab)
+        patch.setattr(labs, "export", without_its_lab)
         return [wheel.build("6.12", tmp_path_factory.mktemp("dist")) for _ in range(2)]
 
 

@@ -114,6 +114,7 @@ def notebooks() -> None:
 def linters_and_tests() -> None:
     """Add what the tests need to the Python environment."""
     documentation()
+    packager()
     add_locked("requirements-dev.lock")
 
 

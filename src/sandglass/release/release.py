@@ -98,7 +98,7 @@ def notes(changes: str, tags: list[str]) -> str:
     Raises UsageError when it says nothing, or the commit has a version's tag that is not this
     version's, or is this version's while CHANGES.md has it to come.
     """
-    part = rf"^## {re.escape(__version__)}(| .*)\n(.*?)(?=^## |\Z)"
+    part = rf"^## {re.escape(__version__)}(| [^\n]*)\n(.*?)(?=^## |\Z)"
     found = re.search(part, changes, re.M | re.DOTALL)
     if not found:
         raise UsageError(f"CHANGES.md has nothing of {__version__}")
