@@ -5,6 +5,7 @@ their words. What an action does is done here: clone, keep, fetch.
 """
 
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -78,6 +79,20 @@ class Runner:
         assert done.returncode == 0, f"{words[-1]}\n{done.stdout}{done.stderr}"
 
 
+def shown(place: Path) -> str:
+    """What docs/maintaining.md has typed to make a release again, here with this cache."""
+    page = (builds.ROOT / "docs" / "maintaining.md").read_text()
+    [text] = re.findall(r"```\n( *git clone .*?)```", page, re.DOTALL)
+    for words, ours in {
+        "--branch v1.0 . ": f"{builds.ROOT} ",
+        "SANDGLASS_CACHE=/tmp/again/cache ": "",
+        "/tmp/again": str(place),
+    }.items():
+        assert words in text
+        text = text.replace(words, ours)
+    return text
+
+
 @pytest.mark.thorough
 @pytest.mark.newer
 @pytest.mark.skipif(not (builds.ROOT / ".git").exists(), reason="there is no git here")
@@ -92,10 +107,6 @@ def test_the_workflow_makes_what_it_publishes_and_the_same_again(tmp_path: Path)
     assert published == there
     assert {path.suffix for path in published} > {".whl", ".lab", ".gz", ".json", ".sha256"}
 
-    again = tmp_path / "elsewhere"
-    again.mkdir()
-    runner.command(["git", "clone", "--quiet", str(builds.ROOT), "."], again)
-    runner.command(["./sandglass", "release", "--out", "new/dist"], again)
-    sums = [place / "dist" / "SHA256SUMS" for place in (runner.home / "files", again / "new")]
-    assert sums[0].read_text() == sums[1].read_text()
-    assert sums[0].read_text().count("\n") == len(list(sums[0].parent.iterdir())) - 1
+    again = tmp_path / "again"
+    runner.command(["bash", "-e", "-c", shown(again)], runner.home / "publish" / "dist")
+    assert len(list((again / "dist").iterdir())) > 6
