@@ -82,7 +82,8 @@ class Runner:
 def shown(place: Path) -> str:
     """What docs/maintaining.md has typed to make a release again, here with this cache."""
     page = (builds.ROOT / "docs" / "maintaining.md").read_text()
-    [text] = re.findall(r"```\n( *git clone .*?)```", page, re.DOTALL)
+    found: list[str] = re.findall(r"```\n( *git clone .*?)```", page, re.DOTALL)
+    [text] = found
     for words, ours in {
         "--branch v1.0 . ": f"{builds.ROOT} ",
         "SANDGLASS_CACHE=/tmp/again/cache ": "",
