@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from sandglass.cage import cage
+from sandglass.cage import system_calls as system
 from sandglass.install import doctor, setup_lab
 from tests.cli.conftest import Cli
 
@@ -83,7 +84,7 @@ def test_a_machine_that_forbids_code_in_memory_files_is_told_of(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     assert doctor.lab_memory().found
-    monkeypatch.setattr(os, "memfd_create", lambda name: os.open("/dev/null", os.O_RDONLY))
+    monkeypatch.setattr(system, "call", lambda *_: os.open("/dev/null", os.O_RDONLY))
     missing = doctor.lab_memory()
     assert not missing.found
     assert "vm.memfd_noexec" in missing.remedy

@@ -1,26 +1,18 @@
 """A lab is a program for any Linux: its kernel and its init ask for no library."""
 
-import struct
+import dataclasses
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from sandglass.install import builds, setup_lab
+from sandglass.errors import UsageError
+from sandglass.install import builds, elf, setup_lab
+from sandglass.lab import lab
 from tests.lab.conftest import NEWER
 
 pytestmark = pytest.mark.lab
 KERNELS = [builds.DEFAULT_KERNEL, pytest.param(NEWER, marks=pytest.mark.newer)]
-PT_DYNAMIC, PT_INTERP = 2, 3  # <elf.h>
-
-
-def kinds_of_segments(program: Path) -> set[int]:
-    """The types of a program's headers, as <elf.h> numbers them."""
-    content = program.read_bytes()
-    assert content[:5] == b"\x7fELF\x02"  # of 64 bits
-    (start,) = struct.unpack_from("<Q", content, 0x20)
-    size, count = struct.unpack_from("<HH", content, 0x36)
-    return {struct.unpack_from("<I", content, start + number * size)[0] for number in range(count)}
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
@@ -29,12 +21,20 @@ def test_kernel_and_init_ask_for_no_library(kernel: str) -> None:
         setup_lab.lab()
         found = builds.lab_kernel()
     for program in (found.linux, found.init):
-        assert kinds_of_segments(program).isdisjoint({PT_DYNAMIC, PT_INTERP}), program
+        assert not elf.asks_for_libraries(program), program
 
 
 def test_a_program_that_asks_for_one_is_told_apart() -> None:
-    shell = Path("/bin/sh").resolve()
-    assert kinds_of_segments(shell) >= {PT_DYNAMIC, PT_INTERP}
+    assert elf.asks_for_libraries(Path("/bin/sh"))
+
+
+def test_a_lab_of_before_is_refused_in_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = dataclasses.replace(builds.lab_kernel(), linux=Path("/bin/sh"))
+    monkeypatch.setattr(builds, "lab_kernel", lambda: before)
+    with pytest.raises(UsageError, match="wants libraries of this machine"):
+        lab.run_program("absent.py", tmp_path)
 
 
 def test_the_kernel_starts_by_itself() -> None:

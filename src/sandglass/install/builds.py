@@ -171,6 +171,11 @@ def series(kernel: str) -> str:
     return kernel.removesuffix(DEBUG)
 
 
+def traces(kernel: str) -> bool:
+    """Whether a kernel holds the lab's programs by ptrace; later ones do by a seccomp filter."""
+    return age(kernel) < [6, 16]
+
+
 def is_debug(kernel: str) -> bool:
     """Whether a kernel is one that looks for faults."""
     return kernel.endswith(DEBUG)

@@ -98,10 +98,15 @@ def machine() -> Iterator[Finding]:
     )
     yield lab_memory()
     yield sandbox()
+    traced = ptrace_allowed()
     yield Finding(
         "ptrace of own processes",
-        "allowed" if ptrace_allowed() else "",
-        "" if ptrace_allowed() else "a seccomp profile, or kernel.yama.ptrace_scope=3, forbids it",
+        "allowed" if traced else "",
+        ""
+        if traced
+        else "a seccomp profile, or kernel.yama.ptrace_scope=3, forbids it; "
+        "Linux 7.2 does without: SANDGLASS_KERNEL=7.2",
+        needed=builds.traces(builds.chosen_kernel()),
     )
     home = builds.directory()
     existing = next(path for path in (home, *home.parents) if path.exists())

@@ -27,8 +27,8 @@ from typing import IO
 from sandglass.agent.plan import Plan
 from sandglass.cage import seccomp
 from sandglass.cage.cage import Cage
-from sandglass.errors import SandglassError
-from sandglass.install import builds
+from sandglass.errors import SandglassError, UsageError
+from sandglass.install import builds, elf
 from sandglass.lab import bytecode, crash, debugger, messages, reports, touched
 from sandglass.terminal import note
 
@@ -171,6 +171,11 @@ def _start(
     of it by itself, and nothing is sent for it.
     """
     kernel = builds.lab_kernel()
+    if elf.asks_for_libraries(kernel.linux):
+        raise UsageError(
+            f"the lab {kernel.lab} is of an older Sandglass: it wants libraries of this machine",
+            "Run it by the Sandglass that it is of, whose commit the run names.",
+        )
     bytecode.compile_guests(kernel.root)
     doors = _Doors(kernel.init.parent, builds.ROOT, kernel.root, further, directory, here)
     command = [
@@ -224,7 +229,7 @@ def _start(
 
 def _seccomp() -> list[str]:
     """Let programs stop at a seccomp filter, where the kernel can, which is faster than ptrace."""
-    return ["seccomp=auto"] if builds.age(builds.chosen_kernel()) >= [6, 16] else []
+    return [] if builds.traces(builds.chosen_kernel()) else ["seccomp=auto"]
 
 
 def _debug() -> bool:
@@ -330,6 +335,10 @@ def run(
     raise _unfinished(console, status, watchdog_s)
 
 
+NOT_TRACED = "check_ptrace"
+"""What the kernel's own trial of ptrace is called where it fails."""
+NEWER = "7.2"
+"""A kernel whose programs are held without ptrace."""
 TOO_MANY_PIECES = "UML ran out of memory on the host side!"
 """Each page of a program that does not lie behind the last one is a mapping of the host's."""
 
@@ -341,7 +350,13 @@ def _unfinished(console: Path, status: int | None, watchdog_s: float | None) -> 
         return crash.hang(crashed, watchdog_s)
     if crashed:
         return crashed.error()
-    if TOO_MANY_PIECES in console.read_text(errors="replace"):
+    said = console.read_text(errors="replace")
+    if NOT_TRACED in said:
+        return SandglassError(
+            "this machine does not allow a process to trace its children, as this lab does",
+            f"Linux {NEWER} does without: SANDGLASS_KERNEL={NEWER}. Else see: ./sandglass doctor",
+        )
+    if TOO_MANY_PIECES in said:
         return SandglassError(
             "a program in the lab has its memory in more pieces than this machine allows",
             "try fewer flows at once, or as root: sysctl vm.max_map_count=1000000",

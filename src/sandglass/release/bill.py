@@ -4,13 +4,13 @@ One is CycloneDX 1.7 (ECMA-424), for programs. The other is a table, for whoever
 """
 
 import re
-import tomllib
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 from urllib.parse import quote
 
+import tomllib
 from packaging.requirements import Requirement
 from packaging.version import Version
 
