@@ -41,9 +41,11 @@ def wheel(
 def release(
     out: Annotated[Path, typer.Option(metavar="DIR", help="Where it goes: a new directory.")],
 ) -> None:
-    """Write all that is published of a version: packages, labs, sources, and of what they are.
+    """Write all that is published of a version.
 
-    The checkout has to be at a commit, of which the same bytes come again (docs/maintaining.md).
+    That is packages, labs, sources, of what all is made, and checksums.
+
+    The checkout has to be at a commit, which gives the same bytes again (docs/maintaining.md).
 
     Example: ./sandglass release --out dist
     """
