@@ -16,6 +16,7 @@ import pytest
 from sandglass import __version__
 from sandglass.install import builds
 from tests.ci.test_workflows import RELEASE, read
+from tests.release.conftest import NEEDS_CLONE
 
 PLAYED = {
     "apt-get": "",
@@ -96,7 +97,7 @@ def shown(place: Path) -> str:
 
 @pytest.mark.thorough
 @pytest.mark.newer
-@pytest.mark.skipif(not (builds.ROOT / ".git").exists(), reason="there is no git here")
+@NEEDS_CLONE
 def test_the_workflow_makes_what_it_publishes_and_the_same_again(tmp_path: Path) -> None:
     """The commit as it is, and not what was changed since: labs are exported twice."""
     runner = Runner(tmp_path / "runner")

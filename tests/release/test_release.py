@@ -15,11 +15,10 @@ from sandglass.errors import UsageError
 from sandglass.install import builds, checkout, labs
 from sandglass.papers.bundle import code
 from sandglass.release import release
+from tests.release.conftest import NEEDS_CLONE
 from tests.release.test_wheel import without_its_lab
 
-if not (builds.ROOT / ".git").exists():
-    pytest.skip("there is no git here", allow_module_level=True)
-
+pytestmark = NEEDS_CLONE
 TOP = f"sandglass-{__version__}"
 CHANGES = f"""\
 # Changes

@@ -20,7 +20,9 @@ from sandglass.errors import UsageError
 from sandglass.install import builds, extras, labs
 from sandglass.lab import bytecode
 from sandglass.release import wheel
+from tests.release.conftest import NEEDS_CLONE
 
+pytestmark = NEEDS_CLONE
 TREE = "sandglass/tree"
 DIGESTS = {
     row["experiment"]: row["digest"]
