@@ -13,7 +13,7 @@ from types import ModuleType
 import pytest
 
 from sandglass.errors import SandglassError
-from sandglass.install import builds, plugins
+from sandglass.install import builds, plugins, setup_lab
 
 SCRIPT = builds.ROOT / "kernel" / "build"
 
@@ -232,6 +232,23 @@ def test_a_root_that_is_not_to_be_had_ends_the_build(
     with pytest.raises(SandglassError, match="has no package bash"):
         build.build("6.12")
     assert not (tmp_path / "cache" / "kernels").exists()
+
+
+@pytest.mark.lab
+@pytest.mark.parametrize(
+    "kernel", [builds.DEFAULT_KERNEL, pytest.param("7.2", marks=pytest.mark.newer)]
+)
+def test_no_file_of_a_lab_tells_where_it_was_built(kernel: str) -> None:
+    """Newer kernels name a header by its whole path in a warning's text."""
+    setup_lab.lab(kernel)
+    with builds.on(kernel):
+        home, guest, root = builds.lab().places
+    here = [str(place).encode() for place in (builds.directory(), builds.ROOT)]
+    files = [*home.iterdir(), *guest.rglob("*"), *root.rglob("*")]
+    contents = {
+        path: path.read_bytes() for path in files if path.is_file() and not path.is_symlink()
+    }
+    assert [p for p, content in contents.items() if any(place in content for place in here)] == []
 
 
 @pytest.mark.lab
