@@ -197,14 +197,14 @@ def test_the_version_is_the_same_everywhere_and_has_its_changes() -> None:
 
 
 def test_an_archive_is_told_what_is_cited() -> None:
-    """Zenodo reads .zenodo.json, and takes the version of the tag."""
+    """Zenodo reads .zenodo.json, with small letters, and takes the version of the tag."""
     cited = yaml.safe_load((ROOT / "CITATION.cff").read_text())
     assert json.loads((ROOT / ".zenodo.json").read_text()) == {
         "title": cited["title"],
         "upload_type": cited["type"],
         "description": cited["abstract"],
         "creators": cited["authors"],
-        "license": cited["license"],
+        "license": cited["license"].lower(),
         "keywords": cited["keywords"],
     }
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]

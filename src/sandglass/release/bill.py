@@ -5,7 +5,7 @@ One is CycloneDX 1.7 (ECMA-424), for programs. The other is a table, for whoever
 
 import re
 from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 from urllib.parse import quote
@@ -52,7 +52,7 @@ def of_materials(labs: Sequence[builds.Lab], made_s: int, archive: str) -> dict[
     refs = [each["bom-ref"] for each in components]
     return FORMAT | {
         "metadata": {
-            "timestamp": datetime.fromtimestamp(made_s, UTC).isoformat(),
+            "timestamp": datetime.fromtimestamp(made_s, timezone.utc).isoformat(),
             "component": own,
         },
         "components": components,
