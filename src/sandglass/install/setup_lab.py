@@ -1,6 +1,7 @@
 """Set up what experiments need beyond Python: the lab."""
 
 import importlib.metadata
+import os
 import re
 import subprocess
 import sys
@@ -84,8 +85,13 @@ def _unpack(name: str) -> None:
     with builds.on(name):
         try:
             builds.lab()
-        except SandglassError:  # further modules or packages are asked for
-            extras.checkout_only("a lab with modules or packages of your own")
+        except SandglassError:
+            if builds.further_packages() or os.environ.get("SANDGLASS_KMODS"):
+                extras.checkout_only("a lab with modules or packages of your own")
+            raise UsageError(
+                f"the lab of Linux {name} is of another version than {extras.DISTRIBUTION}",
+                "Install both from one release.",
+            ) from None
 
 
 def debugger() -> None:
