@@ -116,7 +116,8 @@ def test_the_bill_has_every_patch_and_the_archive_has_it_too(
 
 
 def test_the_bill_has_what_an_installer_adds(bill: dict[str, dict[str, object]]) -> None:
-    assert bill["polars"]["versionRange"] == "vers:pypi/>=1.30"
+    assert bill["numpy"]["versionRange"] == "vers:pypi/>=2"
+    assert bill["polars"]["versionRange"] == "vers:pypi/>=1.30|!=2.0.0"
     assert bill["polars"]["scope"] == "required"
     assert bill["snakemake"]["scope"] == "optional"
 
