@@ -37,7 +37,8 @@ sandglass doctor
 ENTER = """
 set -e
 mount -t proc proc "$1/proc"; mount --rbind /sys "$1/sys"; mount --rbind /dev "$1/dev"
-exec env -i HOME=/home/user USER=user PATH=/usr/local/bin:/usr/sbin:/usr/bin:/bin LANG=C.UTF-8 $CERTIFICATES \
+exec env -i HOME=/home/user USER=user LANG=C.UTF-8 $CERTIFICATES \
+    PATH=/usr/local/bin:/usr/sbin:/usr/bin:/bin \
     chroot --userspec=1000:1000 "$1" sh -c "cd; $2"
 """
 """Run the command $2 in the root $1."""

@@ -10,6 +10,9 @@ from pathlib import Path
 from sandglass.errors import SandglassError, UsageError
 from sandglass.install import builds, extras, root
 
+READABLE = 0o022
+"""The umask of set-up: what it makes is of one mode for everybody, and others can read it."""
+
 
 def packages(listed: str = "packages-build.txt") -> None:
     """Install a list's missing Debian packages; the script has said it when it fails."""
@@ -59,7 +62,11 @@ def programs() -> Path:
         if builds.INSTALLED:
             _unpack(builds.DEFAULT_KERNEL)
         else:
-            root.make()
+            before = os.umask(READABLE)
+            try:
+                root.make()
+            finally:
+                os.umask(before)
         found = builds.chosen_root()
         assert found
     return found
@@ -166,6 +173,6 @@ def run(*command: str | Path) -> None:
     What it makes can be read by others, whatever the user's umask is: programs in a lab that are
     not root's are others.
     """
-    done = subprocess.run(command, check=False, umask=0o022)
+    done = subprocess.run(command, check=False, umask=READABLE)
     if done.returncode:
         raise SystemExit(done.returncode)
