@@ -3,6 +3,7 @@
 import itertools
 import math
 import operator
+import re
 import sys
 from collections.abc import Callable, Iterator
 from functools import reduce
@@ -16,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sandglass.errors import UsageError
+from sandglass.experiment.part import Part
 from sandglass.papers import claims, code, sentences, shelf, strict
 
 FIGURE = {
@@ -236,11 +238,15 @@ QUEUES = {"queue": ["CoDel", "PIE"]}
 @pytest.mark.parametrize(
     ("entry", "shared", "says"),
     [
-        ({"metrc": "most"}, {}, "sentences.0.claims.0.metrc: unknown key"),
-        ({}, {"axes": QUEUES}, "sentences.0.axes: unknown key"),
-        ({"bounds": {"minimum": 1}}, {}, "sentences.0.claims.0.bounds.minimum: unknown key"),
-        ({"but": {"full": {"for": QUEUES}}}, {}, "sentences.0.claims.0.but.full.for: unknown key"),
-        ({"for": {"queue": []}}, {}, "sentences.0.claims.0.for.queue"),
+        ({"metrc": "most"}, {}, "sentences[0].claims[0].metrc: unknown key"),
+        ({}, {"axes": QUEUES}, "sentences[0].axes: unknown key"),
+        ({"bounds": {"minimum": 1}}, {}, "sentences[0].claims[0].bounds.minimum: unknown key"),
+        (
+            {"but": {"full": {"for": QUEUES}}},
+            {},
+            "sentences[0].claims[0].but.full.for: unknown key",
+        ),
+        ({"for": {"queue": []}}, {}, "sentences[0].claims[0].for.queue"),
         ({"statement": "{queue}"}, {}, "full: statement: nothing is called {queue}."),
         (
             {"for": QUEUES, "id": "{queue}-full", "statement": "{queu}: share"},
@@ -300,7 +306,8 @@ def test_what_is_wrong_with_a_sentence(
     write(fig1=[sentence(entry, **shared)])
     with pytest.raises(UsageError) as raised:
         claims.claims("p", "fig1")
-    assert f"fig1.yaml: {says}" in raised.value.message
+    place = r"fig1\.yaml(:\d+: (sentences\[0\]\.claims\[0\]: )?|: )"
+    assert re.search(place + re.escape(says), raised.value.message)
 
 
 @pytest.mark.parametrize("key", ["quote", "where", "kind", "statement", "metric", "bounds"])
@@ -308,7 +315,9 @@ def test_what_a_claim_needs(key: str, write: Write) -> None:
     content = sentence()
     del content[key]
     write(fig1=[content])
-    with pytest.raises(UsageError, match=f"fig1.yaml: full: .*{key}"):
+    with pytest.raises(
+        UsageError, match=rf"fig1\.yaml:\d+: sentences\[0\]\.claims\[0\]: full: .*{key}"
+    ):
         claims.claims("p", "fig1")
 
 
@@ -316,7 +325,7 @@ def test_a_figure_without_claims(write: Write) -> None:
     write(fig1=[], fig2=[sentence(), sentence()])
     with pytest.raises(UsageError, match=r"fig2\.yaml: two claims are called full"):
         claims.claims("p", "fig2")
-    with pytest.raises(UsageError, match=r"fig1\.yaml: sentences: List should have at least 1"):
+    with pytest.raises(UsageError, match=r"fig1\.yaml:5: sentences: is empty: give at least one"):
         claims.claims("p", "fig1")
 
 
@@ -342,8 +351,11 @@ def test_bounds_as_they_were(write: Write) -> None:
             "amended.yaml: fig1: no claim is called ful, did you mean 'full'?",
         ),
         ({"fig11": [CHANGE]}, "amended.yaml: there is no figure fig11, did you mean 'fig1'?"),
-        ({"fig1": [CHANGE | {"outcome": "fails"}]}, "amended.yaml: figures.fig1.0.outcome"),
-        ({"fig1": [CHANGE | {"outcomes": {}}]}, "amended.yaml: figures.fig1.0.outcomes"),
+        (
+            {"fig1": [CHANGE | {"outcome": "fails"}]},
+            "amended.yaml:4: figures.fig1[0].outcome: ",
+        ),
+        ({"fig1": [CHANGE | {"outcomes": {}}]}, "amended.yaml:4: figures.fig1[0].outcomes"),
     ],
 )
 def test_what_is_wrong_with_an_amendment(figures: dict[str, Any], says: str, write: Write) -> None:
@@ -353,18 +365,23 @@ def test_what_is_wrong_with_an_amendment(figures: dict[str, Any], says: str, wri
     assert says in raised.value.message
 
 
-def test_a_misspelt_key_is_named_before_the_one_that_is_missing(tmp_path: Path) -> None:
+def test_all_that_is_wrong_with_a_file_is_told_with_its_lines(tmp_path: Path) -> None:
     file = tmp_path / "fig1.yaml"
-    file.write_text("where: Abstract\nqoute: the link is full\n")
+    file.write_text("where:\n- Abstract\n- 3\nqoute: the link is full\n")
 
-    class Said(strict.Strict):
+    class Said(Part):
         quote: str
-        where: str
+        where: str | list[str]
 
-    with pytest.raises(UsageError, match=r"fig1.yaml: qoute: unknown key, did you mean 'quote'"):
+    with pytest.raises(UsageError) as raised:
         strict.parse(file, Said)
-    file.write_text("where: Abstract\n")
-    with pytest.raises(UsageError, match=r"fig1.yaml: quote: is missing"):
+    assert raised.value.message.splitlines() == [
+        f"{file}:1: quote: is missing",
+        f"{file}:3: where[1]: 3 is not text: put it in quotes",
+        f"{file}:4: qoute: unknown key, did you mean 'quote'? Keys here: quote, where",
+    ]
+    file.write_text("where: [\n")
+    with pytest.raises(UsageError, match=r"fig1\.yaml:2, column 1: .*did not find expected node"):
         strict.parse(file, Said)
 
 

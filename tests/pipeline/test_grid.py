@@ -1,5 +1,6 @@
 """Figures and profiles become runs; what does not make sense is refused with its place."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -149,7 +150,7 @@ def test_equal_overrides_are_one_run(pipelines: Path) -> None:
         ({"rtt": ["20ms"]}, "needs the axis 'experiment'"),
         ({"experiment": ["one"], "ecn": ["maybe"]}, "ecn has no value 'maybe'"),
         ({"experiment": ["one"], "ecn": [True]}, "ecn has no value 'True'"),
-        ({"experiment": ["one"], "rtt": []}, "at least 1 item"),
+        ({"experiment": ["one"], "rtt": []}, "is empty: give at least one"),
         ({"experiment": ["one"], "rtt": ["20ms", "20ms"]}, "the same run"),
     ],
 )
@@ -157,7 +158,7 @@ def test_a_wrong_grid(pipelines: Path, wrong: object, says: str) -> None:
     profile(pipelines, wrong)
     with pytest.raises(UsageError, match=says) as raised:
         grid.points("p", "fig1", "quick")
-    assert "fig1.yaml: quick" in raised.value.message
+    assert re.search(r"fig1\.yaml:\d+: quick", raised.value.message)
 
 
 RUNS = [
@@ -198,7 +199,7 @@ def test_smoke_is_a_part_of_quick(pipelines: Path) -> None:
     figure(pipelines, runs=RUNS, quick={"rtt": ["40ms"]}, smoke={"ecn": ["with"], "replicas": 1})
     assert len(grid.points("p", "fig1", "smoke")) == 2
     figure(pipelines, runs=RUNS, quick={"rtt": ["40ms"]}, smoke={"rtt": ["20ms"]})
-    with pytest.raises(UsageError, match=r"fig1\.yaml: smoke: rtt: 20ms is not among 40ms, 40ms"):
+    with pytest.raises(UsageError, match=r"fig1\.yaml:\d+: smoke: rtt: 20ms is not among"):
         grid.points("p", "fig1", "smoke")
 
 
@@ -228,16 +229,16 @@ def test_unknown_names(pipelines: Path) -> None:
 
 def test_a_misspelt_key(pipelines: Path) -> None:
     figure(pipelines, titel="x")
-    with pytest.raises(UsageError, match=r"fig1\.yaml: titel: unknown key"):
+    with pytest.raises(UsageError, match=r"fig1\.yaml:\d+: titel: unknown key"):
         shelf.paper("p").figures["fig1"]
     (pipelines / "p" / "paper.yaml").write_text("paper: TR-1\ntitle: A paper\ntitel: x\n")
-    with pytest.raises(UsageError, match=r"paper\.yaml: titel: unknown key"):
+    with pytest.raises(UsageError, match=r"paper\.yaml:3: titel: unknown key"):
         shelf.paper("p")
 
 
 def test_not_yaml(pipelines: Path) -> None:
     (pipelines / "p" / "fig1.yaml").write_text("runs: [")
-    with pytest.raises(UsageError, match=r"fig1\.yaml is not YAML"):
+    with pytest.raises(UsageError, match=r"fig1\.yaml:2, column 1: "):
         shelf.paper("p").figures["fig1"]
 
 
@@ -276,7 +277,7 @@ def test_what_figures_share(pipelines: Path, axes: object, whole: object) -> Non
         ({}, {"shared": "path"}, "nothing is shared as 'path'"),
         (SHARED, {"shared": "path"}, "did you mean 'paths'"),
         (SHARED, {"shared": "told", "rtt": "rtt"}, "told is no mapping, so that rtt cannot be"),
-        ({"a": {"x": {"shared": "a"}}}, {"shared": "a"}, "shared: a is a part of itself"),
+        ({"a": {"x": {"shared": "a"}}}, {"shared": "a"}, "axes.x: a is a part of itself"),
     ],
 )
 def test_what_cannot_be_shared(pipelines: Path, shared: object, axes: object, says: str) -> None:

@@ -131,6 +131,21 @@ def read(path: Path, noun: str = "an experiment", example: str = "codel.yaml") -
     return Document(data, root, tuple(dict.fromkeys(bases)))
 
 
+def plain(path: Path) -> Document:
+    """What a file of ours holds, read in C, since it is large: keys need not be texts, no base.
+
+    Raises UsageError for what is no YAML.
+    """
+
+    def found() -> Document:
+        with path.open() as file:
+            loader = yaml.CSafeLoader(file)
+            root = loader.get_single_node() or yaml.ScalarNode(NOTHING, "")
+            return Document(loader.construct_document(root), root)
+
+    return _refused(found, f"{path}", of_file=True)
+
+
 def _on_base(path: Path, root: yaml.Node, bases: list[Path]) -> yaml.Node:
     """What a file holds, on what its base holds, which is added to `bases`. Raises UsageError."""
     found = _entry(root, BASE)

@@ -1,6 +1,8 @@
 """A mapping of the experiment file with a fixed set of keys."""
 
-from typing import Any
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, TypeVar
 
 from pydantic import (
     BaseModel,
@@ -12,7 +14,9 @@ from pydantic import (
 )
 from typing_extensions import Self
 
-from sandglass.experiment.problems import EMPTY, PartError, Problem, explain
+from sandglass.errors import UsageError
+from sandglass.experiment.document import Document
+from sandglass.experiment.problems import EMPTY, PartError, Problem, explain, where
 
 
 class Part(BaseModel):
@@ -34,6 +38,26 @@ class Part(BaseModel):
         except ValidationError as error:
             problems += [(at, text) for at, text in explain(error, cls) if at[:1] not in known]
         raise PartError(problems)
+
+
+Kind = TypeVar("Kind", bound=Part)
+
+
+def parsed(kind: type[Kind], data: Any, path: Path, found: Document) -> Kind:
+    """The part that a file describes, with `data` in the place of what was found in it.
+
+    Raises UsageError for all that is wrong, a line each.
+    """
+    try:
+        return kind.model_validate(data)
+    except ValidationError as error:
+        raise refusal(path, found, explain(error, kind)) from None
+
+
+def refusal(path: Path, found: Document, problems: Iterable[Problem]) -> UsageError:
+    """What is said of a file with problems, each with its line."""
+    lines = (f"{path}:{found.line(at) or 1}: {where(at)}: {said}" for at, said in problems)
+    return UsageError("\n".join(dict.fromkeys(lines)))
 
 
 def read(kind: Any, value: object, context: Any = None) -> Any:

@@ -1,6 +1,7 @@
 """What is wrong in an experiment file, where it is, and how it is said."""
 
 import math
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -25,6 +26,8 @@ NOT_A = {
     "model_type": "a mapping: write key: value",
     "model_attributes_type": "a mapping: write key: value",
 }
+KIND = re.compile(r"[\w-]*\[.*\]|str|int|float|bool", re.S)
+"""What pydantic puts into a path for the kind of value that it took one for, of several."""
 
 
 class PartError(ValueError):
@@ -36,15 +39,32 @@ class PartError(ValueError):
 
 
 def explain(error: ValidationError, part: type[BaseModel]) -> list[Problem]:
-    """What pydantic found wrong in a `part` of the file, in words for its writer."""
-    problems: list[Problem] = []
+    """What pydantic found wrong in a `part` of the file, in words for its writer.
+
+    Of a value that may be of several kinds, what keeps it from being of the one that it fits best.
+    """
+    found: list[tuple[KeyPath, Problem]] = []
     for detail in error.errors(include_url=False):
-        cause = detail.get("ctx", {}).get("error")
+        loc, cause = detail["loc"], detail.get("ctx", {}).get("error")
         if isinstance(cause, PartError):
-            problems += [((*detail["loc"], *at), text) for at, text in cause.problems]
+            found += [(loc, ((*loc, *at), text)) for at, text in cause.problems]
         else:
-            problems.append((detail["loc"], _reason(detail, cause, part)))
-    return problems
+            inner = loc[:-1] if detail["type"] == "extra_forbidden" else loc
+            found.append((inner, (loc, _reason(detail, cause, part))))
+    kinds: dict[KeyPath, str | int] = {}
+    for loc, _ in sorted(found, key=lambda each: -len(each[1][0])):
+        for n in _kinds(loc):
+            kinds.setdefault(loc[:n], loc[n])
+    return [
+        (tuple(key for n, key in enumerate(at) if n not in _kinds(loc)), text)
+        for loc, (at, text) in found
+        if all(kinds[loc[:n]] == loc[n] for n in _kinds(loc))
+    ]
+
+
+def _kinds(loc: KeyPath) -> list[int]:
+    """Where in a path a kind stands, and no key."""
+    return [n for n, key in enumerate(loc) if isinstance(key, str) and KIND.fullmatch(key)]
 
 
 def _reason(detail: Any, cause: Exception | None, part: type[BaseModel]) -> str:

@@ -11,13 +11,15 @@ from typing import Annotated
 from pydantic import Field
 
 from sandglass.errors import UsageError, nearest
+from sandglass.experiment.part import Part
+from sandglass.experiment.problems import PartError
 from sandglass.papers import shelf
 from sandglass.papers.sentences import Amendment, Claim
-from sandglass.papers.strict import Strict, parse
+from sandglass.papers.strict import parse
 from sandglass.studies.bounds import Outcome
 
 
-class Change(Strict):
+class Change(Part):
     """One change of a bound, for each claim that had it."""
 
     date: datetime.date
@@ -27,7 +29,7 @@ class Change(Strict):
     reason: str
 
 
-class Amended(Strict):
+class Amended(Part):
     """A paper's amended.yaml: the changes of each figure, the first one first."""
 
     figures: dict[str, Annotated[list[Change], Field(min_length=1)]]
@@ -39,8 +41,8 @@ def claims(paper: str, figure: str) -> list[Claim]:
     path = about.file(figure)
     try:
         found = list(about.head.claims(about.figures[figure].sentences))
-    except ValueError as error:
-        raise UsageError(f"{path}: {error}") from error
+    except PartError as error:
+        raise about.refusal(figure, *error.problems) from error
     ids = [claim.id for claim in found]
     if twice := {name for name in ids if ids.count(name) > 1}:
         raise UsageError(f"{path}: two claims are called {', '.join(sorted(twice))}")

@@ -10,10 +10,11 @@ from typing import Annotated
 from pydantic import Field, model_validator
 
 from sandglass.errors import SandglassError, UsageError
+from sandglass.experiment.part import Part
 from sandglass.papers import reference, shelf
 from sandglass.papers.claims import claims
 from sandglass.papers.sentences import Sentence
-from sandglass.papers.strict import Strict, parse
+from sandglass.papers.strict import parse
 from sandglass.papers.verdicts import Verdict
 
 KINDS = ("claims", "not_measured", "missing")
@@ -29,7 +30,7 @@ is what could be measured and is not yet, with the experiment that would.
 """
 
 
-class Item(Strict):
+class Item(Part):
     """One thing that a source states: it has claims, or a reason why not, or is missing."""
 
     place: str
@@ -50,7 +51,7 @@ class Item(Strict):
         return self
 
 
-class Sources(Strict):
+class Sources(Part):
     """A paper's sources.yaml."""
 
     items: Annotated[list[Item], Field(min_length=1)]

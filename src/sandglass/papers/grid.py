@@ -9,7 +9,7 @@ grid may have more of them than another of the figure, for what takes more to de
 import functools
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -95,35 +95,39 @@ def points(paper: str, figure: str, profile: str) -> list[Point]:
         )
     if profile not in PROFILES:
         raise UsageError(f"there is no profile '{profile}'", f"profiles: {', '.join(PROFILES)}")
-    own, home = about.figures[figure], about.home
-    where = f"{about.file(figure)}: {'runs' if profile == 'paper' else profile}"
+    own = about.figures[figure]
     try:
-        grids = own.grids(profile)
+        return _points(own, own.grids(profile), about.home)
     except ValueError as error:
-        raise UsageError(f"{where}: {error}") from error
+        key = "runs" if profile == "paper" else profile
+        raise about.refusal(figure, ((key,), str(error))) from error
+
+
+def _points(figure: Figure, grids: Sequence[Grid], home: Path) -> list[Point]:
+    """The runs of a figure's grids. Raises ValueError, which says what is wrong with one."""
     if len({REPLICAS in grid for grid in grids}) > 1:
-        raise UsageError(f"{where}: either all grids of a figure have {REPLICAS}, or none")
+        raise ValueError(f"either all grids of a figure have {REPLICAS}, or none")
     found = [
         run
         for grid in grids
-        for point in product(_factors(grid, own, home, where))
-        for run in _replicas(point, grid.get(REPLICAS), home, where)
+        for point in product(_factors(grid, figure, home))
+        for run in _replicas(point, grid.get(REPLICAS), home)
     ]
     counts = Counter(point.key for point in found)
     if twice := [point for point in found if counts[point.key] > 1]:
-        raise UsageError(f"{where}: two points are the same run, {twice[0].directory(paper)}")
+        raise ValueError(f"two points are the same run, {twice[0].directory(home.name)}")
     return found
 
 
-def _replicas(found: GridPoint, number: object, home: Path, where: str) -> list[Point]:
-    """The runs of a point. Raises UsageError where its grid has both replicas and seeds."""
+def _replicas(found: GridPoint, number: object, home: Path) -> list[Point]:
+    """The runs of a point. Raises ValueError where its grid has both replicas and seeds."""
     axes = found.labels
     experiment = str(axes.pop(EXPERIMENT))
     once = Point(experiment, axes, found.overrides)
     if not isinstance(number, int):
         return [once]
     if "seed" in found.overrides:
-        raise UsageError(f"{where}: a grid has either {REPLICAS} or the axis 'seed'")
+        raise ValueError(f"a grid has either {REPLICAS} or the axis 'seed'")
     own = content(shelf.experiment_file(home, experiment))
     first, stride = (int(found.overrides.get(key, own.get(key, 1))) for key in ("seed", "repeat"))
     return [
@@ -164,31 +168,31 @@ def _words(text: str) -> frozenset[str]:
     return frozenset([*PYTHON_FILE.findall(text), *TIMES_FILE.findall(text)])
 
 
-def _factors(grid: Grid, figure: Figure, home: Path, where: str) -> list[list[Setting]]:
-    """What each axis of a grid sets. Raises UsageError where a value means nothing."""
+def _factors(grid: Grid, figure: Figure, home: Path) -> list[list[Setting]]:
+    """What each axis of a grid sets. Raises ValueError where a value means nothing."""
     if EXPERIMENT not in grid:
-        raise UsageError(f"{where}: a grid needs the axis '{EXPERIMENT}', a list of file names")
+        raise ValueError(f"a grid needs the axis '{EXPERIMENT}', a list of file names")
     for axis, values in grid.items():
         if isinstance(values, int) != (axis == REPLICAS):
             kind = "a whole number" if axis == REPLICAS else "a list of values"
-            raise UsageError(f"{where}: {axis}: {values} is not {kind}")
+            raise ValueError(f"{axis}: {values} is not {kind}")
     return [
-        [Setting({axis: value}, _set(axis, value, figure, home, where)) for value in values]  # type: ignore[union-attr]
+        [Setting({axis: value}, _set(axis, value, figure, home)) for value in values]  # type: ignore[union-attr]
         for axis, values in grid.items()
         if axis != REPLICAS
     ]
 
 
-def _set(axis: str, value: Value, figure: Figure, home: Path, where: str) -> Overrides:
+def _set(axis: str, value: Value, figure: Figure, home: Path) -> Overrides:
     """The keys that a value of an axis sets."""
     if axis == EXPERIMENT:
         file = shelf.experiment_file(home, str(value))
         if not file.is_file():
-            raise UsageError(f"{where}: {file} does not exist")
+            raise ValueError(f"{file} does not exist")
         return {}
     meaning = figure.axes.get(axis, axis)
     if isinstance(meaning, str):
         return {meaning: value}
     if value not in meaning:
-        raise UsageError(f"{where}: {axis} has no value '{value}'", f"has: {', '.join(meaning)}")
+        raise ValueError(f"{axis} has no value '{value}', it has {', '.join(meaning)}")
     return meaning[str(value)]

@@ -15,14 +15,14 @@ Replicas = Annotated[int, Field(ge=1, le=MOST)]
 Grid = dict[str, Values | Replicas]
 """The product of its axes' values, and how many `replicas` each of its points has."""
 Grids = Annotated[list[Grid], Field(min_length=1)]
-Part = dict[str, Values | Replicas | None]
+Less = dict[str, Values | Replicas | None]
 """What a smaller profile has of a larger one's grids: only these values of an axis, so many
 replicas, no axis where it is null; an axis that no grid has is added."""
 REPLICAS = "replicas"
 """How many times each point of a grid is run."""
 
 
-def part(grids: Sequence[Grid], of: Part) -> list[Grid]:
+def part(grids: Sequence[Grid], of: Less) -> list[Grid]:
     """What is left of grids. Raises ValueError where nothing is, or for a value that none has."""
     for axis, values in of.items():
         there = [value for grid in grids for value in _values(grid, axis)]

@@ -9,18 +9,19 @@ from collections.abc import Iterable, Iterator
 from decimal import Decimal
 from typing import Annotated, Any, Literal
 
-from pydantic import ConfigDict, Field, FiniteFloat, PositiveFloat, ValidationError, model_validator
+from pydantic import Field, FiniteFloat, PositiveFloat, ValidationError, model_validator
 
 from sandglass.errors import nearest
+from sandglass.experiment.part import Part
+from sandglass.experiment.problems import PartError, explain, where
 from sandglass.papers import cells
 from sandglass.papers.profiles import PROFILES
-from sandglass.papers.strict import Strict, first_of
 from sandglass.studies.bounds import Bounds, Kind, Outcome
 
 Sentence = Literal["claim", "check", "finding"]
 
 
-class Amendment(Strict):
+class Amendment(Part):
     """A bound as it was before it was changed."""
 
     date: datetime.date
@@ -32,7 +33,7 @@ class Amendment(Strict):
     """Why it was changed, from the source."""
 
 
-class Common(Strict):
+class Common(Part):
     """What claims have, and what may also be said once for all claims of a sentence."""
 
     sentence: Sentence = "claim"
@@ -94,8 +95,6 @@ LISTS = {"quote", "where", *MEASURES}
 class Said(Common):
     """What a part of the file says of its claims."""
 
-    model_config = ConfigDict(populate_by_name=False)
-
     quote: str | list[str] = ""
     where: str | list[str] = ""
     kind: Kind | None = None
@@ -133,7 +132,7 @@ class Quoted(Said):
     claims: Annotated[list[Entry], Field(min_length=1)]
 
 
-class Agreement(Strict):
+class Agreement(Part):
     """How far a number of ours may be from the paper's where a claim says `agrees`."""
 
     percent: PositiveFloat
@@ -153,7 +152,7 @@ class Agreement(Strict):
         return Bounds(at_least=low, at_most=high)
 
 
-class Terms(Strict):
+class Terms(Part):
     """What a paper says of all its claims."""
 
     profiles: list[str] = Field(default_factory=lambda: list(PROFILES))
@@ -161,25 +160,23 @@ class Terms(Strict):
     agreement: Agreement | None = None
 
     def claims(self, sentences: Iterable[Quoted]) -> Iterator[Claim]:
-        """The claims under sentences. Raises ValueError, which names the claim and the key."""
-        for sentence in sentences:
+        """The claims under sentences. Raises PartError, which names the claim and the key."""
+        for number, sentence in enumerate(sentences):
             whole = len(cells.product(sentence.axes, {}))
-            found = [self._claims(sentence, entry, whole) for entry in sentence.claims]
+            found = []
+            for own, entry in enumerate(sentence.claims):
+                try:
+                    found.append(list(self._expanded(sentence, entry, whole)))
+                except ValueError as error:
+                    at = ("sentences", number, "claims", own)
+                    raise PartError([(at, f"{entry.id}: {error}")]) from error
             for cell in range(whole):
-                for own in found:
-                    each = len(own) // whole
-                    yield from own[cell * each : (cell + 1) * each]
-
-    def _claims(self, sentence: Quoted, entry: Entry, whole: int) -> list[Claim]:
-        """What an entry stands for, of a sentence with so many cells."""
-        try:
-            return list(self._expanded(sentence, entry, whole))
-        except ValidationError as error:
-            raise ValueError(f"{entry.id}: {first_of(error)}") from error
-        except ValueError as error:
-            raise ValueError(f"{entry.id}: {error}") from error
+                for claims in found:
+                    each = len(claims) // whole
+                    yield from claims[cell * each : (cell + 1) * each]
 
     def _expanded(self, sentence: Quoted, entry: Entry, whole: int) -> Iterator[Claim]:
+        """What an entry stands for, of a sentence with so many cells."""
         for key in sentence.axes.keys() & entry.axes.keys():
             raise ValueError(f"for: its sentence is for each {key} already")
         for key in entry.words:
@@ -213,4 +210,8 @@ class Terms(Strict):
             said["bounds"] = self.agreement.bounds(words["agrees"], said.get("unit", ""))
         if "statement" in said:
             said["statement"] = cells.filled(said["statement"], words, "statement")
-        return Claim(id=name, **said)
+        try:
+            return Claim(id=name, **said)
+        except ValidationError as error:
+            at, wrong = explain(error, Claim)[0]
+            raise ValueError(f"{where(at)}: {wrong}" if at else wrong) from error

@@ -14,11 +14,14 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from sandglass.errors import UsageError, nearest
+from sandglass.experiment import document
 from sandglass.experiment.document import Value
+from sandglass.experiment.part import Part, refusal
+from sandglass.experiment.problems import Problem
 from sandglass.install import builds
-from sandglass.papers.profiles import Grid, Grids, Part, part
+from sandglass.papers.profiles import Grid, Grids, Less, part
 from sandglass.papers.sentences import Quoted, Terms
-from sandglass.papers.strict import Strict, parse
+from sandglass.papers.strict import parse
 
 PIPELINES = builds.ROOT / "pipelines"
 REFERENCE = "reference"
@@ -37,7 +40,7 @@ TAKEN = ("logs", "reference", "runs")
 Overrides = dict[str, Value]
 
 
-class Setup(Strict):
+class Setup(Part):
     """The settings of a figure, by where each comes from (three words, used strictly)."""
 
     stated: list[str] = Field(default_factory=list)
@@ -48,7 +51,7 @@ class Setup(Strict):
     """The paper does not publish it; ours."""
 
 
-class Figure(Strict):
+class Figure(Part):
     """One figure of a paper: PAPER/FIGURE.yaml."""
 
     title: str
@@ -58,9 +61,9 @@ class Figure(Strict):
     """The key that an axis sets, or what each label of it sets."""
     runs: Grids
     """Of the profile paper."""
-    quick: Grids | Part = Field(default_factory=dict)
+    quick: Grids | Less = Field(default_factory=dict)
     """A part of `runs`, or grids of its own."""
-    smoke: Grids | Part = Field(default_factory=dict)
+    smoke: Grids | Less = Field(default_factory=dict)
     """A part of `quick`, or grids of its own."""
     sentences: Annotated[list[Quoted], Field(min_length=1)]
     """What the paper says of it: every figure carries its verdict."""
@@ -139,6 +142,11 @@ class Paper:
     def file(self, figure: str) -> Path:
         """Where a figure stands."""
         return self.home / f"{figure}.yaml"
+
+    def refusal(self, figure: str, *problems: Problem) -> UsageError:
+        """What is said of problems in a figure's file, each with its line."""
+        file = self.file(figure)
+        return refusal(file, document.plain(file), problems)
 
 
 def folders() -> dict[str, Path]:

@@ -44,13 +44,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field, ValidationError
+from pydantic import AfterValidator, Field
 
 from sandglass.errors import UsageError, nearest
-from sandglass.experiment import document
+from sandglass.experiment import document, part
 from sandglass.experiment.document import Value
 from sandglass.experiment.part import Part
-from sandglass.experiment.problems import explain, where
 from sandglass.install.builds import ROOT
 
 SUITES = ROOT / "suites"
@@ -185,15 +184,8 @@ def read(folder: Path) -> Suite:
     found = document.read(path, "a suite", "../suites/qdisc/suite.yaml")
     data = dict(found.data)
     contenders = data.pop("contenders", {})  # whose options may be null
-    try:
-        described = Described.model_validate(data).model_copy(update={"contenders": contenders})
-    except ValidationError as error:
-        lines = [
-            f"{path}:{found.line(at) or 1}: {where(at)}: {said}"
-            for at, said in explain(error, Described)
-        ]
-        raise UsageError("\n".join(lines)) from None
-    suite = Suite(folder, described)
+    described = part.parsed(Described, data, path, found)
+    suite = Suite(folder, described.model_copy(update={"contenders": contenders}))
     if wrong := [f"{path}: {line}" for line in _wrong(suite)]:
         raise UsageError("\n".join(wrong))
     return suite
