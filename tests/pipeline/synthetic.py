@@ -3,13 +3,14 @@
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import polars as pl
 
 from sandglass.experiment import units
 from sandglass.experiment.document import Value
-from sandglass.papers import grid
+from sandglass.papers import grid, shelf
 from sandglass.papers.verdicts import Extreme
 from sandglass.results.series import Run
 
@@ -24,6 +25,12 @@ PACKETS = {
 def value(found: Extreme | None) -> float | None:
     """Of one run, what a metric that is an extreme of points says."""
     return found.value if found else None
+
+
+def measured(figure: ModuleType, name: str, table: pl.DataFrame, **arguments: object) -> Any:
+    """What one of the metrics in the file of a figure, whose code this is, says of a table."""
+    _, paper, own = figure.__name__.split(".")
+    return shelf.paper(paper).figures[own].metrics[name].value(table, arguments)
 
 
 def packets(rows: Sequence[tuple[int, int | None, int | None]]) -> pl.DataFrame:

@@ -139,5 +139,5 @@ def test_fig05_of_a_sawtooth(tmp_path: Path) -> None:
 def test_every_claim_has_its_metric(figure: str) -> None:
     """An empty table measures nothing, so what is wrong with a claim shows as an error."""
     found = claims.claims("abe", figure)
-    known = {metric.__name__ for metric in code.module("abe", figure).METRICS}
+    known = {metric.__name__ for metric in code.metrics("abe", figure)}
     assert {claim.metric for claim in found} == known

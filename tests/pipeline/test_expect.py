@@ -392,5 +392,5 @@ def test_code_without_metrics_says_so(
     (tmp_path / "p" / "fig1.py").touch()
     for name in ("pipelines", "pipelines.p", "pipelines.p.fig1"):
         monkeypatch.setitem(sys.modules, name, ModuleType(name))
-    with pytest.raises(UsageError, match=r"fig1.py has no table, plot, METRICS"):
+    with pytest.raises(UsageError, match=r"fig1.py has no table, plot"):
         code.module("p", "fig1")

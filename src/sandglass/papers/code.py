@@ -1,4 +1,7 @@
-"""The code of figures: each has its numbers, picture and metrics in PAPER/FIGURE.py."""
+"""The code of figures: each has its numbers and picture in PAPER/FIGURE.py.
+
+Metrics that the figure's file does not say (metrics.py) are functions there, listed in METRICS.
+"""
 
 import importlib
 import sys
@@ -12,13 +15,12 @@ from plotnine import ggplot
 
 from sandglass.errors import UsageError
 from sandglass.papers import shelf, verdicts
+from sandglass.papers.metrics import Metric
 from sandglass.results.series import Run
 
 
 class FigureModule(Protocol):
     """What a paper's FIGURE.py holds."""
-
-    METRICS: Sequence[verdicts.Metric]
 
     @staticmethod
     def table(runs: Sequence[Run]) -> pl.DataFrame:
@@ -34,7 +36,7 @@ def module(paper: str, figure: str) -> FigureModule:
     home = shelf.folder(paper)
     path = home / f"{figure}.py"
     if not path.is_file():
-        raise UsageError(f"{path} does not exist: {figure} has no table, plot and metrics")
+        raise UsageError(f"{path} does not exist: {figure} has no table and plot")
     # A paper's modules import each other from pipelines.PAPER, wherever its folder lies.
     for package, place in (("pipelines", shelf.PIPELINES), (f"pipelines.{paper}", home)):
         if package not in sys.modules:
@@ -42,7 +44,22 @@ def module(paper: str, figure: str) -> FigureModule:
             spec.submodule_search_locations = [str(place)]
             sys.modules[package] = module_from_spec(spec)
     found = importlib.import_module(f"pipelines.{paper}.{figure}")
-    lacks = [name for name in ("table", "plot", "METRICS") if not hasattr(found, name)]
+    lacks = [name for name in ("table", "plot") if not hasattr(found, name)]
     if lacks:
-        raise UsageError(f"{path} has no {', '.join(lacks)}", "METRICS = () where none is judged")
+        raise UsageError(f"{path} has no {', '.join(lacks)}")
     return cast(FigureModule, found)
+
+
+def metrics(paper: str, figure: str) -> list[verdicts.Metric]:
+    """What claims about a figure can measure: of its code, and of its file."""
+    said = shelf.paper(paper).figures[figure].metrics
+    own: Sequence[verdicts.Metric] = getattr(module(paper, figure), "METRICS", ())
+    return [*own, *(_named(name, each) for name, each in said.items())]
+
+
+def _named(name: str, said: Metric) -> verdicts.Metric:
+    def metric(table: pl.DataFrame, **arguments: object) -> verdicts.Found:
+        return said.value(table, arguments)
+
+    metric.__name__ = name
+    return metric

@@ -182,7 +182,7 @@ class Numbers:
 
     def _measured(self, what: verdicts.Measure, *, parts: bool) -> Quantity:
         known = table(self._paper, self._figure)
-        own = code.module(self._paper, self._figure).METRICS
+        own = code.metrics(self._paper, self._figure)
         metric = verdicts.function(what, {each.__name__: each for each in own})
         more = known.parts if parts else []
         _, n, found = verdicts.measured(what, metric, known.whole, more)

@@ -63,7 +63,7 @@ class Claim(Common):
     statement: str
     """What is measured, in words, and how the quote was turned into the bound."""
     metric: str
-    """The name of a function among the figure's METRICS."""
+    """The name of one of the figure's `metrics`, or of a function among its code's METRICS."""
     bounds: Bounds | None = None
     plotted: FiniteFloat | None = None
     """Instead of bounds: what the paper has of one run, which must be like one of ours."""

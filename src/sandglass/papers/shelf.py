@@ -19,6 +19,7 @@ from sandglass.experiment.document import Value
 from sandglass.experiment.part import Part, refusal
 from sandglass.experiment.problems import Problem
 from sandglass.install import builds
+from sandglass.papers.metrics import Metric
 from sandglass.papers.profiles import Grid, Grids, Less, part
 from sandglass.papers.sentences import Quoted, Terms
 from sandglass.papers.strict import parse
@@ -65,6 +66,8 @@ class Figure(Part):
     """A part of `runs`, or grids of its own."""
     smoke: Grids | Less = Field(default_factory=dict)
     """A part of `quick`, or grids of its own."""
+    metrics: dict[str, Metric] = Field(default_factory=dict)
+    """By name, what claims measure that needs no code."""
     sentences: Annotated[list[Quoted], Field(min_length=1)]
     """What the paper says of it: every figure carries its verdict."""
 

@@ -22,7 +22,7 @@ from plotnine import ggplot
 
 from sandglass.errors import SandglassError
 from sandglass.papers import claims, ensemble, grid, numbers, provenance, report, shelf, verdicts
-from sandglass.papers.code import FigureModule, module
+from sandglass.papers.code import FigureModule, metrics, module
 from sandglass.papers.provenance import Provenance
 from sandglass.results import series, style
 from sandglass.results.series import Run
@@ -101,7 +101,7 @@ def judge(
     return verdicts.judge(
         [each for each in claims.claims(paper, figure) if names is None or each.id in names],
         rows,
-        module(paper, figure).METRICS,
+        metrics(paper, figure),
         paper=shelf.paper(paper).head.paper,
         figure=figure,
         profile=profile,

@@ -324,8 +324,9 @@ def _measure(claim: Measure, metric: Metric, table: pl.DataFrame) -> Sequence[fl
 def _found(claim: Measure, metric: Metric, table: pl.DataFrame) -> Found:
     try:
         return metric(table, **claim.arguments)
-    except pl.exceptions.PolarsError as error:
-        raise SandglassError(f"metric {claim.metric}: {error}") from error
+    except (pl.exceptions.PolarsError, SandglassError) as error:
+        said = error.message if isinstance(error, SandglassError) else error
+        raise SandglassError(f"metric {claim.metric}: {said}") from error
 
 
 def _known(claim: Measure, found: Found) -> Sequence[float | Extreme]:

@@ -1,0 +1,150 @@
+"""Metrics that a figure's file says: numbers of its table, in the words of Polars' SQL.
+
+    longest: {of: MAX(delay_ms), where: rtt_ms > {above}}
+    least_share: {least: goodput / rate, over: [queue, rtt_ms], where: beta > 0.5}
+    slowed: {of: AVG(fct_s), ratio: {beta: ["{beta}", 0.5]}}
+
+A claim's arguments fill the {names}: a value in conditions and labels, a column in what is
+measured. Each other argument is a column, whose value, or one of a list of values, rows must have.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import Field, model_validator
+
+from sandglass.errors import SandglassError
+from sandglass.experiment.document import Value
+from sandglass.experiment.part import Part
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from sandglass.papers.verdicts import Found
+
+NAME = re.compile(r"\{(\w+)\}")
+EXTREMES = ("least", "largest", "farthest")
+KINDS = ("of", "trend", *EXTREMES)
+Two = Annotated[list[Value], Field(min_length=2, max_length=2)]
+Pair = Annotated[dict[str, Two], Field(min_length=1, max_length=1)]
+
+
+class Metric(Part):
+    """What is measured of which rows. Without a row there is nothing."""
+
+    of: str = ""
+    """One number of all rows, such as MEDIAN(share), or what one row has."""
+    least: str = ""
+    """The least over points, of their means over replicas (verdicts.least)."""
+    largest: str = ""
+    farthest: str = ""
+    """The largest distance from 0, either way."""
+    trend: str = ""
+    """Spearman's correlation of it with the column that `over` names."""
+    over: list[str] = Field(default_factory=list)
+    """The columns that tell points apart: what is measured is of the rows of each."""
+    where: str = ""
+    """Which rows."""
+    ratio: Pair | None = None
+    """A column and two labels: what rows of the first have over what those of the second have."""
+    difference: Pair | None = None
+    """The first's less the second's."""
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> "Metric":
+        given = [key for key in KINDS if getattr(self, key)]
+        if len(given) != 1:
+            raise ValueError(f"needs one of {', '.join(KINDS)}")
+        if bool(self.over) != (given != ["of"]):
+            raise ValueError(f"{given[0]} needs {'no' if self.over else 'columns'} `over`")
+        return self
+
+    @property
+    def _kind(self) -> str:
+        return next(key for key in KINDS if getattr(self, key))
+
+    def value(self, table: "pl.DataFrame", arguments: Mapping[str, Any]) -> "Found":
+        """Its number, of a figure's table. Raises SandglassError for an argument that is not said.
+
+        What else is wrong is Polars' to say.
+        """
+        import polars as pl  # noqa: PLC0415 a shelf of papers is listed without
+
+        measured = getattr(self, self._kind)
+        pair = self.ratio or self.difference or {}
+        filled = [
+            measured,
+            self.where,
+            *self.over,
+            *map(str, [each for two in pair.values() for each in two]),
+        ]
+        named = {name for text in filled for name in NAME.findall(text)}
+        if missing := named - arguments.keys():
+            raise SandglassError(f"says nothing of {', '.join(sorted(missing))}")
+        rows = table
+        if self.where:
+            rows = rows.filter(pl.sql_expr(_filled(self.where, arguments, "'")))
+        for column, value in arguments.items():
+            if column not in named:
+                chosen = value if isinstance(value, list) else [value]
+                rows = rows.filter(pl.any_horizontal(pl.col(column) == each for each in chosen))
+        sides = [rows]
+        for column, labels in pair.items():
+            own = (arguments[m[1]] if (m := NAME.fullmatch(str(each))) else each for each in labels)
+            sides = [rows.filter(pl.col(column) == each) for each in own]
+        found = pl.sql_expr(_filled(measured, arguments, '"')).alias("value")
+        if self._kind == "of":
+            return self._one(sides, found)
+        return self._points(sides, found, [_filled(each, arguments, "") for each in self.over])
+
+    def _one(self, sides: "list[pl.DataFrame]", found: "pl.Expr") -> "Found":
+        values = [side.select(found)["value"] if side.height else None for side in sides]
+        numbers = []
+        for value in values:
+            if value is None or (len(value) == 1 and value[0] is None):
+                return None
+            if len(value) != 1:
+                raise SandglassError("has several rows: write MAX(…), AVG(…) or such")
+            numbers.append(float(value[0]))
+        if len(numbers) == 1:
+            return numbers[0]
+        one, other = numbers
+        if self.difference:
+            return one - other
+        return one / other if other else None
+
+    def _points(self, sides: "list[pl.DataFrame]", found: "pl.Expr", over: list[str]) -> "Found":
+        import polars as pl  # noqa: PLC0415
+
+        from sandglass.papers import verdicts  # noqa: PLC0415
+
+        each = []
+        for side in sides:
+            points = side.group_by(over, maintain_order=True).agg(found)
+            each.append(points.explode("value") if points["value"].dtype == pl.List else points)
+        points = each[0]
+        if len(each) == 2:
+            one, other = pl.col("value"), pl.col("value_other")
+            both = points.join(each[1], on=over, suffix="_other", maintain_order="left")
+            value = one - other if self.difference else one / other
+            points = both.select(*over, value=value)
+        if self._kind == "trend":
+            ranks = points.select(pl.corr(over[0], "value", method="spearman"))
+            return verdicts.scalar(ranks.item())
+        extreme = getattr(verdicts, self._kind)
+        result: Found = extreme(points, "value")
+        return result
+
+
+def _filled(text: str, arguments: Mapping[str, Any], quote: str) -> str:
+    """A text of SQL with arguments in it."""
+
+    def word(value: object) -> str:
+        if isinstance(value, list):
+            return ", ".join(map(word, value))
+        if not isinstance(value, str):
+            return str(value)
+        return quote + value.replace(quote, 2 * quote) + quote
+
+    return NAME.sub(lambda found: word(arguments[found[1]]), text)
