@@ -6,7 +6,7 @@ import polars as pl
 from plotnine import ggplot
 
 from pipelines.abe import drawing, settings
-from sandglass.papers.verdicts import Extreme, largest, scalar
+from sandglass.papers.verdicts import Extreme, largest
 from sandglass.results import series
 
 AFTER_NS = 20_000_000_000
@@ -68,13 +68,4 @@ def delay_over(table: pl.DataFrame, than: float) -> Extreme | None:
     return largest(both.select("queue", "beta", ratio=ratio), "ratio")
 
 
-def more_back_offs(table: pl.DataFrame, queue: str, beta: float, than: float) -> float | None:
-    """How many times as many back-offs a minute there are with one beta_ecn than with another."""
-    own = table.filter(pl.col("queue") == queue)
-    one, other = (own.filter(pl.col("beta") == b) for b in (beta, than))
-    if one.is_empty() or other.is_empty():
-        return None
-    return scalar((one["back_offs"] / other["back_offs"]).max())
-
-
-METRICS = (delay_over, more_back_offs)
+METRICS = (delay_over,)

@@ -7,7 +7,7 @@ from plotnine import ggplot
 
 from pipelines.abe import drawing, settings
 from sandglass.experiment import units
-from sandglass.papers.verdicts import Extreme, largest, least, scalar
+from sandglass.papers.verdicts import Extreme, least, scalar
 from sandglass.results import series
 
 AFTER_NS = 10_000_000_000
@@ -59,12 +59,6 @@ def plot(table: pl.DataFrame) -> ggplot:
     )
 
 
-def mean_delay(table: pl.DataFrame, queue: str, beta: float) -> Extreme | None:
-    """The mean delay after slow start, ms; the largest over the RTTs."""
-    own = table.filter(pl.col("queue") == queue, pl.col("beta") == beta, _usual())
-    return largest(own.select("rtt_ms", "mean_ms"), "mean_ms")
-
-
 def burst_trend(table: pl.DataFrame, rtt_ms: float) -> float | None:
     """Spearman's correlation of PIE's tail with its burst allowance, mean over the betas; 0 of one
     that it does not change."""
@@ -82,7 +76,7 @@ def heavier_tail(table: pl.DataFrame, rtt_ms: float) -> Extreme | None:
     return least(tails.select("beta", more=pl.col("PIE") - pl.col("CoDel")), "more")
 
 
-METRICS = (mean_delay, burst_trend, heavier_tail)
+METRICS = (burst_trend, heavier_tail)
 
 
 def _usual() -> pl.Expr:

@@ -85,45 +85,5 @@ def _label(column: str) -> pl.Expr:
     return pl.col(column).round(2).cast(pl.String)
 
 
-def model_error(table: pl.DataFrame) -> float | None:
-    """Median of |measured - eq. (5)| at the figure's rate, as a share of the capacity.
-
-    Over the runs where eq. (5) leaves a part of the link idle; a full link is eq. (1)'s matter.
-    """
-    return scalar(_error(_at(table, 10)).median())
-
-
-def model_error_elsewhere(table: pl.DataFrame) -> float | None:
-    """The same at all other rates."""
-    return scalar(_error(table.filter(pl.col("rate_mbit") != 10)).median())
-
-
-def without_buffer(table: pl.DataFrame, beta: float) -> float | None:
-    """Utilisation with the least buffer there is, one packet."""
-    chosen = _at(table, 10).filter((pl.col("beta") == beta) & (pl.col("buffer_packets") <= 1))
-    return scalar(chosen["utilisation"].mean())
-
-
-def least_when_full(table: pl.DataFrame) -> float | None:
-    """The smallest utilisation where eq. (1) promises a busy link."""
-    chosen = _at(table, 10).filter(pl.col("model") == 1)
-    return scalar(chosen["utilisation"].min())
-
-
-def most_when_short(table: pl.DataFrame, share: float) -> float | None:
-    """The largest utilisation where the buffer is at most a share of what eq. (1) asks for."""
-    needed = pl.col("path_packets") * (1 - pl.col("beta")) / pl.col("beta")
-    chosen = _at(table, 10).filter(pl.col("buffer_packets") <= share * needed)
-    return scalar(chosen["utilisation"].max())
-
-
-METRICS = (model_error, model_error_elsewhere, without_buffer, least_when_full, most_when_short)
-
-
 def _at(table: pl.DataFrame, rate_mbit: float) -> pl.DataFrame:
     return table.filter(pl.col("rate_mbit") == rate_mbit)
-
-
-def _error(table: pl.DataFrame) -> pl.Series:
-    partly_idle = table.filter(pl.col("model") < 1)
-    return (partly_idle["utilisation"] - partly_idle["model"]).abs()

@@ -96,21 +96,6 @@ def far_to_near(table: pl.DataFrame, queue: str, near_ms: float, far_ms: float) 
     return largest(pairs.select("ecn", "rtt_ms", "rtt_ms_near", ratio=ratio), "ratio")
 
 
-def mean_far_to_near(
-    table: pl.DataFrame, queue: str, near_ms: float, far_ms: float
-) -> Extreme | None:
-    """The mean throughput at RTTs above `far_ms` over that up to `near_ms`; the larger of both."""
-    ratios = (
-        _of(table, queue)
-        .group_by("ecn")
-        .agg(
-            far=pl.col("throughput_mbit").filter(pl.col("rtt_ms") > far_ms).mean(),
-            near=pl.col("throughput_mbit").filter(pl.col("rtt_ms") <= near_ms).mean(),
-        )
-    )
-    return largest(ratios.select("ecn", ratio=pl.col("far") / pl.col("near")), "ratio")
-
-
 def trend(table: pl.DataFrame, queue: str) -> Extreme | None:
     """Spearman's correlation of throughput with RTT; the larger of both ECN."""
     ranks = (
@@ -152,23 +137,7 @@ def delay_ratio(table: pl.DataFrame, queue: str, over: str, rtt_above_ms: float)
     return least(both.select("rtt_ms", "ecn_over", ratio=ratio), "ratio")
 
 
-def least_delay(table: pl.DataFrame, queue: str, rtt_above_ms: float) -> Extreme | None:
-    """95th percentile of delay over the base RTT; the least at RTTs above a bound."""
-    chosen = _of(table, queue).filter(pl.col("rtt_ms") > rtt_above_ms)
-    share = pl.col("queue_delay_p95_ms") / pl.col("rtt_ms")
-    return least(chosen.select("ecn", "rtt_ms", share=share), "share")
-
-
-METRICS = (
-    least_share,
-    far_to_near,
-    mean_far_to_near,
-    trend,
-    decline,
-    ecn_gain,
-    delay_ratio,
-    least_delay,
-)
+METRICS = (least_share, far_to_near, trend, decline, ecn_gain, delay_ratio)
 
 
 def _of(table: pl.DataFrame, queue: str) -> pl.DataFrame:

@@ -118,26 +118,6 @@ def plot(table: pl.DataFrame) -> p9.ggplot:
     return drawn
 
 
-def model_error(table: pl.DataFrame, queue: str) -> float | None:
-    """Median of |measured - eq. (5)| over RTTs and betas, as a share of the capacity.
-
-    Of those for which eq. (5) leaves a part of the link idle.
-    """
-    chosen = _of(table, "steady", queue).filter(pl.col("model") < 1)
-    return scalar((chosen["utilisation"] - chosen["model"]).abs().median())
-
-
-def least_when_full(table: pl.DataFrame, queue: str) -> float | None:
-    """The smallest utilisation at the RTTs and betas for which eq. (1) has the link full."""
-    chosen = _of(table, "steady", queue).filter(pl.col("model") >= 1)
-    return scalar(chosen["utilisation"].min())
-
-
-def deviation(table: pl.DataFrame, queue: str) -> float | None:
-    """The largest standard deviation of utilisation, as a share of the capacity."""
-    return scalar(_of(table, "steady", queue)["deviation"].max())
-
-
 def drop_with_rtt(table: pl.DataFrame, queue: str, beta: float) -> float | None:
     """Utilisation at the smallest RTT less that at the largest."""
     chosen = _of(table, "steady", queue).filter(pl.col("beta") == beta).sort("rtt_ms")
@@ -145,33 +125,12 @@ def drop_with_rtt(table: pl.DataFrame, queue: str, beta: float) -> float | None:
     return scalar((ends.shift() - ends).max()) if chosen.height > 1 else None
 
 
-def gain_of_beta(table: pl.DataFrame, queue: str, beta: float, over: float) -> float | None:
-    """Utilisation with one beta less that with another, at the largest RTT."""
-    chosen = _of(table, "steady", queue)
-    far = chosen.filter(pl.col("rtt_ms") == pl.col("rtt_ms").max())
-    one, other = (far.filter(pl.col("beta") == b)["utilisation"] for b in (beta, over))
-    return scalar((one - other).max()) if len(one) == len(other) == 1 else None
-
-
-def most_back_offs(table: pl.DataFrame) -> float | None:
-    """The largest number of back-offs in a row that end a slow start."""
-    return scalar(_of(table, "start", "PIE")["back_offs"].max())
-
-
 def least_window(table: pl.DataFrame) -> float | None:
     """The smallest window that the back-offs after a slow start leave, as a share of the BDP."""
     return scalar(_of(table, "start", "PIE")["window_share"].min())
 
 
-METRICS = (
-    model_error,
-    least_when_full,
-    deviation,
-    drop_with_rtt,
-    gain_of_beta,
-    most_back_offs,
-    least_window,
-)
+METRICS = (drop_with_rtt, least_window)
 
 
 def _of(table: pl.DataFrame, part: str, queue: str) -> pl.DataFrame:

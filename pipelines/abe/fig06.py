@@ -84,14 +84,6 @@ def window_after(table: pl.DataFrame, rtt_ms: float, beta: float) -> float | Non
     return scalar((after["cwnd_packets"] / after["path_packets"]).min())
 
 
-def window_after_over(
-    table: pl.DataFrame, rtt_ms: float, over_ms: float, beta: float
-) -> float | None:
-    """What slow start's back-offs leave at one RTT less what they leave at another."""
-    one, other = (window_after(table, rtt, beta) for rtt in (rtt_ms, over_ms))
-    return None if one is None or other is None else one - other
-
-
 def utilisation_after(
     table: pl.DataFrame, rtt_ms: float, beta: float, from_s: float = 0.0
 ) -> float | None:
@@ -102,7 +94,7 @@ def utilisation_after(
     return scalar(after["utilisation"].mean())
 
 
-METRICS = (back_offs_in_a_row, window_after, window_after_over, utilisation_after)
+METRICS = (back_offs_in_a_row, window_after, utilisation_after)
 
 
 def _of(table: pl.DataFrame, rtt_ms: float, beta: float) -> pl.DataFrame:

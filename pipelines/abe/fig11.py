@@ -53,12 +53,6 @@ def plot(table: pl.DataFrame) -> p9.ggplot:
     return drawn
 
 
-def share_at_largest_rtt(table: pl.DataFrame, beta: float) -> float | None:
-    """Throughput at the largest RTT, as a share of what the link carries."""
-    chosen = _far(table).filter(pl.col("beta") == beta)
-    return scalar((chosen["throughput_mbit"] / chosen["capacity_mbit"]).max())
-
-
 def least_step(table: pl.DataFrame) -> Extreme | None:
     """The least that a step of beta to the next larger adds at the largest RTT, as a share."""
     steps = _far(table).sort("beta").select("beta", step=pl.col("throughput_mbit").pct_change())
@@ -83,7 +77,7 @@ def rtt_change(table: pl.DataFrame, over: float, rtt_above_ms: float) -> Extreme
     return farthest(both.select("beta", "rtt_ms", change=change), "change")
 
 
-METRICS = (share_at_largest_rtt, least_step, recovered, rtt_change)
+METRICS = (least_step, recovered, rtt_change)
 
 
 def _far(table: pl.DataFrame) -> pl.DataFrame:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import polars as pl
 from plotnine import ggplot
 
-from pipelines.abe import completion, settings
+from pipelines.abe import settings
 from pipelines.abe.completion import completion_table, drawn
 from sandglass.experiment import units
 from sandglass.papers.verdicts import Extreme, least, scalar
@@ -24,11 +24,6 @@ def plot(table: pl.DataFrame) -> ggplot:
     """Gain against beta_ecn, a line per RTT, a panel per AQM; bars are 95 % intervals."""
     shown = table.with_columns(rtt=settings.rtt_label(table))
     return drawn(shown, "beta_ecn", "rtt", x_name="beta_ecn", line_name="Base RTT", bar_width=0.01)
-
-
-def least_gain(table: pl.DataFrame, queue: str) -> Extreme | None:
-    """The least gain of all larger beta_ecn at all RTTs, in percent."""
-    return completion.least_gain(table, "rtt_ms", queue)
 
 
 def saturation(table: pl.DataFrame, queue: str, beta: float) -> Extreme | None:
@@ -67,4 +62,4 @@ def better_pie(table: pl.DataFrame) -> Extreme | None:
     return least(means.select("rtt_ms", better=pl.col("PIE") - pl.col("CoDel")), "better")
 
 
-METRICS = (least_gain, saturation, unsteadier, better_pie)
+METRICS = (saturation, unsteadier, better_pie)

@@ -82,48 +82,10 @@ def plot(table: pl.DataFrame) -> p9.ggplot:
     return drawn
 
 
-def seconds_above(
-    table: pl.DataFrame, part: str, beta_above: float, percent: float
-) -> Extreme | None:
-    """The share of seconds with a higher probability than `percent`; the least over beta_ecn."""
-    own = _steady(table, part).filter(pl.col("beta_ecn") > beta_above)
-    shares = own.group_by("beta_ecn").agg(
-        share=(pl.col("probability_percent") > percent).mean() * 100
-    )
-    return least(shares, "share")
-
-
-def slow_start_peak(table: pl.DataFrame, part: str, beta: float) -> float | None:
-    """The highest probability in a second of the slow start, in percent."""
-    own = _of(table, part, beta).filter(pl.col("time_s") < SLOW_START_S)
-    return scalar(own["probability_percent"].max())
-
-
-def most_seconds_above(table: pl.DataFrame, part: str, percent: float) -> Extreme | None:
-    """The share of seconds with a higher probability than `percent`; the most over beta_ecn."""
-    own = _steady(table, part)
-    shares = own.group_by("beta_ecn").agg(
-        share=(pl.col("probability_percent") > percent).mean() * 100
-    )
-    return largest(shares, "share")
-
-
 def high_delay(table: pl.DataFrame, part: str) -> Extreme | None:
     """The 95th percentile of the seconds' delay after slow start, ms; the largest over beta_ecn."""
     own = _steady(table, part).group_by("beta_ecn").agg(pl.col("delay_ms").quantile(0.95))
     return largest(own, "delay_ms")
-
-
-def start_delay(table: pl.DataFrame, part: str) -> Extreme | None:
-    """The longest mean delay of a second of the slow start, ms; the largest over beta_ecn."""
-    start = table.filter((pl.col("part") == part) & (pl.col("time_s") < SLOW_START_S))
-    return largest(start.group_by("beta_ecn").agg(pl.col("delay_ms").max()), "delay_ms")
-
-
-def delay_trend(table: pl.DataFrame, part: str) -> float | None:
-    """Spearman's correlation of the mean delay after slow start with beta_ecn."""
-    own = _steady(table, part).group_by("beta_ecn").agg(pl.col("delay_ms").mean())
-    return scalar(own.select(pl.corr("beta_ecn", "delay_ms", method="spearman")).item())
 
 
 def delay_increase(table: pl.DataFrame, part: str) -> float | None:
@@ -132,36 +94,13 @@ def delay_increase(table: pl.DataFrame, part: str) -> float | None:
     return scalar(own["delay_ms"].last() / own["delay_ms"].first())  # type: ignore[operator]
 
 
-def signal_increase(table: pl.DataFrame, part: str) -> float | None:
-    """Spearman's correlation of the mean share of signals after slow start with beta_ecn."""
-    own = _steady(table, part).group_by("beta_ecn").agg(pl.col("signalled_percent").mean())
-    return scalar(own.select(pl.corr("beta_ecn", "signalled_percent", method="spearman")).item())
-
-
-def drop_trend(table: pl.DataFrame, part: str) -> float | None:
-    """Spearman's correlation of the mean share of drops after slow start with beta_ecn."""
-    own = _steady(table, part).group_by("beta_ecn").agg(pl.col("drops_percent").mean())
-    return scalar(own.select(pl.corr("beta_ecn", "drops_percent", method="spearman")).item())
-
-
 def delay_ratio(table: pl.DataFrame) -> Extreme | None:
     """Mean delay after slow start, part (b) over part (a); the least over beta_ecn."""
     late = table.filter(pl.col("time_s") >= SLOW_START_S)
     return least(_on_over_off(late, "delay_ms"), "ratio")
 
 
-METRICS = (
-    delay_ratio,
-    seconds_above,
-    slow_start_peak,
-    most_seconds_above,
-    high_delay,
-    start_delay,
-    delay_trend,
-    delay_increase,
-    signal_increase,
-    drop_trend,
-)
+METRICS = (delay_ratio, high_delay, delay_increase)
 
 
 def _on_over_off(table: pl.DataFrame, column: str) -> pl.DataFrame:
@@ -170,10 +109,6 @@ def _on_over_off(table: pl.DataFrame, column: str) -> pl.DataFrame:
     off, on = (means.filter(pl.col("part") == part) for part in PARTS.values())
     both = on.join(off, on="beta_ecn", suffix="_off")
     return both.select("beta_ecn", ratio=pl.col(column) / pl.col(f"{column}_off"))
-
-
-def _of(table: pl.DataFrame, part: str, beta: float) -> pl.DataFrame:
-    return table.filter((pl.col("part") == part) & (pl.col("beta_ecn") == beta))
 
 
 def _steady(table: pl.DataFrame, part: str) -> pl.DataFrame:

@@ -6,7 +6,6 @@ import polars as pl
 from plotnine import ggplot
 
 from pipelines.abe import drawing, settings
-from sandglass.papers.verdicts import scalar
 from sandglass.results import series
 
 
@@ -42,21 +41,3 @@ def plot(table: pl.DataFrame) -> ggplot:
         ("flows", "Flows"),
         ("queue", "AQM"),
     )
-
-
-def gain(table: pl.DataFrame, queue: str, flows: int) -> float | None:
-    """What the largest beta_ecn gains, percent."""
-    return scalar(_of(table, queue).filter(pl.col("flows") == flows)["gain_percent"].max())
-
-
-def trend(table: pl.DataFrame, queue: str) -> float | None:
-    """Spearman's correlation of the gain with the number of flows."""
-    own = _of(table, queue)
-    return scalar(own.select(pl.corr("flows", "gain_percent", method="spearman")).item())
-
-
-METRICS = (gain, trend)
-
-
-def _of(table: pl.DataFrame, queue: str) -> pl.DataFrame:
-    return table.filter(pl.col("queue") == queue, pl.col("beta") > 0.5)

@@ -7,7 +7,6 @@ from plotnine import ggplot
 
 from pipelines.abe import drawing, fig17, settings
 from sandglass.experiment import units
-from sandglass.papers.verdicts import Extreme, farthest, largest, least
 from sandglass.results import series
 
 
@@ -54,25 +53,3 @@ def plot(table: pl.DataFrame) -> ggplot:
         ("rtt_ms", "Base RTT (ms)"),
         ("queue", "Queue"),
     )
-
-
-def smallest(table: pl.DataFrame, queue: str) -> Extreme | None:
-    """The least overshoot over the RTTs, BDP."""
-    return least(_of(table, queue), "overshoot_bdp")
-
-
-def greatest(table: pl.DataFrame, queue: str) -> Extreme | None:
-    """The largest overshoot over the RTTs, BDP."""
-    return largest(_of(table, queue), "overshoot_bdp")
-
-
-def largest_at_drop(table: pl.DataFrame, queue: str) -> Extreme | None:
-    """The window at the first drop less path and queue: its farthest from 0 over the RTTs, BDP."""
-    return farthest(_of(table, queue, "at_drop_bdp"), "at_drop_bdp")
-
-
-METRICS = (smallest, greatest, largest_at_drop)
-
-
-def _of(table: pl.DataFrame, queue: str, column: str = "overshoot_bdp") -> pl.DataFrame:
-    return table.filter(pl.col("queue") == queue).select("rtt_ms", column)

@@ -7,7 +7,6 @@ from plotnine import ggplot
 
 from pipelines.abe import completion, drawing, settings
 from sandglass.papers import ensemble
-from sandglass.papers.verdicts import scalar
 from sandglass.results import series
 
 
@@ -44,12 +43,3 @@ def plot(table: pl.DataFrame) -> ggplot:
         ("page", "page"),
         apart=["queue"],
     )
-
-
-def gain(table: pl.DataFrame, queue: str, page: str) -> float | None:
-    """The reduction of the load time against beta_ecn 0.5, percent, mean of the larger beta_ecn."""
-    own = table.filter(pl.col("queue") == queue, pl.col("page") == page, pl.col("beta") > 0.5)
-    return scalar(own["gain_percent"].mean())
-
-
-METRICS = (gain,)

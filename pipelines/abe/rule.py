@@ -5,7 +5,6 @@ from collections.abc import Sequence
 import plotnine as p9
 import polars as pl
 
-from sandglass.papers.verdicts import scalar
 from sandglass.results import series, style
 
 GROUPS = {"s1": "ABE", "s2": "beta_ecn 0.5", "s3": "short"}
@@ -41,13 +40,3 @@ def plot(table: pl.DataFrame) -> p9.ggplot:
         + p9.labs(x="PIE's 10 % rule", y="Goodput of a flow (Mb/s)", color="rule", shape="rule")
     )
     return drawn
-
-
-def on_over_off(table: pl.DataFrame, group: str) -> float | None:
-    """The mean goodput of a group's flows with the rule on over that with it off."""
-    own = table.filter(pl.col("group") == group)
-    on, off = (scalar(own.filter(rule=rule)["goodput_mbit"].mean()) for rule in ("on", "off"))
-    return None if on is None or not off else on / off
-
-
-METRICS = (on_over_off,)

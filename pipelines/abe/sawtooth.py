@@ -8,7 +8,7 @@ from plotnine import ggplot
 
 from pipelines.abe import drawing, fig02, settings
 from sandglass.papers import formulas
-from sandglass.papers.verdicts import Extreme, farthest, least, scalar
+from sandglass.papers.verdicts import scalar
 from sandglass.results import series
 
 RATIOS = {
@@ -104,41 +104,3 @@ def plot(table: pl.DataFrame) -> ggplot:
     """Each of RATIOS against the buffer, a line per beta, at the report's rate."""
     shown = table.filter(pl.col("rate_mbit") == RATE_MBIT)
     return drawing.panels(shown, RATIOS, ("buffer_bdp", "Buffer (BDP)"), ("beta", "beta"))
-
-
-def off(table: pl.DataFrame, of: str, rate_mbit: float) -> Extreme | None:
-    """How far one of RATIOS is from the model, either way; the farthest over betas and the buffers
-    of up to 1 BDP for which eq. (5) leaves a part of the link idle, which Fig. 1 shows."""
-    own = _idle(table).filter(pl.col("rate_mbit") == rate_mbit)
-    return farthest(own.select("beta", "buffer_bdp", off=pl.col(of) - 1), "off")
-
-
-def off_with_the_queue(table: pl.DataFrame, beta: float) -> Extreme | None:
-    """How far `data` is from eq. (3) with round trips as long as the mean queue makes them."""
-    own = _idle(table).filter(pl.col("rate_mbit") == RATE_MBIT, pl.col("beta") == beta)
-    longer = 1 + pl.col("queue_packets") / pl.col("path_packets")
-    return farthest(own.select("buffer_bdp", off=pl.col("data") / longer - 1), "off")
-
-
-def least_utilisation(table: pl.DataFrame, beta: float, buffer_from: float) -> Extreme | None:
-    """The least utilisation with buffers from one on."""
-    own = _of(table, beta, buffer_from)
-    return least(own.select("buffer_bdp", "utilisation"), "utilisation")
-
-
-def queue_trend(table: pl.DataFrame, beta: float, buffer_from: float) -> float | None:
-    """Spearman's correlation of the mean queue with the buffer, from one on."""
-    own = _of(table, beta, buffer_from)
-    return scalar(own.select(pl.corr("buffer_bdp", "queue_packets", method="spearman")).item())
-
-
-METRICS = (off, off_with_the_queue, least_utilisation, queue_trend)
-
-
-def _idle(table: pl.DataFrame) -> pl.DataFrame:
-    """Where eq. (5) leaves a part of the link idle, with buffers of up to 1 BDP."""
-    return table.filter(pl.col("model") < 1, pl.col("buffer_bdp") <= 1)
-
-
-def _of(table: pl.DataFrame, beta: float, buffer_from: float) -> pl.DataFrame:
-    return table.filter(pl.col("beta") == beta, pl.col("buffer_bdp") >= buffer_from)

@@ -7,7 +7,6 @@ from plotnine import ggplot
 
 from pipelines.abe import completion, drawing, settings
 from sandglass.papers import ensemble
-from sandglass.papers.verdicts import scalar
 from sandglass.results import series
 
 
@@ -46,13 +45,3 @@ def plot(table: pl.DataFrame) -> ggplot:
         ("rtt_ms", "Base RTT (ms)"),
         ("queue", "AQM"),
     )
-
-
-def more_at(table: pl.DataFrame, queue: str, rtt_ms: float, than_ms: float) -> float | None:
-    """How many base RTTs more are saved at one RTT than at another."""
-    own = table.filter(pl.col("queue") == queue)
-    one, other = (own.filter(pl.col("rtt_ms") == rtt)["saved_rtts"] for rtt in (rtt_ms, than_ms))
-    return scalar((one - other).max()) if len(one) == len(other) == 1 else None
-
-
-METRICS = (more_at,)

@@ -7,11 +7,9 @@ import polars as pl
 from plotnine import ggplot
 
 from pipelines.abe import drawing, settings
-from sandglass.papers.verdicts import Extreme, largest, scalar
+from sandglass.papers.verdicts import scalar
 from sandglass.results import series
 
-PACKET_MS = settings.PACKET_BYTES * 8 / 20e3
-"""What one packet takes to send at the scenario's 20 Mb/s."""
 MEASURES = {"goodput_mbit": "Goodput (Mb/s)", "delay_ms": "95th percentile of delay (ms)"}
 
 
@@ -45,21 +43,6 @@ def gain(table: pl.DataFrame, marking: str, beta: float, over: float) -> float |
     return scalar((one["goodput_mbit"] / other["goodput_mbit"] - 1).max())
 
 
-def delay_over(table: pl.DataFrame, marking: str, beta: float, over: float) -> Extreme | None:
-    """The delay with a beta_ecn over that with another; the largest over the RTTs."""
-    own = table.filter(pl.col("marking") == marking)
-    one, other = (own.filter(pl.col("beta") == b) for b in (beta, over))
-    both = one.join(other, on="rtt_ms", suffix="_over")
-    ratio = pl.col("delay_ms") / pl.col("delay_ms_over")
-    return largest(both.select("rtt_ms", ratio=ratio), "ratio")
-
-
-def packets_waited(table: pl.DataFrame, marking: str, beta: float) -> float | None:
-    """The delay at the largest RTT in times of one packet."""
-    own = _far(table).filter(pl.col("marking") == marking, pl.col("beta") == beta)
-    return scalar((own["delay_ms"] / PACKET_MS).max())
-
-
 def step_over_codel(table: pl.DataFrame, beta: float) -> float | None:
     """The delay of a step over CoDel's, where both have the same goodput, at the largest RTT.
 
@@ -75,7 +58,7 @@ def step_over_codel(table: pl.DataFrame, beta: float) -> float | None:
     return float(same) / float(codel["delay_ms"][0])
 
 
-METRICS = (gain, delay_over, packets_waited, step_over_codel)
+METRICS = (gain, step_over_codel)
 
 
 def _far(table: pl.DataFrame) -> pl.DataFrame:

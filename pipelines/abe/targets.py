@@ -7,7 +7,7 @@ from plotnine import ggplot
 
 from pipelines.abe import drawing, fig03, settings
 from sandglass.experiment import units
-from sandglass.papers.verdicts import Extreme, least, scalar
+from sandglass.papers.verdicts import Extreme, least
 from sandglass.results import series
 
 MEASURES = {"throughput_mbit": "Throughput (Mb/s)", "queue_delay_p95_ms": "95 % of delay (ms)"}
@@ -29,12 +29,6 @@ def plot(table: pl.DataFrame) -> ggplot:
     return drawing.panels(shown, MEASURES, ("target_ms", "Target (ms)"), ("rtt", "Base RTT"))
 
 
-def trend(table: pl.DataFrame, of: str, rtt_ms: float) -> float | None:
-    """Spearman's correlation of a column with the target."""
-    own = _at(table, rtt_ms)
-    return scalar(own.select(pl.corr("target_ms", of, method="spearman")).item())
-
-
 def least_step(table: pl.DataFrame, of: str, rtt_ms: float) -> Extreme | None:
     """What a column has more with a target than with the next smaller one, the least of all."""
     own = _at(table, rtt_ms).sort("target_ms")
@@ -47,7 +41,7 @@ def lost(table: pl.DataFrame, rtt_ms: float) -> float | None:
     return 1 - float(own[0]) / float(own[-1]) if len(own) else None
 
 
-METRICS = (trend, least_step, lost)
+METRICS = (least_step, lost)
 
 
 def _at(table: pl.DataFrame, rtt_ms: float) -> pl.DataFrame:

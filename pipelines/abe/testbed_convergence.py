@@ -43,21 +43,6 @@ def plot(table: pl.DataFrame) -> ggplot:
     return drawn
 
 
-def never(table: pl.DataFrame, control: str) -> float | None:
-    """The share of runs that do not converge, in percent."""
-    return convergence.never(table.filter(control=control))
-
-
-def tail(table: pl.DataFrame, control: str) -> float | None:
-    """The largest ratio over the median one."""
-    return convergence.tail(table.filter(control=control))
-
-
-def least_ratio(table: pl.DataFrame, control: str, beta: float) -> float | None:
-    """The smallest ratio of one beta_ecn."""
-    return convergence.least_ratio(table.filter(control=control), beta)
-
-
 def slower(table: pl.DataFrame, control: str, beta: float, after_s: float = 0.0) -> float | None:
     """The share of paths that take longer than with the default; without those on which either
     converges before a time."""
@@ -88,7 +73,7 @@ def most_harmed(
     return convergence.most_harmed(_paths(table, control, after_s), by)
 
 
-METRICS = (faster, least_faster, least_ratio, most_faster, most_harmed, never, slower, tail)
+METRICS = (faster, least_faster, most_faster, most_harmed, slower)
 
 
 def _paths(table: pl.DataFrame, control: str, after_s: float) -> pl.DataFrame:

@@ -6,7 +6,6 @@ import plotnine as p9
 import polars as pl
 
 from pipelines.abe import friendliness
-from sandglass.papers.verdicts import Extreme
 from sandglass.results import series, style
 
 
@@ -35,16 +34,3 @@ def plot(table: pl.DataFrame) -> p9.ggplot:
         + p9.labs(x="Base RTT (ms)", y="Throughput per flow, CUBIC / NewReno", **named)
     )
     return drawn
-
-
-def mean(table: pl.DataFrame, newreno: str, queue: str, beta: float) -> float | None:
-    """The mean ratio over all RTTs and splits."""
-    return friendliness.mean(table.filter(pl.col("newreno") == newreno), queue, beta)
-
-
-def largest_mean(table: pl.DataFrame, newreno: str, queue: str, beta: float) -> Extreme | None:
-    """The largest of the mean ratios at the RTTs."""
-    return friendliness.largest_mean(table.filter(pl.col("newreno") == newreno), queue, beta)
-
-
-METRICS = (mean, largest_mean)

@@ -51,13 +51,6 @@ def plot(table: pl.DataFrame) -> p9.ggplot:
     return drawn
 
 
-def gain(
-    table: pl.DataFrame, interval_ms: float, control: str, rtt_ms: float, beta: float
-) -> float | None:
-    """What a beta adds in the long run, percent."""
-    return departures.gain(_at(table, interval_ms), control, "CoDel", rtt_ms, beta)
-
-
 def rtt_excess(table: pl.DataFrame, interval_ms: float) -> float | None:
     """NewReno's gain at the largest RTT less that at the smallest, percentage points."""
     return departures.rtt_excess(_at(table, interval_ms), "NewReno", "CoDel")
@@ -69,7 +62,7 @@ def order(table: pl.DataFrame, interval_ms: float, control: str, rtt_ms: float) 
     return departures.order(_at(table, interval_ms), control, "CoDel", rtt_ms, betas)
 
 
-METRICS = (gain, rtt_excess, order)
+METRICS = (rtt_excess, order)
 
 
 def _at(table: pl.DataFrame, interval_ms: float) -> pl.DataFrame:

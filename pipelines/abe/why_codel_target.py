@@ -8,7 +8,7 @@ import polars as pl
 from pipelines.abe import fig03
 from sandglass.experiment import units
 from sandglass.papers import formulas
-from sandglass.papers.verdicts import Extreme, largest, least, scalar
+from sandglass.papers.verdicts import Extreme, largest, least
 from sandglass.results import series, style
 
 CUBIC_BETA = 0.7
@@ -55,25 +55,6 @@ def plot(table: pl.DataFrame) -> p9.ggplot:
     return drawn
 
 
-def least_share(table: pl.DataFrame, target_ms: float) -> float | None:
-    """The smallest throughput, as a share of what the link carries."""
-    return scalar(table.filter(pl.col("target_ms") == target_ms)["share"].min())
-
-
-def model_error(table: pl.DataFrame, target_ms: float) -> float | None:
-    """The largest distance between measured and model, either way."""
-    chosen = table.filter(pl.col("target_ms") == target_ms)
-    return scalar((chosen["share"] - chosen["model"]).abs().max())
-
-
-def delay_over(table: pl.DataFrame, target_ms: float, over_ms: float) -> Extreme | None:
-    """The 95th percentile of delay with a target over that with another; the largest over RTTs and
-    ECN."""
-    both = _pairs(table, target_ms, over_ms)
-    ratio = pl.col("queue_delay_p95_ms") / pl.col("queue_delay_p95_ms_over")
-    return largest(both.select("ecn", "rtt_ms", ratio=ratio), "ratio")
-
-
 def lost(
     table: pl.DataFrame, target_ms: float, over_ms: float, rtt_ms: float, most: bool
 ) -> Extreme | None:
@@ -84,7 +65,7 @@ def lost(
     return largest(below, "lost") if most else least(below, "lost")
 
 
-METRICS = (least_share, model_error, delay_over, lost)
+METRICS = (lost,)
 
 
 def _pairs(table: pl.DataFrame, target_ms: float, over_ms: float) -> pl.DataFrame:

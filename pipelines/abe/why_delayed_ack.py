@@ -36,10 +36,4 @@ def gain(table: pl.DataFrame, receiver: str, beta: float) -> float | None:
     return departures.gain(own, "NewReno", "PIE", 400, beta)
 
 
-def lowered(table: pl.DataFrame, by: str, over: str, beta: float) -> float | None:
-    """How much less a beta adds with one receiver than with another, percentage points."""
-    one, other = gain(table, by, beta), gain(table, over, beta)
-    return None if one is None or other is None else other - one
-
-
-METRICS = (gain, lowered)
+METRICS = (gain,)

@@ -6,7 +6,6 @@ import plotnine as p9
 import polars as pl
 
 from pipelines.abe import fig06, settings
-from sandglass.papers.verdicts import scalar
 from sandglass.results import series, style
 
 
@@ -60,22 +59,3 @@ def plot(table: pl.DataFrame) -> p9.ggplot:
         + p9.labs(x="Initial window (packets)", y="", **named)
     )
     return drawn
-
-
-def back_offs(table: pl.DataFrame, initial_window: int, beta: float) -> float | None:
-    """How many back-offs in a row end slow start, the larger of both RTTs."""
-    return scalar(_of(table, initial_window, beta)["back_offs"].max())
-
-
-def luckier_by(table: pl.DataFrame, initial_window: int, beta: float) -> float | None:
-    """What slow start leaves at 160 ms less what it leaves at 240 ms, in BDP."""
-    chosen = _of(table, initial_window, beta)
-    one, other = (chosen.filter(pl.col("rtt_ms") == rtt)["left_bdp"] for rtt in (160, 240))
-    return scalar((one - other).max()) if len(one) == len(other) == 1 else None
-
-
-METRICS = (back_offs, luckier_by)
-
-
-def _of(table: pl.DataFrame, initial_window: int, beta: float) -> pl.DataFrame:
-    return table.filter((pl.col("initial_window") == initial_window) & (pl.col("beta") == beta))

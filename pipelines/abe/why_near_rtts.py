@@ -6,7 +6,6 @@ import plotnine as p9
 import polars as pl
 
 from pipelines.abe import settings, sojourn
-from sandglass.papers.verdicts import scalar
 from sandglass.results import series, style
 
 SHOWN = (50, 90)  # stated (IV-B): "median/90th percentile"
@@ -39,12 +38,3 @@ def plot(table: pl.DataFrame) -> p9.ggplot:
         + p9.labs(x="Base RTT (ms)", y="Added to the queueing delay (ms)", color="", shape="")
     )
     return drawn
-
-
-def added(table: pl.DataFrame, beta: float, percentile: int) -> float | None:
-    """What a beta adds to a percentile over CUBIC's own, ms; the mean over the RTTs."""
-    chosen = table.filter((pl.col("beta") == beta) & (pl.col("percentile") == percentile))
-    return scalar(chosen["added_ms"].mean())
-
-
-METRICS = (added,)

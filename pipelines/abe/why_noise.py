@@ -79,11 +79,6 @@ def beside(shown: pl.DataFrame) -> p9.geom_point | p9.geom_pointrange:
     return p9.geom_pointrange(p9.aes(ymin="low", ymax="high"), position=place)
 
 
-def never(table: pl.DataFrame, control: str) -> float | None:
-    """The share of experiments that do not converge, in percent."""
-    return convergence.never(_of(table, control))
-
-
 def slower(table: pl.DataFrame, control: str, beta: float) -> float | None:
     """The share of paths whose convergence time is above the default's."""
     return convergence.slower(_of(table, control), beta)
@@ -94,7 +89,7 @@ def faster(table: pl.DataFrame, control: str, beta: float, queue: str = "") -> f
     return convergence.faster(_of(table, control), beta, queue)
 
 
-METRICS = (faster, never, slower)
+METRICS = (faster, slower)
 
 
 def _of(table: pl.DataFrame, control: str) -> pl.DataFrame:

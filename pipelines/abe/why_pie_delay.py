@@ -7,7 +7,6 @@ import polars as pl
 
 from pipelines.abe import sojourn
 from sandglass.papers import ensemble
-from sandglass.papers.verdicts import scalar
 from sandglass.results import series, style
 
 SHOWN = {50: "median", 90: "90th percentile"}
@@ -36,12 +35,3 @@ def plot(table: pl.DataFrame) -> p9.ggplot:
         + p9.labs(x="", y="Queueing delay (ms)", color="", shape="")
     )
     return drawn
-
-
-def percentile(table: pl.DataFrame, varied: str, percent: int) -> float | None:
-    """A percentile of the queueing delay, ms."""
-    own = table.filter(varied=varied, percentile=percent)
-    return scalar(own["delay_ms"].max())
-
-
-METRICS = (percentile,)

@@ -6,7 +6,6 @@ import plotnine as p9
 import polars as pl
 
 from pipelines.abe import fig04
-from sandglass.papers.verdicts import scalar
 from sandglass.results import series, style
 
 
@@ -32,17 +31,3 @@ def plot(table: pl.DataFrame) -> p9.ggplot:
         + p9.labs(x="", y="", color="Socket buffers", shape="Socket buffers")
     )
     return drawn
-
-
-def model_error(table: pl.DataFrame, buffers: str) -> float | None:
-    """How far the utilisation is from eq. (5), as a share of the capacity."""
-    steady = table.filter((pl.col("buffers") == buffers) & (pl.col("part") == "steady"))
-    return scalar((steady["utilisation"] - steady["model"]).abs().max())
-
-
-def least_window(table: pl.DataFrame, buffers: str) -> float | None:
-    """The smallest window that the back-offs after a slow start leave, as a share of the BDP."""
-    return fig04.least_window(table.filter(pl.col("buffers") == buffers))
-
-
-METRICS = (model_error, least_window)

@@ -6,7 +6,6 @@ import polars as pl
 from plotnine import ggplot
 
 from pipelines.abe import delays, drawing, settings
-from sandglass.papers.verdicts import scalar
 from sandglass.results import series
 
 MEASURES = {
@@ -47,19 +46,3 @@ def _row(run: series.Run) -> dict[str, float]:
 def plot(table: pl.DataFrame) -> ggplot:
     """Both against the gains, a line per beta_ecn."""
     return drawing.panels(table, MEASURES, ("gains", "PIE's gains (times)"), ("beta", "beta_ecn"))
-
-
-def tail_ratio(table: pl.DataFrame, beta: float, gains: float, over: float) -> float | None:
-    """The tail with some gains over that with others."""
-    own = table.filter(pl.col("beta") == beta)
-    one, other = (own.filter(gains=each)["tail_ms"] for each in (gains, over))
-    return scalar((one / other).max()) if len(one) == len(other) == 1 else None
-
-
-def early(table: pl.DataFrame, beta: float, gains: float) -> float | None:
-    """The share of the longest waits that lies in slow start."""
-    own = table.filter(pl.col("beta") == beta, pl.col("gains") == gains)
-    return scalar(own["early_share"].max())
-
-
-METRICS = (early, tail_ratio)

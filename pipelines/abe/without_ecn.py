@@ -6,7 +6,6 @@ import polars as pl
 from plotnine import ggplot
 
 from pipelines.abe import drawing, settings
-from sandglass.papers.verdicts import Extreme, largest
 from sandglass.results import series
 
 SENDERS = {"abe_reno": "NewReno", "reno": "NewReno", "abe_cubic": "CUBIC", "cubic": "CUBIC"}
@@ -57,12 +56,3 @@ def plot(table: pl.DataFrame) -> ggplot:
         ("lacking", "without ECN"),
         apart=["sender"],
     )
-
-
-def most_differing(table: pl.DataFrame) -> Extreme | None:
-    """The most acknowledgements that tell an ABE sender from a regular one."""
-    abe = table.filter(pl.col("beta") != REGULAR)
-    return largest(abe.select("sender", "lacking", "beta", "differing"), "differing")
-
-
-METRICS = (most_differing,)

@@ -8,7 +8,6 @@ import polars as pl
 from plotnine import aes, facet_wrap, geom_line, geom_point, ggplot, labs
 
 from pipelines.dctcp_internet import sharing
-from sandglass.papers.verdicts import scalar
 from sandglass.results import series, style
 
 KINDS = {"drop": "Reno: drop", "mark": "DCTCP: mark"}
@@ -69,14 +68,9 @@ def plot(table: pl.DataFrame) -> ggplot:
     return drawn
 
 
-def farthest_off(table: pl.DataFrame) -> float | None:
-    """The largest difference between both, in bytes."""
-    return scalar((table["held_bytes"] - table["computed_bytes"]).abs().max())
-
-
 def compared(table: pl.DataFrame) -> float | None:
     """At how many samples they were compared."""
     return float(table.height)
 
 
-METRICS = (farthest_off, compared)
+METRICS = (compared,)

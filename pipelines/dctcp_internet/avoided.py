@@ -94,10 +94,4 @@ def of(table: pl.DataFrame, sender: str, measure: str) -> float | None:
     return scalar(table.filter(sender=sender)[measure].max())
 
 
-def over(table: pl.DataFrame, sender: str, than: str, measure: str) -> float | None:
-    """A measure of one sender over that of another."""
-    one, other = (of(table, name, measure) for name in (sender, than))
-    return None if one is None or not other else one / other
-
-
-METRICS = (of, over)
+METRICS = (of,)

@@ -8,7 +8,6 @@ from plotnine import aes, geom_hline, geom_line, geom_point, ggplot, labs
 from pipelines.dctcp_internet import sharing
 from sandglass.experiment import units
 from sandglass.papers import ensemble
-from sandglass.papers.verdicts import Extreme, largest, least
 from sandglass.results import series, style
 
 
@@ -38,18 +37,6 @@ def plot(table: pl.DataFrame) -> ggplot:
     return drawn
 
 
-def least_utilisation(table: pl.DataFrame, since: float) -> Extreme | None:
-    """The least utilisation from a buffer on."""
-    chosen = table.filter(pl.col("buffer") >= since)
-    return least(chosen.select("buffer", "utilisation"), "utilisation")
-
-
-def largest_utilisation(table: pl.DataFrame, until: float) -> Extreme | None:
-    """The largest utilisation up to a buffer."""
-    chosen = table.filter(pl.col("buffer") <= until)
-    return largest(chosen.select("buffer", "utilisation"), "utilisation")
-
-
 def gained(table: pl.DataFrame, buffer: float, over: float) -> float | None:
     """Utilisation with one buffer less that with another, in percentage points."""
     one, other = (
@@ -60,4 +47,4 @@ def gained(table: pl.DataFrame, buffer: float, over: float) -> float | None:
     return 100 * (one - other)
 
 
-METRICS = (least_utilisation, largest_utilisation, gained)
+METRICS = (gained,)

@@ -96,26 +96,3 @@ def plot(table: pl.DataFrame) -> ggplot:
         + labs(x="", y="")
     )
     return drawn
-
-
-def signals_over(table: pl.DataFrame) -> float | None:
-    """Marks for each packet of DCTCP over drops for each of Reno."""
-    dctcp, reno = (_of(table, flow, "signalled") for flow in ("DCTCP", "Reno"))
-    return dctcp / reno if dctcp is not None and reno else None
-
-
-def reduction(table: pl.DataFrame, flow: str) -> float | None:
-    """The share that a flow reduces its window by."""
-    return _of(table, flow, "reduction")
-
-
-def halved(table: pl.DataFrame, flow: str) -> float | None:
-    """The share of a flow's reductions that left half of the window, to a packet."""
-    return _of(table, flow, "halved")
-
-
-METRICS = (signals_over, reduction, halved)
-
-
-def _of(table: pl.DataFrame, flow: str, column: str) -> float | None:
-    return scalar(table.filter(flow=flow)[column].mean())

@@ -80,22 +80,7 @@ def window_ratio(table: pl.DataFrame) -> float | None:
     return reno / dctcp if reno is not None and dctcp else None
 
 
-def signals_ratio(table: pl.DataFrame) -> float | None:
-    """DCTCP's marks for each of Reno's drops."""
-    dctcp, reno = (scalar(_of(table, flow)["signals"].sum()) for flow in ("DCTCP", "Reno"))
-    return dctcp / reno if dctcp is not None and reno else None
-
-
-def spread_ratio(table: pl.DataFrame) -> float | None:
-    """The standard deviation of DCTCP's window over that of Reno's."""
-    dctcp, reno = (
-        scalar(_of(table, flow).select(pl.col("cwnd_packets").std()).item())
-        for flow in ("DCTCP", "Reno")
-    )
-    return dctcp / reno if dctcp is not None and reno else None
-
-
-METRICS = (window_ratio, signals_ratio, spread_ratio)
+METRICS = (window_ratio,)
 
 
 def _of(table: pl.DataFrame, flow: str) -> pl.DataFrame:

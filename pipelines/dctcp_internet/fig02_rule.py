@@ -7,7 +7,6 @@ from plotnine import aes, geom_hline, geom_point, geom_pointrange, ggplot, labs
 
 from pipelines.dctcp_internet import fig02, sharing
 from sandglass.papers import ensemble
-from sandglass.papers.verdicts import scalar
 from sandglass.results import series, style
 
 
@@ -37,11 +36,3 @@ def plot(table: pl.DataFrame) -> ggplot:
         + labs(x="Min_Thresh_Reno (BDP)", y="Mean window, Reno / DCTCP")
     )
     return drawn
-
-
-def ratio_at(table: pl.DataFrame, minimum: float) -> float | None:
-    """The ratio of windows at one Min_Thresh_Reno."""
-    return scalar(table.filter((pl.col("minimum") - minimum).abs() < 1e-6)["ratio"].mean())
-
-
-METRICS = (ratio_at,)

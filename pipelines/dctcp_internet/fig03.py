@@ -7,7 +7,6 @@ import plotnine as p9
 import polars as pl
 
 from pipelines.dctcp_internet import sharing
-from sandglass.papers.verdicts import scalar
 from sandglass.results import series, style
 
 CONFIDENCE = 0.99
@@ -108,25 +107,3 @@ def plot(table: pl.DataFrame) -> p9.ggplot:
         + p9.labs(x="Queue that a packet meets (BDP)", y="Probability")
     )
     return drawn
-
-
-def levels_within(table: pl.DataFrame, marks: str, kind: str) -> float | None:
-    """At how many lengths of the queue the configured probability is in the interval."""
-    chosen = _of(table, marks, kind)
-    return scalar(_within(chosen).sum()) if chosen.height else None
-
-
-def share_within(table: pl.DataFrame, marks: str, kind: str) -> float | None:
-    """The same as a share of all lengths that were met."""
-    return scalar(_within(_of(table, marks, kind)).mean())
-
-
-METRICS = (levels_within, share_within)
-
-
-def _of(table: pl.DataFrame, marks: str, kind: str) -> pl.DataFrame:
-    return table.filter((pl.col("marks") == marks) & (pl.col("kind") == kind))
-
-
-def _within(table: pl.DataFrame) -> pl.Series:
-    return table["configured"].is_between(table["low"], table["high"])

@@ -5,7 +5,7 @@ from plotnine import ggplot, labs
 
 from pipelines.dctcp_internet import sharing
 from pipelines.dctcp_internet.slopes import table
-from sandglass.papers.verdicts import Extreme, largest, scalar
+from sandglass.papers.verdicts import Extreme, scalar
 
 PANELS = {"ratio": sharing.RATIO, "occupancy": "Mean queue (BDP)"}
 
@@ -29,12 +29,6 @@ def equal_for(table: pl.DataFrame) -> float | None:
     return scalar(sides["both"].mean())
 
 
-def most_for_reno(table: pl.DataFrame) -> Extreme | None:
-    """The largest ratio of Reno's throughput to DCTCP's with equal minimum thresholds."""
-    equal = table.filter(pl.col("minimum") == 1)
-    return largest(equal.select("probability", "ratio"), "ratio")
-
-
 def queue_falls(table: pl.DataFrame) -> Extreme | None:
     """Spearman's correlation of the shortening of the queue with the probability, the least over
     the minimum thresholds."""
@@ -42,6 +36,6 @@ def queue_falls(table: pl.DataFrame) -> Extreme | None:
     return sharing.rise(shorter, "probability", "minimum", "shorter")
 
 
-METRICS = (equal_for, most_for_reno, queue_falls)
+METRICS = (equal_for, queue_falls)
 
 __all__ = ["METRICS", "plot", "table"]

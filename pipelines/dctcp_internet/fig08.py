@@ -6,7 +6,7 @@ import plotnine as p9
 import polars as pl
 
 from pipelines.dctcp_internet.slopes import ridge, table
-from sandglass.papers.verdicts import Extreme, least, scalar
+from sandglass.papers.verdicts import Extreme, least
 
 
 def plot(table: pl.DataFrame) -> p9.ggplot:
@@ -68,12 +68,6 @@ def best(table: pl.DataFrame) -> Extreme | None:
     return least(below.group_by("minimum").agg(pl.col("jain").max()), "jain")
 
 
-def far_from_ridge(table: pl.DataFrame, minimum: float, probability: float) -> float | None:
-    """The index at one setting."""
-    chosen = (pl.col("minimum") == minimum) & (pl.col("probability") == probability)
-    return scalar(table.filter(chosen)["jain"].mean())
-
-
-METRICS = (best, far_from_ridge)
+METRICS = (best,)
 
 __all__ = ["METRICS", "plot", "table"]

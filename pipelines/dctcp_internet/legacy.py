@@ -7,7 +7,7 @@ import polars as pl
 
 from pipelines.dctcp_internet import sharing
 from sandglass.papers import ensemble
-from sandglass.papers.verdicts import Extreme, largest, least
+from sandglass.papers.verdicts import Extreme, largest
 from sandglass.results import series, style
 
 RENO, RENO_ECN, DCTCP = "Reno", "Reno with ECN", "DCTCP"
@@ -74,15 +74,4 @@ def over(table: pl.DataFrame, flows: str, sender: str, than: str) -> Extreme | N
     return largest(ratios, "ratio")
 
 
-def smallest(table: pl.DataFrame, flows: str) -> Extreme | None:
-    """The least goodput of a sender over the largest through the same queue, least over the
-    queues."""
-    ratios = (
-        table.filter(flows=flows)
-        .group_by("queue")
-        .agg(ratio=pl.col("mbit").min() / pl.col("mbit").max())
-    )
-    return least(ratios, "ratio")
-
-
-METRICS = (over, smallest)
+METRICS = (over,)

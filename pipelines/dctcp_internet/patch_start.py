@@ -53,12 +53,3 @@ def plot(table: pl.DataFrame) -> ggplot:
         + labs(x="", y="From slow start's end to the mean window (s)")
     )
     return drawn
-
-
-def longer_s(table: pl.DataFrame, sender: str, than: str) -> float | None:
-    """How much longer one sender takes to settle than another, in s."""
-    one, other = (scalar(table.filter(sender=name)["settled_s"].mean()) for name in (sender, than))
-    return None if one is None or other is None else one - other
-
-
-METRICS = (longer_s,)

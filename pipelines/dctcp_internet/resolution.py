@@ -8,7 +8,6 @@ import polars as pl
 
 from pipelines.dctcp_internet import sharing
 from sandglass.papers import ensemble
-from sandglass.papers.verdicts import Extreme, least
 from sandglass.results import series, style
 
 LAST_NS = 60 * 10**9
@@ -50,23 +49,3 @@ def plot(table: pl.DataFrame) -> p9.ggplot:
         + p9.labs(x="Max_Prob_DCTCP", y="Range of cwnd (packets)", color="", shape="")
     )
     return drawn
-
-
-def least_range(table: pl.DataFrame, sender: str) -> Extreme | None:
-    """The range of the window with RED's distances, least over Max_Prob_DCTCP."""
-    own = table.filter(sender=sender, distances="uniform")
-    return least(own.select("probability", "range"), "range")
-
-
-def independent_over_uniform(table: pl.DataFrame, sender: str) -> Extreme | None:
-    """The range where each packet is drawn by itself over that with RED's distances, least over
-    Max_Prob_DCTCP."""
-    own = table.filter(sender=sender)
-    both = own.filter(distances="independent").join(
-        own.filter(distances="uniform"), on="probability", suffix="_uniform"
-    )
-    ratio = pl.col("range") / pl.col("range_uniform")
-    return least(both.select("probability", ratio=ratio), "ratio")
-
-
-METRICS = (least_range, independent_over_uniform)

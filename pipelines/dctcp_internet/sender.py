@@ -274,11 +274,6 @@ def of(table: pl.DataFrame, sender: str, marks: str, measure: str) -> list[float
     return found
 
 
-def worst(table: pl.DataFrame, measure: str) -> float | None:
-    """The largest of a measure over all senders that have it, both kinds of marks and the seeds."""
-    return scalar(table[measure].max())
-
-
 def stale_over(table: pl.DataFrame, sender: str, than: str, marks: str) -> list[float]:
     """How far alpha is from the marks at reductions: one sender's spread over another's, of each
     seed that both have."""
@@ -290,4 +285,4 @@ def stale_over(table: pl.DataFrame, sender: str, than: str, marks: str) -> list[
     return found
 
 
-METRICS = (of, worst, stale_over)
+METRICS = (of, stale_over)

@@ -89,18 +89,6 @@ def plot(table: pl.DataFrame) -> p9.ggplot:
     return drawn
 
 
-def relative_error(table: pl.DataFrame, row: str, quantity: str) -> float | None:
-    """ours / paper - 1, in percent."""
-    chosen = _of(table, row, quantity)
-    return scalar(((chosen["ours"] / chosen["paper"] - 1) * 100).mean())
-
-
-def difference(table: pl.DataFrame, row: str, quantity: str) -> float | None:
-    """ours - paper, in percentage points."""
-    chosen = _of(table, row, quantity)
-    return scalar(((chosen["ours"] - chosen["paper"]) * 100).mean())
-
-
 def occupancy_error(table: pl.DataFrame, row: str, flows: str) -> float | None:
     """ours / paper - 1 of the mean queue, in percent, with the packet in transmission: there is
     one for as much of the time as the link is busy."""
@@ -132,7 +120,7 @@ def reduction(table: pl.DataFrame, utilisation: float) -> float | None:
     return most / least if most is not None and least else None
 
 
-METRICS = (relative_error, difference, occupancy_error, gain, quotient, reduction)
+METRICS = (occupancy_error, gain, quotient, reduction)
 
 
 def _of(table: pl.DataFrame, row: str, quantity: str) -> pl.DataFrame:

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 import polars as pl
 
 from pipelines.dctcp_internet import why_steps
-from sandglass.papers.verdicts import scalar
 from sandglass.results import series
 
 FULL = 1500
@@ -30,9 +29,4 @@ def table(runs: Sequence[series.Run]) -> pl.DataFrame:
 plot = why_steps.plot
 
 
-def most_small(table: pl.DataFrame) -> float | None:
-    """The most packets of a run that were not full."""
-    return scalar(table["small"].max())
-
-
-METRICS = (*why_steps.METRICS, most_small)
+METRICS = (*why_steps.METRICS,)

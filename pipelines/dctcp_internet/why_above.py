@@ -6,7 +6,6 @@ import polars as pl
 from plotnine import aes, geom_hline, geom_point, ggplot, labs, scale_color_manual
 
 from pipelines.dctcp_internet import outside, sharing
-from sandglass.papers.verdicts import scalar
 from sandglass.results import series, style
 
 
@@ -36,11 +35,3 @@ def plot(table: pl.DataFrame) -> ggplot:
         + labs(x="Mean queue / stated Max_Thresh_Reno", y="Share of the larger", color="Drops")
     )
     return drawn
-
-
-def mean(table: pl.DataFrame, measure: str, drops: str) -> float | None:
-    """A measure with one choice of drops."""
-    return scalar(table.filter(drops=drops)[measure].mean())
-
-
-METRICS = (mean,)

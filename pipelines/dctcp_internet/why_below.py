@@ -7,10 +7,7 @@ from plotnine import aes, facet_wrap, geom_col, ggplot, labs, position_dodge, sc
 
 from pipelines.dctcp_internet import sharing
 from sandglass.papers import ensemble
-from sandglass.papers.verdicts import Extreme, least, scalar
 from sandglass.results import series, style
-
-ALONE = "nothing"
 
 
 def table(runs: Sequence[series.Run]) -> pl.DataFrame:
@@ -45,22 +42,3 @@ def plot(table: pl.DataFrame) -> ggplot:
         + labs(x="Packets", y="Reno's goodput (Mb/s)", fill="Beside it")
     )
     return drawn
-
-
-def reno_share(table: pl.DataFrame, minimum: float, packet: int) -> float | None:
-    """Reno's share of both goodputs."""
-    both = table.filter(pl.col("beside") != ALONE).filter(minimum=float(minimum), packet=packet)
-    return scalar((both["reno_mbit"] / (both["reno_mbit"] + both["dctcp_mbit"])).mean())
-
-
-def kept(table: pl.DataFrame) -> Extreme | None:
-    """Reno's goodput beside DCTCP over that alone, the least over the settings."""
-    keys = ["minimum", "packet"]
-    alone = pl.col("beside") == ALONE
-    shares = table.group_by(keys).agg(
-        kept=pl.col("reno_mbit").filter(~alone).mean() / pl.col("reno_mbit").filter(alone).mean()
-    )
-    return least(shares, "kept")
-
-
-METRICS = (reno_share, kept)

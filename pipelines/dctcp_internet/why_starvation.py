@@ -6,7 +6,6 @@ import polars as pl
 from plotnine import aes, geom_line, geom_point, ggplot, labs, scale_color_manual, scale_y_log10
 
 from pipelines.dctcp_internet import fig05, sharing
-from sandglass.papers.verdicts import scalar
 from sandglass.results import series, style
 
 
@@ -26,11 +25,3 @@ def plot(table: pl.DataFrame) -> ggplot:
         + labs(x="K / Min_Thresh_Reno", y=sharing.RATIO, color="Drops")
     )
     return drawn
-
-
-def least(table: pl.DataFrame, drops: str) -> float | None:
-    """The least ratio over K with one choice of drops."""
-    return scalar(table.filter(drops=drops)["ratio"].min())
-
-
-METRICS = (least,)

@@ -58,14 +58,9 @@ def plot(table: pl.DataFrame) -> p9.ggplot:
     return drawn
 
 
-def least(table: pl.DataFrame, quantity: str, rate_from: float = 0) -> float | None:
-    """The least value over round trips and rates from `rate_from` Mb/s."""
-    return scalar(table.filter(pl.col("rate_mbit") >= rate_from)[quantity].min())
-
-
 def most(table: pl.DataFrame, quantity: str, rate_from: float = 0) -> float | None:
     """The largest value over round trips and rates from `rate_from` Mb/s."""
     return scalar(table.filter(pl.col("rate_mbit") >= rate_from)[quantity].max())
 
 
-METRICS = (least, most)
+METRICS = (most,)

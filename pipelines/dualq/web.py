@@ -8,8 +8,6 @@ from plotnine import aes, facet_wrap, geom_hline, geom_line, geom_point, ggplot,
 from pipelines.dualq import capture, equal_rtt
 from sandglass.experiment import units
 from sandglass.papers import ensemble
-from sandglass.papers.verdicts import Extreme, largest
-from sandglass.papers.verdicts import least as least_of
 from sandglass.results import series, style
 
 KEYS = ["rate_mbit", "rtt_ms", "load"]
@@ -56,16 +54,3 @@ def plot(table: pl.DataFrame) -> ggplot:
         + labs(x="Round trip (ms)", y="L: delay, p99 (ms)")
     )
     return drawn
-
-
-def most(table: pl.DataFrame, quantity: str) -> Extreme | None:
-    """The largest value over the settings."""
-    return largest(table.select(*KEYS, quantity), quantity)
-
-
-def least(table: pl.DataFrame, quantity: str) -> Extreme | None:
-    """The least value over the settings."""
-    return least_of(table.select(*KEYS, quantity), quantity)
-
-
-METRICS = (most, least)

@@ -7,7 +7,6 @@ import polars as pl
 
 from pipelines.dualq import capture, mixed
 from sandglass.experiment import units
-from sandglass.papers.verdicts import scalar
 from sandglass.results import series, style
 
 
@@ -36,11 +35,3 @@ def plot(table: pl.DataFrame) -> p9.ggplot:
         + p9.labs(x="Round trip of class C (ms)", y="L: median delay (ms)", color="Prague sends")
     )
     return drawn
-
-
-def most(table: pl.DataFrame, bursts: str) -> float | None:
-    """The largest median over class C's round trips."""
-    return scalar(table.filter(bursts=bursts)["p50_ms"].max())
-
-
-METRICS = (most,)

@@ -6,7 +6,6 @@ import polars as pl
 from plotnine import aes, geom_hline, geom_line, geom_point, ggplot, labs
 
 from pipelines.dualq import capture, overload
-from sandglass.papers.verdicts import scalar
 from sandglass.results import series, style
 
 WINDOW_S = 50
@@ -42,11 +41,3 @@ def plot(table: pl.DataFrame) -> ggplot:
         + labs(x="Start of 50 s (s)", y="Datagrams (Mb/s)")
     )
     return drawn
-
-
-def least(table: pl.DataFrame, since_s: int, until_s: int) -> float | None:
-    """The least of the windows that begin in this time."""
-    return scalar(table.filter(pl.col("start_s").is_between(since_s, until_s))["udp_mbit"].min())
-
-
-METRICS = (least,)

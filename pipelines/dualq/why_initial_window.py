@@ -7,8 +7,6 @@ from plotnine import aes, geom_hline, geom_line, geom_point, ggplot, labs, scale
 
 from pipelines.dualq import web
 from sandglass.papers import ensemble
-from sandglass.papers.verdicts import Extreme, largest
-from sandglass.papers.verdicts import least as least_of
 from sandglass.results import series, style
 
 KEYS = ["initial_window", "rtt_ms"]
@@ -35,20 +33,3 @@ def plot(table: pl.DataFrame) -> ggplot:
         + labs(x="Round trip (ms)", y="L: delay, p99 (ms)", color="Initial window\n(packets)")
     )
     return drawn
-
-
-def most(table: pl.DataFrame, quantity: str, initial_window: int) -> Extreme | None:
-    """The largest value of one initial window over the round trips."""
-    return largest(_of(table, quantity, initial_window), quantity)
-
-
-def least(table: pl.DataFrame, quantity: str, initial_window: int) -> Extreme | None:
-    """The least value of one initial window over the round trips."""
-    return least_of(_of(table, quantity, initial_window), quantity)
-
-
-METRICS = (most, least)
-
-
-def _of(table: pl.DataFrame, quantity: str, initial_window: int) -> pl.DataFrame:
-    return table.filter(initial_window=initial_window).select("rtt_ms", quantity)

@@ -8,7 +8,6 @@ import polars as pl
 from pipelines.dualq import capture, equal_rtt, mixed
 from sandglass.experiment import units
 from sandglass.papers import ensemble
-from sandglass.papers.verdicts import scalar
 from sandglass.results import series, style
 
 FRAME_BYTES = 14
@@ -61,11 +60,3 @@ def plot(table: pl.DataFrame) -> p9.ggplot:
         + p9.labs(x="Link (Mb/s)", y="", color="MTU", shape="Round trip")
     )
     return drawn
-
-
-def most(table: pl.DataFrame, quantity: str, packet: int, rate: float) -> float | None:
-    """The largest value with packets of a size on a link, over round trips."""
-    return scalar(table.filter(packet=packet, rate_mbit=rate)[quantity].max())
-
-
-METRICS = (most,)

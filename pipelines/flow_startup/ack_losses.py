@@ -9,7 +9,7 @@ from plotnine import ggplot
 
 from pipelines.flow_startup import drawing
 from sandglass.papers import ensemble
-from sandglass.papers.verdicts import Extreme, largest, scalar
+from sandglass.papers.verdicts import scalar
 from sandglass.results import series, style
 
 COUNTED_FROM_NS = 3 * 10**9
@@ -101,17 +101,3 @@ def plot(table: pl.DataFrame) -> ggplot:
         panel=pl.format("{}, {}", "measure", "marks"),
     )
     return drawing.lines(shown, "ACKs lost (%)", "")
-
-
-def of(table: pl.DataFrame, measure: str, feedback: str, marks: str, loss: float) -> float | None:
-    """A measure at a loss of ACKs, %."""
-    return scalar(table.filter(feedback=feedback, marks=marks, loss=loss)[measure].max())
-
-
-def most(table: pl.DataFrame, measure: str, feedback: str, marks: str) -> Extreme | None:
-    """A measure, the largest over the losses."""
-    chosen = table.filter(feedback=feedback, marks=marks)
-    return largest(chosen.select("loss", measure), measure)
-
-
-METRICS = (of, most)

@@ -6,7 +6,6 @@ import polars as pl
 from plotnine import ggplot
 
 from pipelines.flow_startup import drawing
-from sandglass.papers.verdicts import Extreme, largest, least
 from sandglass.results import series
 
 MEASURES = {
@@ -57,35 +56,6 @@ def plot(table: pl.DataFrame) -> ggplot:
     return drawing.lines(drawing.measures(named, "pause_s", "line", MEASURES), "Pause (s)", "")
 
 
-def largest_window(table: pl.DataFrame, restart: str, pause_s: float) -> Extreme | None:
-    """Packets in the first round trip after a pause, the largest over ways to send."""
-    chosen = table.filter(restart=restart, pause_s=pause_s)
-    return largest(chosen.select("sender", "first_window"), "first_window")
-
-
-def resumed_share(table: pl.DataFrame, restart: str) -> Extreme | None:
-    """Packets in the first round trip of an unpaced sender over its window before the pause, the
-    least over pauses."""
-    chosen = table.filter(restart=restart, sender="unpaced")
-    shares = chosen.select("pause_s", share=pl.col("first_window") / pl.col("old_window"))
-    return least(shares, "share")
-
-
-def harm_ratio(table: pl.DataFrame, restart: str, over: str, sender: str) -> Extreme | None:
-    """The call's longest delay with one way to restart over that with another, the least over
-    pauses."""
-    one, other = (table.filter(restart=name, sender=sender) for name in (restart, over))
-    both = one.join(other, on="pause_s", suffix="_over")
-    ratios = both.select("pause_s", ratio=pl.col("longest_ms") / pl.col("longest_ms_over"))
-    return least(ratios, "ratio")
-
-
-def least_harm(table: pl.DataFrame) -> Extreme | None:
-    """The call's longest delay after the pause, the least over ways to restart, to send and
-    pauses."""
-    return least(table.select(*CASE, "longest_ms"), "longest_ms")
-
-
 def window_lost(table: pl.DataFrame, restart: str, short_s: float, long_s: float) -> float | None:
     """Packets in the first round trip of an unpaced sender after a short pause less those after a
     long one."""
@@ -96,4 +66,4 @@ def window_lost(table: pl.DataFrame, restart: str, short_s: float, long_s: float
     return float(found[short_s] - found[long_s]) if both else None
 
 
-METRICS = (largest_window, resumed_share, harm_ratio, least_harm, window_lost)
+METRICS = (window_lost,)

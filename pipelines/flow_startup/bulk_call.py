@@ -7,7 +7,6 @@ from plotnine import ggplot
 
 from pipelines.flow_startup import drawing
 from sandglass.experiment import units
-from sandglass.papers.verdicts import Extreme, least
 from sandglass.results import series
 
 MEASURES = {
@@ -49,11 +48,3 @@ def plot(table: pl.DataFrame) -> ggplot:
     """Measures against the buffer, a line per congestion control."""
     shown = drawing.measures(table, "buffer", "control", MEASURES)
     return drawing.lines(shown, "Buffer (packets)", "")
-
-
-def least_harm(table: pl.DataFrame, column: str) -> Extreme | None:
-    """A measure, the least over congestion controls and buffers."""
-    return least(table.select("control", "buffer", column), column)
-
-
-METRICS = (least_harm,)

@@ -54,10 +54,4 @@ def grows_with_flows(table: pl.DataFrame, column: str) -> float | None:
     return scalar(totals.select(pl.corr("flows", column, method="spearman")).item())
 
 
-def larger_window_adds(table: pl.DataFrame, column: str) -> float | None:
-    """A measure's sum over buffers and numbers of flows with initial window 10 less that with 3."""
-    ten, three = (table.filter(initial_window=window)[column] for window in (10, 3))
-    return float(ten.sum()) - float(three.sum()) if len(ten) and len(three) else None
-
-
-METRICS = (grows_with_flows, larger_window_adds)
+METRICS = (grows_with_flows,)

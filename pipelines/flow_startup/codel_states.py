@@ -9,7 +9,7 @@ import polars as pl
 from pipelines.flow_startup import transients
 from sandglass.experiment import units
 from sandglass.papers import ensemble
-from sandglass.papers.verdicts import Extreme, farthest, largest, least, scalar
+from sandglass.papers.verdicts import Extreme, farthest, largest, least
 from sandglass.results import series, style
 
 OWN = "aqm_dequeue"
@@ -129,25 +129,13 @@ def gap_off(table: pl.DataFrame, law: str) -> Extreme | None:
     return farthest(worst, "off")
 
 
-def typical_gap_off(table: pl.DataFrame, flows: int) -> float | None:
-    """How far it is from equation (9) with so many flows, ms, the median."""
-    own = table.filter(pl.col("flows") == flows)
-    return scalar((own["gap_ms"] - own["law_ms"]).abs().median())
-
-
 def lasting(table: pl.DataFrame, flows: int, over: int) -> float | None:
     """The first dropping state's time, first drop to last, with so many flows over others."""
     lasted = dict(_lasting(table).rows())
     return lasted[flows] / lasted[over] if lasted.get(flows) and lasted.get(over) else None
 
 
-def lasting_grows(table: pl.DataFrame) -> float | None:
-    """Spearman's correlation of that time with the number of flows."""
-    lasted = _lasting(table)
-    return scalar(lasted.select(pl.corr("flows", "since_ms", method="spearman")).item())
-
-
-METRICS = (above, gap_off, typical_gap_off, lasting, lasting_grows)
+METRICS = (above, gap_off, lasting)
 
 
 def _lasting(table: pl.DataFrame) -> pl.DataFrame:

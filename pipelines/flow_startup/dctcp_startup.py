@@ -8,7 +8,6 @@ import polars as pl
 
 from pipelines.flow_startup import transients
 from sandglass.papers import ensemble
-from sandglass.papers.verdicts import Extreme, farthest, largest, least
 from sandglass.results import series, style
 
 OPTIMUM = "FIFO"
@@ -93,33 +92,3 @@ def plot(table: pl.DataFrame) -> p9.ggplot:
         + p9.labs(x="Base RTT (ms)", y="", color="Step", shape="Step", linetype="Step")
     )
     return drawn
-
-
-def largest_window(table: pl.DataFrame) -> Extreme | None:
-    """DCTCP's window at the end of slow start over the BDP, the largest over steps and RTTs."""
-    return largest(_stepped(table, 0).select("queue", "rtt_ms", "end_bdp"), "end_bdp")
-
-
-def least_completion(table: pl.DataFrame, rtt_from: float) -> Extreme | None:
-    """DCTCP's completion time over that with a FIFO, the least over steps and RTTs."""
-    return least(_stepped(table, rtt_from).select("queue", "rtt_ms", "fct_ratio"), "fct_ratio")
-
-
-def off_half(table: pl.DataFrame) -> Extreme | None:
-    """How far DCTCP's first reduction is from half, packets, the largest over steps and RTTs."""
-    return farthest(_stepped(table, 0).select("queue", "rtt_ms", "left_by"), "left_by")
-
-
-def unlike_reno(table: pl.DataFrame) -> Extreme | None:
-    """The share of DCTCP's packets that come when none of Reno's does, the largest over RTTs."""
-    own = table.filter((pl.col("sender") == DCTCP) & pl.col("differing").is_not_null())
-    return largest(own.select("queue", "rtt_ms", "differing"), "differing")
-
-
-METRICS = (largest_window, least_completion, off_half, unlike_reno)
-
-
-def _stepped(table: pl.DataFrame, rtt_from: float) -> pl.DataFrame:
-    return table.filter(
-        (pl.col("sender") == DCTCP) & (pl.col("queue") != OPTIMUM) & (pl.col("rtt_ms") >= rtt_from)
-    )

@@ -103,10 +103,4 @@ def mean_error(table: pl.DataFrame, state: str) -> float | None:
     return abs(found / exact - 1) if found is not None and exact else None
 
 
-def largest_error(table: pl.DataFrame, state: str) -> float | None:
-    """The same of the averages of five packets where it is largest."""
-    own = table.filter(state=state)
-    return scalar((own["found"] / own["exact"] - 1).abs().max())
-
-
-METRICS = (mean_error, largest_error)
+METRICS = (mean_error,)

@@ -6,7 +6,7 @@ import polars as pl
 from plotnine import ggplot
 
 from pipelines.flow_startup import drawing, long_flows
-from sandglass.papers.verdicts import Extreme, largest, least
+from sandglass.papers.verdicts import Extreme, least
 from sandglass.results import series
 
 SETTLED_NS = 40 * 10**9
@@ -46,10 +46,4 @@ def least_over_halving(table: pl.DataFrame, factor: float, rtt_from: float) -> E
     return least(ratios, "ratio")
 
 
-def most_used(table: pl.DataFrame, factor: float, rtt_from: float) -> Extreme | None:
-    """The utilisation with a factor, the largest over queues and RTTs from one on, ms."""
-    chosen = table.filter(pl.col("factor") == factor, pl.col("rtt_ms") >= rtt_from)
-    return largest(chosen.select("queue", "rtt_ms", "utilisation"), "utilisation")
-
-
-METRICS = (least_over_halving, most_used)
+METRICS = (least_over_halving,)

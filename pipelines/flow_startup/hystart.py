@@ -13,8 +13,6 @@ TRAIN_ENDS = 0.05
 """From a gap of so many round trips on the next ACK begins another train."""
 EARLY = 0.5
 """A slow start that ends below this share of the bandwidth-delay product ends too early."""
-HALF = (0.425, 0.575)
-"""Half of a round trip, within 15 %."""
 
 
 def table(runs: Sequence[series.Run]) -> pl.DataFrame:
@@ -66,20 +64,6 @@ def _of(table: pl.DataFrame, mechanism: str, noise: str, sender: str) -> pl.Data
     return table.filter(mechanism=mechanism, noise=noise, sender=sender)
 
 
-def value(
-    table: pl.DataFrame, column: str, mechanism: str, noise: str, sender: str
-) -> float | None:
-    """A column's mean."""
-    return scalar(_of(table, mechanism, noise, sender)[column].mean())
-
-
-def half_trains(table: pl.DataFrame, mechanism: str, sender: str) -> float | None:
-    """Without noise, the share of the runs that HyStart ends at a train of half a round trip."""
-    own = _of(table, mechanism, "none", sender)
-    ended = own["by_hystart"] & own["train_rtts"].is_between(*HALF)
-    return scalar(ended.mean())
-
-
 def early_share(table: pl.DataFrame, mechanism: str, noise: str) -> float | None:
     """The share of the unpaced runs that HyStart ends too early, less that without noise."""
     shares = [
@@ -90,4 +74,4 @@ def early_share(table: pl.DataFrame, mechanism: str, noise: str) -> float | None
     return None if noisy is None or calm is None else noisy - calm
 
 
-METRICS = (value, half_trains, early_share)
+METRICS = (early_share,)

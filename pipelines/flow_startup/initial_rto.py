@@ -6,7 +6,7 @@ import polars as pl
 from plotnine import ggplot
 
 from pipelines.flow_startup import drawing, pub1
-from sandglass.papers.verdicts import Extreme, farthest, largest
+from sandglass.papers.verdicts import Extreme, farthest
 from sandglass.results import series, style
 
 LONG_S, SHORT_S = 3, 1
@@ -70,12 +70,6 @@ def change(table: pl.DataFrame, lost: str) -> Extreme | None:
     return farthest(both.select(*CASE, change=ratio - 1), "change")
 
 
-def losses_but_one(table: pl.DataFrame, lost: str) -> Extreme | None:
-    """By how many SYNs the losses of a run differ from one, the largest."""
-    losses = (pl.col("lost_syns") - 1).abs()
-    return largest(table.filter(lost=lost).select(*CASE, "rto_s", losses=losses), "losses")
-
-
 def untimely(table: pl.DataFrame, lost: str) -> float | None:
     """Runs in which no SYN is sent again, or one before the timeout or later than the kernel's
     timers allow."""
@@ -84,4 +78,4 @@ def untimely(table: pl.DataFrame, lost: str) -> float | None:
     return float((~timely).sum()) if len(late_s) else None
 
 
-METRICS = (change, losses_but_one, untimely)
+METRICS = (change, untimely)

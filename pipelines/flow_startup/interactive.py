@@ -6,7 +6,7 @@ import polars as pl
 from plotnine import ggplot, scale_y_log10
 
 from pipelines.flow_startup import drawing, transients
-from sandglass.papers.verdicts import Extreme, largest, scalar
+from sandglass.papers.verdicts import scalar
 from sandglass.results import series
 
 LINES = {1: "constant", 10: "bursts of ten"}
@@ -64,32 +64,3 @@ def plot(table: pl.DataFrame) -> ggplot:
     )
     drawn = drawing.lines(shown, "Rate over an equal share", "Longest delay over that alone", True)
     return drawn + scale_y_log10()
-
-
-def increase_above_share(table: pl.DataFrame) -> float | None:
-    """The increase where a steady rate is above the equal share, the median over cases."""
-    above = table.filter(pl.col("burst") == 1, pl.col("rate_mbit") > pl.col("share_mbit"))
-    return scalar(above["increase"].median())
-
-
-def increase_of_bursts(table: pl.DataFrame) -> float | None:
-    """The increase of bursts, the median over cases."""
-    return scalar(table.filter(pl.col("burst") > 1)["increase"].median())
-
-
-def delay_below_share(table: pl.DataFrame) -> float | None:
-    """The longest one-way delay beside flows where a steady rate is no more than the equal share,
-    the median over cases, ms."""
-    return scalar(_below_share(table)["beside_ms"].median())
-
-
-def longest_below_share(table: pl.DataFrame) -> Extreme | None:
-    """The same, the largest over cases, ms."""
-    return largest(_below_share(table).select(*CASE, "beside_ms"), "beside_ms")
-
-
-def _below_share(table: pl.DataFrame) -> pl.DataFrame:
-    return table.filter(pl.col("burst") == 1, pl.col("rate_mbit") <= pl.col("share_mbit"))
-
-
-METRICS = (increase_above_share, increase_of_bursts, delay_below_share, longest_below_share)

@@ -175,28 +175,11 @@ def plot(table: pl.DataFrame) -> ggplot:
     return drawn
 
 
-def largest_error(table: pl.DataFrame, law: str) -> float | None:
-    """The largest distance of what was found from what the law says."""
-    own = table.filter(pl.col("law") == law)
-    return scalar((own["found"] - own["exact"]).abs().max())
-
-
-def largest_relative_error(table: pl.DataFrame, law: str) -> float | None:
-    """The same, as a share of what the law says."""
-    own = table.filter(pl.col("law") == law)
-    return scalar((own["found"] / own["exact"] - 1).abs().max())
-
-
 def mean_relative_error(table: pl.DataFrame, law: str) -> float | None:
     """How far the mean is from that by the law, as a share of it."""
     own = table.filter(pl.col("law") == law)
     found, exact = scalar(own["found"].mean()), scalar(own["exact"].mean())
     return abs(found / exact - 1) if found is not None and exact else None
-
-
-def longest_gap(table: pl.DataFrame) -> float | None:
-    """The most packets that passed between two drops, times the probability that they met."""
-    return scalar(table["longest"].max())
 
 
 def distance_over_quantile(table: pl.DataFrame) -> float | None:
@@ -215,10 +198,4 @@ def distance_over_quantile(table: pl.DataFrame) -> float | None:
     return float(np.abs(spread - at).max() * np.sqrt(drops.height) / 1.628)
 
 
-METRICS = (
-    largest_error,
-    largest_relative_error,
-    mean_relative_error,
-    longest_gap,
-    distance_over_quantile,
-)
+METRICS = (mean_relative_error, distance_over_quantile)

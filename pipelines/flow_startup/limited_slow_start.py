@@ -7,7 +7,7 @@ import polars as pl
 from plotnine import ggplot
 
 from pipelines.flow_startup import drawing, transients
-from sandglass.papers.verdicts import Extreme, largest, least, scalar
+from sandglass.papers.verdicts import scalar
 from sandglass.results import series
 
 STANDARD = "Reno"
@@ -66,20 +66,4 @@ def mean_peak_ratio(table: pl.DataFrame, sender: str) -> float | None:
     return None if logarithm is None else math.exp(logarithm)
 
 
-def most_peak_ratio(table: pl.DataFrame, sender: str) -> Extreme | None:
-    """The longest queue over Reno's, the largest over RTTs."""
-    return largest(_peak_ratios(table, sender), "ratio")
-
-
-def least_share(table: pl.DataFrame, sender: str) -> Extreme | None:
-    """The longest queue over the packets of its round trip, the least over RTTs."""
-    return least(table.filter(sender=sender).select("rtt_ms", "peak_share"), "peak_share")
-
-
-def extra_round_trips(table: pl.DataFrame, sender: str) -> Extreme | None:
-    """Round trips more than Reno needs to a window of one BDP, the least over RTTs."""
-    more = pl.col("round_trips") - pl.col("round_trips_standard")
-    return least(_beside_standard(table, sender).select("rtt_ms", more=more), "more")
-
-
-METRICS = (mean_peak_ratio, most_peak_ratio, least_share, extra_round_trips)
+METRICS = (mean_peak_ratio,)

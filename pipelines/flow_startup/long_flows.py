@@ -6,7 +6,6 @@ import polars as pl
 from plotnine import ggplot
 
 from pipelines.flow_startup import drawing, transients
-from sandglass.papers.verdicts import Extreme, largest, scalar
 from sandglass.results import series
 
 SETTLED_NS = 10**10
@@ -47,23 +46,3 @@ def plot(table: pl.DataFrame) -> ggplot:
     return drawing.lines(
         drawing.measures(table, "flows", "queue", MEASURES), "Parallel flows", "", log_x=True
     )
-
-
-def over_fifo(table: pl.DataFrame, queue: str, flows: int) -> float | None:
-    """The utilisation with a queue over that with a FIFO."""
-    one, other = (
-        scalar(table.filter(queue=name, flows=flows)["utilisation"].max())
-        for name in (queue, "FIFO")
-    )
-    return None if one is None or not other else one / other
-
-
-def most_over_fifo(table: pl.DataFrame, queue: str) -> Extreme | None:
-    """The same, the largest over numbers of flows."""
-    one, other = (table.filter(queue=name) for name in (queue, "FIFO"))
-    both = one.join(other, on="flows", suffix="_fifo")
-    ratios = both.select("flows", ratio=pl.col("utilisation") / pl.col("utilisation_fifo"))
-    return largest(ratios, "ratio")
-
-
-METRICS = (over_fifo, most_over_fifo)

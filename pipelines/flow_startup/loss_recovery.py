@@ -6,7 +6,6 @@ import polars as pl
 from plotnine import ggplot
 
 from pipelines.flow_startup import drawing, transients
-from sandglass.papers.verdicts import scalar
 from sandglass.results import series
 
 MEASURES = {"retransmitted": "Segments retransmitted", "round_trips": "Round trips"}
@@ -68,17 +67,3 @@ def plot(table: pl.DataFrame) -> ggplot:
     shown = drawing.measures(named, "flows", "line", MEASURES)
     medians = shown.group_by("replica", "panel", "line", "x").agg(pl.median("value"))
     return drawing.lines(medians, "Parallel flows", "")
-
-
-def typical_round_trips(table: pl.DataFrame, recovery: str) -> float | None:
-    """Round trips of a recovery, the median over flows."""
-    return scalar(table.filter(recovery=recovery)["round_trips"].median())
-
-
-def round_trips_per_segment(table: pl.DataFrame, recovery: str) -> float | None:
-    """Round trips over segments retransmitted, the median over flows that lost several."""
-    several = table.filter((pl.col("recovery") == recovery) & (pl.col("retransmitted") > 1))
-    return scalar((several["round_trips"] / several["retransmitted"]).median())
-
-
-METRICS = (typical_round_trips, round_trips_per_segment)

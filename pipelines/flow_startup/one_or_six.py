@@ -6,7 +6,7 @@ import polars as pl
 from plotnine import ggplot
 
 from pipelines.flow_startup import drawing, pub1
-from sandglass.papers.verdicts import Extreme, largest, scalar
+from sandglass.papers.verdicts import scalar
 from sandglass.results import series
 
 MEASURES = {"longest_ms": "Longest one-way delay", "jump_ms": "Largest delay variation"}
@@ -47,9 +47,4 @@ def typical_ratio(table: pl.DataFrame, column: str) -> float | None:
     return scalar(table[column].median())
 
 
-def largest_ratio(table: pl.DataFrame, column: str) -> Extreme | None:
-    """A ratio, the largest over sizes."""
-    return largest(table.select("size_kb", column), column)
-
-
-METRICS = (typical_ratio, largest_ratio)
+METRICS = (typical_ratio,)

@@ -94,13 +94,6 @@ def larger_window_ratio(table: pl.DataFrame, column: str, flows: int) -> Extreme
     return least(both.select("size_kb", ratio=ratio), "ratio")
 
 
-def beyond_the_initial_window(table: pl.DataFrame, initial_window: int) -> Extreme | None:
-    """The longest delay over that in the first RTT, the least over sizes and numbers of flows."""
-    chosen = table.filter(pl.col("initial_window") == initial_window)
-    ratio = pl.col("longest_ms") / pl.col("first_rtt_ms")
-    return least(chosen.select(*CASE, ratio=ratio), "ratio")
-
-
 def over_calm(table: pl.DataFrame, but_window: int = 0, but_flows: int = 0) -> Extreme | None:
     """The longest delay in the first RTT over that of the undisturbed call, the least of all cases,
     or of all but those of one initial window with up to so many flows."""
@@ -129,7 +122,6 @@ METRICS = (
     one_over_many,
     grows_with_flows,
     larger_window_ratio,
-    beyond_the_initial_window,
     over_calm,
     most_delayed,
     least_delayed,

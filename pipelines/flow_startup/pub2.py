@@ -7,7 +7,7 @@ import polars as pl
 
 from pipelines.flow_startup import transients
 from sandglass.papers import ensemble
-from sandglass.papers.verdicts import Extreme, largest, least, scalar
+from sandglass.papers.verdicts import Extreme, least
 from sandglass.results import series, style
 
 CASE = ["buffer", "flows"]
@@ -78,16 +78,6 @@ def plot(table: pl.DataFrame) -> p9.ggplot:
     return drawn
 
 
-def most(table: pl.DataFrame, queue: str, column: str) -> Extreme | None:
-    """The largest value of a column over buffers and numbers of flows."""
-    return largest(table.filter(queue=queue).select(*CASE, column), column)
-
-
-def typical(table: pl.DataFrame, queue: str, column: str) -> float | None:
-    """The median of a column over buffers and numbers of flows."""
-    return scalar(table.filter(queue=queue)[column].median())
-
-
 def least_of(
     table: pl.DataFrame, queue: str, column: str, cases: Sequence[tuple[int, int]]
 ) -> Extreme | None:
@@ -98,10 +88,4 @@ def least_of(
     return least(chosen.select(*CASE, column), column)
 
 
-def total_ratio(table: pl.DataFrame, queue: str, over: str, column: str) -> float | None:
-    """A column's sum with one queue over that with another."""
-    one, other = (float(table.filter(queue=name)[column].sum()) for name in (queue, over))
-    return one / other if other else None
-
-
-METRICS = (most, typical, least_of, total_ratio)
+METRICS = (least_of,)

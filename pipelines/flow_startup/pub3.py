@@ -7,7 +7,6 @@ from plotnine import ggplot
 
 from pipelines.flow_startup import drawing, transients
 from sandglass.papers import ensemble
-from sandglass.papers.verdicts import Extreme, largest, scalar
 from sandglass.results import series
 
 QUEUES = {"pub2-hred": "HRED", "pub3-codel": "CoDel", "pub3-pie": "PIE"}
@@ -48,22 +47,6 @@ def plot(table: pl.DataFrame) -> ggplot:
     return drawing.lines(shown, "Parallel flows", label, log_x=True)
 
 
-def high_ratio(
-    table: pl.DataFrame, queue: str, over: str, flows_from: int, rate_mbit: float
-) -> Extreme | None:
-    """The 95th percentile with one queue over that with another, largest over numbers of flows."""
-    one, other = (
-        table.filter(
-            (pl.col("queue") == name)
-            & (pl.col("flows") >= flows_from)
-            & (pl.col("rate_mbit") == rate_mbit)
-        ).select("flows", "high_ms")
-        for name in (queue, over)
-    )
-    both = one.join(other, on="flows", suffix="_over")
-    return largest(both.select("flows", ratio=pl.col("high_ms") / pl.col("high_ms_over")), "ratio")
-
-
 def growth(
     table: pl.DataFrame, queue: str, column: str, flows: int, over: int, rate_mbit: float
 ) -> float | None:
@@ -76,12 +59,4 @@ def growth(
     return found[flows] / found[over] if {flows, over} <= set(found) and found[over] else None
 
 
-def mean_delay(table: pl.DataFrame, queue: str, flows: int, rate_mbit: float) -> float | None:
-    """The mean wait, ms."""
-    chosen = table.filter(
-        (pl.col("queue") == queue) & (pl.col("flows") == flows) & (pl.col("rate_mbit") == rate_mbit)
-    )
-    return scalar(chosen["delay_ms"].max())
-
-
-METRICS = (high_ratio, growth, mean_delay)
+METRICS = (growth,)

@@ -65,11 +65,6 @@ def _of(table: pl.DataFrame, buffer_kb: float) -> pl.DataFrame:
     return table.filter((pl.col("buffer_kb") - buffer_kb).abs() < 1)
 
 
-def largest_flight(table: pl.DataFrame, buffer_kb: float) -> float | None:
-    """The largest flight in slow start, kB of payload."""
-    return scalar(_of(table, buffer_kb)["flight_kb"].max())
-
-
 def acks_per_packet(
     table: pl.DataFrame, buffer_kb: float, round_from: int, round_to: int
 ) -> float | None:
@@ -78,4 +73,4 @@ def acks_per_packet(
     return scalar(chosen["per_packet"].min())
 
 
-METRICS = (largest_flight, acks_per_packet)
+METRICS = (acks_per_packet,)

@@ -7,7 +7,7 @@ import polars as pl
 
 from pipelines.flow_startup import pub2, transients
 from sandglass.papers import ensemble
-from sandglass.papers.verdicts import Extreme, largest, scalar
+from sandglass.papers.verdicts import scalar
 from sandglass.results import series, style
 
 LEAST_RTO_NS = 200_000_000  # Linux's TCP_RTO_MIN
@@ -109,19 +109,6 @@ def plot(table: pl.DataFrame) -> p9.ggplot:
     return drawn
 
 
-def resent_lost_ratio(
-    table: pl.DataFrame, queue: str, over: str, recovery: str = DEFAULT
-) -> float | None:
-    """The share of all resent packets that was dropped, with one queue over that with another."""
-    one, other = (_share_lost(_of(table, name, recovery)) for name in (queue, over))
-    return one / other if one is not None and other else None
-
-
-def _share_lost(rows: pl.DataFrame) -> float | None:
-    resent = float(rows["resent"].sum())
-    return float(rows["resent_lost"].sum()) / resent if resent else None
-
-
 def after_a_lost_retransmission(
     table: pl.DataFrame, queue: str, recovery: str = DEFAULT
 ) -> float | None:
@@ -137,11 +124,6 @@ def backs_off(table: pl.DataFrame, queue: str, flows: int, recovery: str = DEFAU
     return scalar((own["backed_off"] > 0).mean())
 
 
-def most_backed_off(table: pl.DataFrame, queue: str) -> Extreme | None:
-    """How often a timeout was doubled in a row, the largest over buffers and numbers of flows."""
-    return largest(_of(table, queue, DEFAULT).select("buffer", "flows", "backed_off"), "backed_off")
-
-
 def cut_over_taildrop(table: pl.DataFrame, column: str, recovery: str = DEFAULT) -> float | None:
     """A column where recommended RED cut over that with Taildrop in the same transactions, the
     median over buffers and numbers of flows."""
@@ -155,14 +137,7 @@ def cut_less_taildrop(table: pl.DataFrame, column: str, recovery: str = DEFAULT)
     return scalar((both[column] - both[f"{column}_over"]).median())
 
 
-METRICS = (
-    resent_lost_ratio,
-    after_a_lost_retransmission,
-    backs_off,
-    most_backed_off,
-    cut_over_taildrop,
-    cut_less_taildrop,
-)
+METRICS = (after_a_lost_retransmission, backs_off, cut_over_taildrop, cut_less_taildrop)
 
 
 def _of(table: pl.DataFrame, queue: str, recovery: str) -> pl.DataFrame:

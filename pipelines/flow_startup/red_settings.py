@@ -7,7 +7,7 @@ import polars as pl
 
 from pipelines.flow_startup import transients
 from sandglass.papers import ensemble
-from sandglass.papers.verdicts import Extreme, farthest, largest, least, scalar
+from sandglass.papers.verdicts import Extreme, farthest, largest
 from sandglass.results import series, style
 
 RED, ADAPTIVE, FIXED, TUNED, MISTUNED = (
@@ -90,13 +90,6 @@ def plot(table: pl.DataFrame) -> p9.ggplot:
     return drawn
 
 
-def spread(table: pl.DataFrame, column: str) -> float | None:
-    """A column's largest value over its least, with the settings of RED."""
-    own = table.filter(pl.col("queue") == RED)[column]
-    most, fewest = scalar(own.max()), scalar(own.min())
-    return most / fewest if most is not None and fewest else None
-
-
 def adaptive_off(table: pl.DataFrame, column: str) -> Extreme | None:
     """How far a column with the adaptive RED is from that with the same RED, as a share of it, the
     largest over numbers of flows."""
@@ -117,18 +110,4 @@ def forced(table: pl.DataFrame, queue: str, rtt_to: float) -> Extreme | None:
     return largest(own.select("flows", "rtt_ms", "forced"), "forced")
 
 
-def mistuned_completion(table: pl.DataFrame, rtt_from: float) -> Extreme | None:
-    """Completion time with HRED tuned to 100 ms over that tuned to the RTT, the least over numbers
-    of flows and RTTs from one on."""
-    case = ["flows", "rtt_ms"]
-    one, other = (
-        table.filter((pl.col("queue") == name) & (pl.col("rtt_ms") >= rtt_from)).select(
-            *case, "fct_s"
-        )
-        for name in (MISTUNED, TUNED)
-    )
-    both = one.join(other, on=case, suffix="_over")
-    return least(both.select(*case, ratio=pl.col("fct_s") / pl.col("fct_s_over")), "ratio")
-
-
-METRICS = (spread, adaptive_off, forced, mistuned_completion)
+METRICS = (adaptive_off, forced)

@@ -6,7 +6,6 @@ import polars as pl
 from plotnine import ggplot
 
 from pipelines.flow_startup import drawing, pub2
-from sandglass.papers.verdicts import Extreme, largest
 from sandglass.results import series
 
 MEASURES = {
@@ -43,10 +42,4 @@ def slow_over_fast(table: pl.DataFrame, column: str, slow: float, fast: float) -
     return float(slowly.sum()) - float(quickly.sum())
 
 
-def most_from(table: pl.DataFrame, column: str, speed_from: float) -> Extreme | None:
-    """A column's largest value over weights from one on and numbers of flows."""
-    chosen = table.filter(pl.col("speed") >= speed_from)
-    return largest(chosen.select("speed", "flows", column), column)
-
-
-METRICS = (slow_over_fast, most_from)
+METRICS = (slow_over_fast,)

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 import plotnine as p9
 import polars as pl
 
-from sandglass.papers.verdicts import scalar
 from sandglass.results import series, style
 
 
@@ -43,16 +42,3 @@ def plot(table: pl.DataFrame) -> p9.ggplot:
         + p9.labs(x="", y="Window after over before", color="", shape="")
     )
     return drawn
-
-
-def typical_factor(table: pl.DataFrame, control: str) -> float | None:
-    """The median factor."""
-    return scalar(table.filter(control=control)["factor"].median())
-
-
-def share_above(table: pl.DataFrame, control: str, factor: float) -> float | None:
-    """The share of the reductions whose factor is larger."""
-    return scalar((table.filter(control=control)["factor"] > factor).mean())
-
-
-METRICS = (typical_factor, share_above)

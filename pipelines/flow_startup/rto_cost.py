@@ -44,16 +44,3 @@ def plot(table: pl.DataFrame) -> ggplot:
     named = table.with_columns(line=pl.format("{} packets", "buffer"))
     shown = drawing.measures(named, "flows", "line", {"ratio": "Completion time"})
     return drawing.lines(shown, "Parallel flows", "With over without a timeout", log_x=True)
-
-
-def typical_ratio(table: pl.DataFrame) -> float | None:
-    """The ratio of the completion times, the median over the transactions with both kinds."""
-    return scalar(table["ratio"].median())
-
-
-def share_longer(table: pl.DataFrame) -> float | None:
-    """The share of the transactions with both kinds in which flows with a timeout take longer."""
-    return scalar((table["ratio"].drop_nulls() > 1).mean())
-
-
-METRICS = (typical_ratio, share_longer)

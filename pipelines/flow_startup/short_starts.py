@@ -8,7 +8,6 @@ from plotnine import ggplot
 from pipelines.flow_startup import drawing, pub4
 from sandglass.experiment import units
 from sandglass.papers import ensemble
-from sandglass.papers.verdicts import Extreme, least
 from sandglass.results import series
 
 CASE = ["queue", "initial_window", "size_kb", "flows", "rtt_ms"]
@@ -51,17 +50,3 @@ def plot(table: pl.DataFrame) -> ggplot:
         panel="queue",
     )
     return drawing.lines(shown, "Base RTT (ms)", "Share of flows without a signal", log_x=True)
-
-
-def least_unsignalled(
-    table: pl.DataFrame, queues: Sequence[str], rtt_to: float, size_to: float
-) -> Extreme | None:
-    """The share of flows that end without a signal, mean over cases up to an RTT, ms, and a size,
-    kB; the least over queues."""
-    short = table.filter(
-        pl.col("queue").is_in(queues), pl.col("rtt_ms") <= rtt_to, pl.col("size_kb") <= size_to
-    )
-    return least(short.group_by("queue").agg(pl.col("unsignalled").mean()), "unsignalled")
-
-
-METRICS = (least_unsignalled,)

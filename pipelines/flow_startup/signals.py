@@ -7,7 +7,7 @@ import polars as pl
 
 from pipelines.flow_startup import pub4, transients
 from sandglass.papers import ensemble
-from sandglass.papers.verdicts import Extreme, farthest, largest, least, scalar
+from sandglass.papers.verdicts import Extreme, farthest, scalar
 from sandglass.results import series, style
 
 AT_THE_HEAD = ("CoDel", "SFQ-CoDel")
@@ -197,16 +197,6 @@ def typical(
     return scalar(chosen[column].median())
 
 
-def most_load(table: pl.DataFrame, queue: str) -> Extreme | None:
-    """The load at the first mark of one flow, the largest over pacing and RTTs."""
-    return largest(_single(table, queue, "load"), "load")
-
-
-def typical_load(table: pl.DataFrame, queue: str) -> float | None:
-    """The load at the first mark of one flow, the median over pacing and RTTs."""
-    return scalar(_single(table, queue, "load")["load"].median())
-
-
 def response_off(table: pl.DataFrame, queue: str) -> Extreme | None:
     """How far the time to the response of one flow is from the packet's round trip, as a share of
     this, the largest over pacing and RTTs."""
@@ -214,36 +204,7 @@ def response_off(table: pl.DataFrame, queue: str) -> Extreme | None:
     return farthest(found, "response")
 
 
-def least_growth(table: pl.DataFrame, queue: str) -> Extreme | None:
-    """Of one flow what came between mark and response over what came in as much time before, the
-    least over pacing and RTTs."""
-    return least(_single(table, queue, "growth"), "growth")
-
-
-def least_best(table: pl.DataFrame, queue: str, flows_from: int) -> Extreme | None:
-    """The longest wait of the flow that waits least, ms, the least over numbers of flows and RTTs,
-    unpaced."""
-    chosen = table.filter(
-        (pl.col("queue") == queue)
-        & (pl.col("senders") == "unpaced")
-        & (pl.col("flows") >= flows_from)
-    )
-    return least(chosen.select("flows", "rtt_ms", "best_ms"), "best_ms")
-
-
-def least_unseen(table: pl.DataFrame, queue: str, senders: str, rtt_from: float) -> Extreme | None:
-    """The share of samples that see no packet waiting while one flow all but fills the link, the
-    least over RTTs from one on."""
-    chosen = table.filter(
-        (pl.col("queue") == queue)
-        & (pl.col("senders") == senders)
-        & (pl.col("flows") == 1)
-        & (pl.col("rtt_ms") >= rtt_from)
-    )
-    return least(chosen.select("rtt_ms", "unseen"), "unseen")
-
-
-METRICS = (typical, most_load, typical_load, response_off, least_growth, least_best, least_unseen)
+METRICS = (typical, response_off)
 
 
 def _single(table: pl.DataFrame, queue: str, column: str) -> pl.DataFrame:

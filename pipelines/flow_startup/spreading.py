@@ -48,16 +48,7 @@ def removed_ratio(table: pl.DataFrame, column: str, most: bool) -> Extreme | Non
     return (largest if most else least)(ratios, "ratio")
 
 
-def least_when_spread(table: pl.DataFrame, column: str, window_from: int) -> Extreme | None:
-    """A measure of spread windows, the least over initial windows from one on and numbers of
-    flows."""
-    chosen = table.filter(
-        (pl.col("sender") == "spread") & (pl.col("initial_window") >= window_from)
-    )
-    return least(chosen.select(*POINT, column), column)
-
-
-METRICS = (spread_ratio, least_when_spread, removed_ratio)
+METRICS = (spread_ratio, removed_ratio)
 
 
 def _ratios(table: pl.DataFrame, column: str) -> pl.DataFrame:

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 import polars as pl
 from plotnine import aes, geom_line, geom_point, ggplot, labs, scale_x_log10, scale_y_log10
 
-from sandglass.papers.verdicts import scalar
 from sandglass.results import series
 
 
@@ -36,12 +35,3 @@ def plot(table: pl.DataFrame) -> ggplot:
         + labs(x="Buffer (BDP)", y="Vegas' goodput over Reno's")
     )
     return drawn
-
-
-def largest_share(table: pl.DataFrame, buffer_from: float) -> float | None:
-    """Vegas' goodput over Reno's, mean over the seeds, the largest over buffers."""
-    chosen = table.filter(pl.col("buffer") >= buffer_from)
-    return scalar(chosen.group_by("buffer").agg(pl.col("share").mean())["share"].max())
-
-
-METRICS = (largest_share,)

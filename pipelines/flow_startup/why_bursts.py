@@ -45,14 +45,3 @@ def plot(table: pl.DataFrame) -> ggplot:
     )
     shown = drawing.measures(sums, "gap", "queue", {"lost": "All buffers and numbers of flows"})
     return drawing.lines(shown, "Packets after another loss, at most", "Packets lost")
-
-
-def ratio(table: pl.DataFrame, queue: str, over: str, gap: int) -> float | None:
-    """The losses near another with one queue over those with another, sums over buffers and numbers
-    of flows."""
-    near = table.filter(gap=gap)
-    one, other = (float(near.filter(queue=name)["lost"].sum()) for name in (queue, over))
-    return one / other if other else None
-
-
-METRICS = (ratio,)

@@ -7,7 +7,6 @@ from plotnine import geom_hline, ggplot
 
 from pipelines.flow_startup import delayed_ack_timer, drawing
 from sandglass.papers import ensemble
-from sandglass.papers.verdicts import scalar
 from sandglass.results import series
 
 
@@ -25,11 +24,3 @@ def plot(table: pl.DataFrame) -> ggplot:
     lines = drawing.lines(shown, "Base RTT (ms)", "Growth per round trip")
     drawn: ggplot = lines + geom_hline(yintercept=[1.5, 2], linetype="dotted", color="#666666")
     return drawn
-
-
-def least_growth(table: pl.DataFrame, window: str) -> float | None:
-    """The growth with a window, the least over RTTs."""
-    return scalar(table.filter(window=window)["growth"].min())
-
-
-METRICS = (least_growth,)

@@ -44,11 +44,6 @@ def plot(table: pl.DataFrame) -> ggplot:
     return drawing.lines(shown, "HRED is tuned to (ms)", "", log_x=True)
 
 
-def mean(table: pl.DataFrame, column: str, rtt_ms: float, tuned_ms: float) -> float | None:
-    """A column's mean over the replicas."""
-    return scalar(table.filter(rtt_ms=rtt_ms, tuned_ms=tuned_ms)[column].mean())
-
-
 def rises(table: pl.DataFrame, column: str, rtt_ms: float) -> float | None:
     """The rank correlation of a column with what HRED is tuned to."""
     own = table.filter(rtt_ms=rtt_ms)
@@ -58,4 +53,4 @@ def rises(table: pl.DataFrame, column: str, rtt_ms: float) -> float | None:
     return scalar(means.select(pl.corr("tuned_ms", column, method="spearman")).item())
 
 
-METRICS = (mean, rises)
+METRICS = (rises,)

@@ -19,23 +19,3 @@ def plot(table: pl.DataFrame) -> ggplot:
     named = table.with_columns(line=pl.format("{}, over {}", "buffer", "sample"))
     shown = drawing.measures(named, "rate_mbit", "line", pie_estimator.MEASURES)
     return drawing.lines(shown, "Link (Mb/s)", "", log_x=True)
-
-
-def ratio(
-    table: pl.DataFrame, column: str, buffer: str, rate_from: float, rate_to: float
-) -> float | None:
-    """A column's sum over rates, the departure measured over 10 kB, over that over one packet."""
-    own = table.filter(buffer=buffer)
-    return pie_estimator.total_ratio(own, column, "10 kB", "one packet", rate_from, rate_to)
-
-
-def total(
-    table: pl.DataFrame, column: str, buffer: str, sample: str, rate_from: float, rate_to: float
-) -> float | None:
-    """A column's sum over rates."""
-    own = table.filter(pl.col("rate_mbit").is_between(rate_from, rate_to))
-    own = own.filter(buffer=buffer, sample=sample)
-    return float(own[column].sum()) if len(own) else None
-
-
-METRICS = (ratio, total)

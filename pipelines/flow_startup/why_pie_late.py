@@ -7,7 +7,7 @@ from plotnine import ggplot
 
 from pipelines.flow_startup import drawing, signals, transients
 from sandglass.papers import ensemble
-from sandglass.papers.verdicts import Extreme, largest, scalar
+from sandglass.papers.verdicts import Extreme, largest
 from sandglass.results import series
 
 CASE = ["variant", "flows", "rtt_ms"]
@@ -30,12 +30,6 @@ def plot(table: pl.DataFrame) -> ggplot:
     return drawing.lines(shown, "Base RTT (ms)", "Window at the end (share of BDP)", log_x=True)
 
 
-def typical_end(table: pl.DataFrame, variant: str) -> float | None:
-    """The window at the end of slow start over a flow's share, the median over numbers of flows and
-    RTTs."""
-    return scalar(table.filter(variant=variant)["end_share"].median())
-
-
 def largest_ratio(table: pl.DataFrame, variant: str, over: str) -> Extreme | None:
     """That window with one variant over that with another, the largest over numbers of flows and
     RTTs."""
@@ -45,4 +39,4 @@ def largest_ratio(table: pl.DataFrame, variant: str, over: str) -> Extreme | Non
     return largest(ratios, "ratio")
 
 
-METRICS = (typical_end, largest_ratio)
+METRICS = (largest_ratio,)

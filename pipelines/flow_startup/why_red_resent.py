@@ -24,18 +24,3 @@ def plot(table: pl.DataFrame) -> ggplot:
     """Both against the number of flows, a line per variant."""
     shown = drawing.measures(table, "flows", "variant", MEASURES)
     return drawing.lines(shown, "Parallel flows", "", log_x=True)
-
-
-def share_ratio(table: pl.DataFrame, variant: str, over: str) -> float | None:
-    """The share of the resent packets that was dropped, of all numbers of flows, with one variant
-    over that with another."""
-    one, other = (_share(table.filter(variant=name)) for name in (variant, over))
-    return one / other if one is not None and other else None
-
-
-METRICS = (share_ratio,)
-
-
-def _share(own: pl.DataFrame) -> float | None:
-    resent = float(own["resent"].sum())
-    return float(own["resent_lost"].sum()) / resent if resent else None

@@ -7,7 +7,6 @@ from plotnine import ggplot
 
 from pipelines.flow_startup import one_or_six, pub1
 from pipelines.flow_startup.one_or_six import typical_ratio
-from sandglass.papers.verdicts import Extreme, least
 from sandglass.results import series
 
 
@@ -22,9 +21,4 @@ def plot(table: pl.DataFrame) -> ggplot:
     return one_or_six.drawn(table, "all_kb", "All flows together (kB)")
 
 
-def least_ratio(table: pl.DataFrame, column: str) -> Extreme | None:
-    """A ratio, the least over what is sent."""
-    return least(table.select("all_kb", column), column)
-
-
-METRICS = (typical_ratio, least_ratio)
+METRICS = (typical_ratio,)

@@ -60,24 +60,6 @@ def one_over_as_much(table: pl.DataFrame, column: str, rate: float) -> Extreme |
     return least(both.select("size_kb", ratio=ratio), "ratio")
 
 
-def most_delayed(
-    table: pl.DataFrame, rate: float, size_kb: float, initial_window: int, flows_to: int
-) -> Extreme | None:
-    """The longest delay over a link in Mb/s, the largest with up to so many flows of a size."""
-    return pub1.most_delayed(
-        table.filter(rate_mbit=rate, size_kb=size_kb), "longest_ms", initial_window, flows_to
-    )
-
-
-def least_delayed(
-    table: pl.DataFrame, rate: float, size_kb: float, initial_window: int
-) -> Extreme | None:
-    """The longest delay over a link in Mb/s, the least with any number of flows of a size."""
-    return pub1.least_delayed(
-        table.filter(rate_mbit=rate, size_kb=size_kb), "longest_ms", initial_window, 1
-    )
-
-
 def typical_one_over_six(table: pl.DataFrame, column: str) -> float | None:
     """A measure with one flow of initial window 10 over that with six of 3 that send as much each;
     the median over amounts and links."""
@@ -97,10 +79,4 @@ def _one_over_six(table: pl.DataFrame, column: str) -> pl.DataFrame:
     return both.select("size_kb", "rate_mbit", ratio=ratio)
 
 
-METRICS = (
-    one_over_as_much,
-    typical_one_over_six,
-    largest_one_over_six,
-    most_delayed,
-    least_delayed,
-)
+METRICS = (one_over_as_much, typical_one_over_six, largest_one_over_six)

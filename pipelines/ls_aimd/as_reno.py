@@ -43,9 +43,4 @@ def apart(table: pl.DataFrame, one: str, other: str) -> float | None:
     return None if windows[0] is None or windows[1] is None else windows[0] - windows[1]
 
 
-def window(table: pl.DataFrame, sender: str) -> float | None:
-    """A sender's mean window, in segments."""
-    return scalar(table.filter(sender=sender)["window"].max())
-
-
-METRICS = (apart, window)
+METRICS = (apart,)

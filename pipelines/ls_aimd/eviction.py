@@ -64,14 +64,9 @@ def plot(table: pl.DataFrame) -> ggplot:
     return drawn
 
 
-def least_lost(table: pl.DataFrame) -> Extreme | None:
-    """The share of dropped packets, the least over experiments."""
-    return least(table.select("case", "lost"), "lost")
-
-
 def least_timeouts(table: pl.DataFrame) -> Extreme | None:
     """Timeouts per second of the flow that had fewest, the least over experiments."""
     return least(table.select("case", "least_timeouts"), "least_timeouts")
 
 
-METRICS = (least_lost, least_timeouts)
+METRICS = (least_timeouts,)

@@ -52,11 +52,6 @@ def plot(table: pl.DataFrame) -> ggplot:
     return bars.drawn(table, "increase_bytes", "Increase per round trip (bytes)") + scale_y_log10()
 
 
-def most(table: pl.DataFrame, sender: str, cases: Sequence[str]) -> float | None:
-    """A sender's largest increase, in segments."""
-    return scalar(steady.matching(table, None, sender, cases)["segments"].max())
-
-
 def share(table: pl.DataFrame) -> float | None:
     """The largest ratio of the increases with C = 1/128 and with C = 1, over experiments."""
     keys = ["case", "marking"]
@@ -68,10 +63,4 @@ def share(table: pl.DataFrame) -> float | None:
     return scalar((both["increase_bytes"] / both["increase_bytes_full"]).max())
 
 
-def departure(table: pl.DataFrame) -> float | None:
-    """The largest relative distance of LS-AIMD's increase from the formula."""
-    rows = table.filter(pl.col("sender") != "AIMD")
-    return scalar((rows["increase_bytes"] / rows["stated_bytes"] - 1).abs().max())
-
-
-METRICS = (most, share, departure)
+METRICS = (share,)

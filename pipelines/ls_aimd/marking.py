@@ -6,7 +6,6 @@ import polars as pl
 from plotnine import ggplot
 
 from pipelines.ls_aimd import bars, steady
-from sandglass.papers.verdicts import scalar
 from sandglass.results import series
 
 CE = 3
@@ -33,21 +32,3 @@ def table(runs: Sequence[series.Run]) -> pl.DataFrame:
 def plot(table: pl.DataFrame) -> ggplot:
     """Share of marked packets by experiment."""
     return bars.drawn(table, "marked", "Share of marked packets")
-
-
-def most(table: pl.DataFrame, marking: str, sender: str, cases: Sequence[str]) -> float | None:
-    """The largest share of marked packets."""
-    return scalar(steady.matching(table, marking, sender, cases)["marked"].max())
-
-
-def fewest(table: pl.DataFrame, marking: str, sender: str, cases: Sequence[str]) -> float | None:
-    """The smallest share of marked packets."""
-    return scalar(steady.matching(table, marking, sender, cases)["marked"].min())
-
-
-def drops(table: pl.DataFrame) -> float | None:
-    """Dropped packets in all runs."""
-    return scalar(table["dropped"].sum())
-
-
-METRICS = (most, fewest, drops)

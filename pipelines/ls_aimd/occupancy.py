@@ -6,7 +6,6 @@ import polars as pl
 from plotnine import ggplot
 
 from pipelines.ls_aimd import bars, steady
-from sandglass.papers.verdicts import scalar
 from sandglass.results import series
 
 
@@ -41,16 +40,3 @@ def table(runs: Sequence[series.Run]) -> pl.DataFrame:
 def plot(table: pl.DataFrame) -> ggplot:
     """Occupancy in units of the target, by experiment."""
     return bars.drawn(table, "of_target", "Mean queue / target")
-
-
-def most(table: pl.DataFrame, marking: str, sender: str, cases: Sequence[str]) -> float | None:
-    """The largest mean queue in units of the target."""
-    return scalar(steady.matching(table, marking, sender, cases)["of_target"].max())
-
-
-def fewest(table: pl.DataFrame, marking: str, sender: str, cases: Sequence[str]) -> float | None:
-    """The smallest mean queue in units of the target."""
-    return scalar(steady.matching(table, marking, sender, cases)["of_target"].min())
-
-
-METRICS = (most, fewest)

@@ -6,7 +6,6 @@ import plotnine as p9
 import polars as pl
 
 from pipelines.ls_aimd import steady
-from sandglass.papers.verdicts import scalar
 from sandglass.results import series, style
 
 FRAMING = 18
@@ -61,27 +60,3 @@ def plot(table: pl.DataFrame) -> p9.ggplot:
         + p9.labs(x="Rate (Gb/s)", y="", color="", shape="")
     )
     return drawn
-
-
-def _below(table: pl.DataFrame, segments: float) -> pl.DataFrame:
-    return table.filter(pl.col("fair_window") < segments)
-
-
-def least_delay(table: pl.DataFrame, fair_window_below: float) -> float | None:
-    """The least delay, in units of the target, where the fair window is smaller than that."""
-    rows = _below(table, fair_window_below)
-    return scalar((rows["delay_us"] / rows["target_us"]).min())
-
-
-def least_window(table: pl.DataFrame, fair_window_below: float) -> float | None:
-    """The smallest window where the fair one is smaller than that."""
-    return scalar(_below(table, fair_window_below)["window"].min())
-
-
-def most_delay(table: pl.DataFrame, fair_window_from: float) -> float | None:
-    """The largest delay, in units of the target, where the fair window is that or larger."""
-    rows = table.filter(pl.col("fair_window") >= fair_window_from)
-    return scalar((rows["delay_us"] / rows["target_us"]).max())
-
-
-METRICS = (least_delay, least_window, most_delay)

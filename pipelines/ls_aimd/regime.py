@@ -6,7 +6,7 @@ import plotnine as p9
 import polars as pl
 
 from pipelines.ls_aimd import overview, steady
-from sandglass.papers.verdicts import Extreme, largest, least, scalar
+from sandglass.papers.verdicts import scalar
 from sandglass.results import series, style
 
 
@@ -53,29 +53,9 @@ def plot(table: pl.DataFrame) -> p9.ggplot:
     return drawn
 
 
-def least_delay(table: pl.DataFrame, below: float) -> Extreme | None:
-    """The delay over the target, the least where the fair window is below so many segments."""
-    return least(table.filter(pl.col("fair_window") < below).select("path", "delay"), "delay")
-
-
-def most_delay(table: pl.DataFrame, at_least: float) -> Extreme | None:
-    """The delay over the target, the largest where the fair window is so many segments or more."""
-    return largest(table.filter(pl.col("fair_window") >= at_least).select("path", "delay"), "delay")
-
-
-def delay(table: pl.DataFrame, path: str) -> float | None:
-    """The delay over the target on a path."""
-    return scalar(table.filter(path=path)["delay"].max())
-
-
-def most_delay_of(table: pl.DataFrame, paths: Sequence[str]) -> Extreme | None:
-    """The delay over the target, the largest of some paths."""
-    return largest(table.filter(pl.col("path").is_in(paths)).select("path", "delay"), "delay")
-
-
 def window(table: pl.DataFrame, path: str) -> float | None:
     """The senders' mean window on a path."""
     return scalar(table.filter(path=path)["window"].max())
 
 
-METRICS = (least_delay, most_delay, delay, most_delay_of, window)
+METRICS = (window,)

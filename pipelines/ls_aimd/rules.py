@@ -193,21 +193,3 @@ def plot(table: pl.DataFrame) -> ggplot:
         + labs(x="", y="", color="", shape="ACKs")
     )
     return drawn
-
-
-def least(table: pl.DataFrame, column: str) -> float | None:
-    """The least of a column over runs."""
-    return scalar(table[column].min())
-
-
-def most(table: pl.DataFrame, column: str) -> float | None:
-    """The largest of a column over runs."""
-    return scalar(table[column].max())
-
-
-def from_one(table: pl.DataFrame, column: str) -> float | None:
-    """The largest distance of a ratio from 1, over runs."""
-    return scalar((table[column] - 1).abs().max())
-
-
-METRICS = (least, most, from_one)

@@ -46,22 +46,6 @@ def plot(table: pl.DataFrame) -> ggplot:
     return plot
 
 
-def most(
-    table: pl.DataFrame, marking: str, sender: str, cases: Sequence[str], line: str
-) -> float | None:
-    """The largest SRTT over a line."""
-    rows = steady.matching(table, marking, sender, cases)
-    return scalar((rows["srtt_us"] / rows[line]).max())
-
-
-def fewest(
-    table: pl.DataFrame, marking: str, sender: str, cases: Sequence[str], line: str
-) -> float | None:
-    """The smallest SRTT over a line."""
-    rows = steady.matching(table, marking, sender, cases)
-    return scalar((rows["srtt_us"] / rows[line]).min())
-
-
 def agreeing(table: pl.DataFrame, within: float) -> float | None:
     """The share of runs whose SRTT is `within` or less away from the base RTT and the thesis's mean
     wait, relative to these."""
@@ -73,4 +57,4 @@ def agreeing(table: pl.DataFrame, within: float) -> float | None:
     return scalar((off <= within).mean())
 
 
-METRICS = (most, fewest, agreeing)
+METRICS = (agreeing,)

@@ -73,16 +73,6 @@ def least_per_ack(table: pl.DataFrame, column: str = "per_ack") -> Extreme | Non
     return least(table.filter(acks=DELAYED).select(*KEYS, column), column)
 
 
-def most_per_ack(table: pl.DataFrame) -> Extreme | None:
-    """Segments per ACK where these are delayed, the largest over experiments."""
-    return largest(table.filter(acks=DELAYED).select(*KEYS, "per_ack"), "per_ack")
-
-
-def latest(table: pl.DataFrame) -> Extreme | None:
-    """The 99th percentile of ACKs' lateness where they are delayed, the largest over runs."""
-    return largest(table.filter(acks=DELAYED).select(*KEYS, "late_us"), "late_us")
-
-
 def delay_over_each(table: pl.DataFrame, sender: str) -> Extreme | None:
     """The delay with delayed ACKs over that where each segment is answered, the largest over
     experiments of a sender."""
@@ -92,4 +82,4 @@ def delay_over_each(table: pl.DataFrame, sender: str) -> Extreme | None:
     return largest(both.select(*KEYS, over=pl.col("delay_us") / pl.col("delay_us_each")), "over")
 
 
-METRICS = (least_per_ack, most_per_ack, latest, delay_over_each)
+METRICS = (least_per_ack, delay_over_each)

@@ -6,7 +6,6 @@ import polars as pl
 from plotnine import aes, facet_wrap, geom_point, ggplot, labs
 
 from pipelines.ls_aimd import stretch
-from sandglass.papers.verdicts import scalar
 from sandglass.results import series
 
 PANELS = {
@@ -33,16 +32,3 @@ def plot(table: pl.DataFrame) -> ggplot:
         + labs(x="Receiver", y="")
     )
     return drawn
-
-
-def late(table: pl.DataFrame, receiver: str) -> float | None:
-    """The 99th percentile of a receiver's lateness, us."""
-    return scalar(table.filter(receiver=receiver)["late_us"].max())
-
-
-def per_ack(table: pl.DataFrame, receiver: str) -> float | None:
-    """Segments per ACK of a receiver."""
-    return scalar(table.filter(receiver=receiver)["per_ack"].max())
-
-
-METRICS = (late, per_ack)

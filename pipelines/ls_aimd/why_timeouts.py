@@ -6,7 +6,6 @@ import plotnine as p9
 import polars as pl
 
 from pipelines.ls_aimd import eviction
-from sandglass.papers.verdicts import Extreme, largest
 from sandglass.results import series, style
 
 
@@ -26,17 +25,3 @@ def plot(table: pl.DataFrame) -> p9.ggplot:
         + p9.labs(x="Experiment", y="Fewest timeouts of a flow (1/s)", color="Waits", shape="Waits")
     )
     return drawn
-
-
-def least_timeouts(table: pl.DataFrame, phase: str) -> Extreme | None:
-    """Timeouts per second of the flow that had fewest, the least over experiments."""
-    return eviction.least_timeouts(table.filter(phase=phase))
-
-
-def most_timeouts(table: pl.DataFrame, phase: str) -> Extreme | None:
-    """The same, the largest over experiments."""
-    own = table.filter(phase=phase)
-    return largest(own.select("case", "least_timeouts"), "least_timeouts")
-
-
-METRICS = (least_timeouts, most_timeouts)

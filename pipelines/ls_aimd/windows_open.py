@@ -98,22 +98,10 @@ def _own(table: pl.DataFrame, sender: str) -> pl.DataFrame:
     return table.filter(sender=sender).sort("rate_mbit")
 
 
-def least_growth(table: pl.DataFrame, sender: str) -> Extreme | None:
-    """What a round trip adds, the least over rates."""
-    return least(_own(table, sender).select("rate_mbit", "growth"), "growth")
-
-
 def least_step(table: pl.DataFrame, sender: str) -> Extreme | None:
     """How much more a round trip adds at a rate than at the one below, the least."""
     steps = _own(table, sender).select("rate_mbit", step=pl.col("growth").diff())
     return least(steps.drop_nulls(), "step")
-
-
-def spread(table: pl.DataFrame, sender: str) -> float | None:
-    """The largest of what a round trip adds over the least, over rates."""
-    growth = _own(table, sender)["growth"]
-    most, fewest = scalar(growth.max()), scalar(growth.min())
-    return None if most is None or fewest is None else most / fewest
 
 
 def period_over(table: pl.DataFrame, sender: str, other: str, rate_mbit: float) -> float | None:
@@ -128,4 +116,4 @@ def period_over(table: pl.DataFrame, sender: str, other: str, rate_mbit: float) 
     return None if one is None or two is None else one / two
 
 
-METRICS = (least_growth, least_step, spread, period_over)
+METRICS = (least_step, period_over)

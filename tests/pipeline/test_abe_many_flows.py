@@ -18,7 +18,7 @@ from pipelines.abe import (
     remaining_betas,
     testbed_convergence,
 )
-from tests.pipeline.synthetic import value
+from tests.pipeline.synthetic import measured, value
 
 STEP_NS = 10_000_000
 
@@ -135,9 +135,13 @@ def test_a_path_on_which_neither_converges_counts_as_slower() -> None:
     assert testbed_convergence.slower(BED, "NewReno", 0.5) is None
     assert value(testbed_convergence.most_harmed(BED, "CUBIC", 0.1)) == pytest.approx(2 / 4)
     assert value(testbed_convergence.least_faster(BED, "CUBIC")) == pytest.approx(2 / 4)
-    assert testbed_convergence.never(BED, "CUBIC") == pytest.approx(4 / 12 * 100)
-    assert testbed_convergence.least_ratio(BED, "CUBIC", 0.5) == pytest.approx(0.8)
-    assert testbed_convergence.tail(BED, "CUBIC") == pytest.approx(1.2 / 0.65)
+    assert measured(testbed_convergence, "never", BED, control="CUBIC") == pytest.approx(
+        4 / 12 * 100
+    )
+    assert measured(
+        testbed_convergence, "least_ratio", BED, control="CUBIC", beta=0.5
+    ) == pytest.approx(0.8)
+    assert measured(testbed_convergence, "tail", BED, control="CUBIC") == pytest.approx(1.2 / 0.65)
 
 
 def test_paths_that_cross_in_slow_start_count_apart() -> None:
@@ -258,8 +262,8 @@ GAINS = pl.DataFrame(
 
 
 def test_completion_metrics() -> None:
-    assert value(fig18.least_gain(GAINS, "CoDel")) == pytest.approx(-0.4)
-    assert value(fig18.least_gain(GAINS, "PIE")) == pytest.approx(0.2)
+    assert value(measured(fig18, "least_gain", GAINS, queue="CoDel")) == pytest.approx(-0.4)
+    assert value(measured(fig18, "least_gain", GAINS, queue="PIE")) == pytest.approx(0.2)
     larger = GAINS.with_columns(pl.col("gain_percent") - pl.col("size_kb") / 500 + 2)
     assert value(completion.least_mean_gain(larger, "size_kb", "CoDel", 700)) == pytest.approx(5.0)
     assert value(completion.least_mean_gain(larger, "size_kb", "CoDel", 0)) == pytest.approx(0.6)
@@ -336,17 +340,24 @@ def test_fig19_metrics() -> None:
     columns = ["part", "beta_ecn", "time_s", "probability_percent", "delay_ms"]
     columns += ["drops_percent", "signalled_percent"]
     table = pl.DataFrame(rows, schema=columns, orient="row")
-    assert value(fig19.seconds_above(table, "a", 0.7, 11)) == pytest.approx(50)
-    assert fig19.slow_start_peak(table, "a", 0.5) == pytest.approx(10)
-    assert value(fig19.most_seconds_above(table, "b", 10)) == pytest.approx(50)
-    assert value(fig19.most_seconds_above(table, "b", 18)) == 0
+    assert value(
+        measured(fig19, "seconds_above", table, part="a", beta_above=0.7, percent=11)
+    ) == pytest.approx(50)
+    assert measured(fig19, "slow_start_peak", table, part="a", beta=0.5) == pytest.approx(10)
+    assert value(
+        measured(fig19, "most_seconds_above", table, part="b", percent=10)
+    ) == pytest.approx(50)
+    assert value(measured(fig19, "most_seconds_above", table, part="b", percent=18)) == 0
     assert value(fig19.high_delay(table, "a")) == pytest.approx(18)
-    assert value(fig19.start_delay(table, "b")) == pytest.approx(36)
-    assert fig19.delay_trend(table, "b") == pytest.approx(1)
+    assert value(measured(fig19, "start_delay", table, part="b")) == pytest.approx(36)
+    assert measured(fig19, "delay_trend", table, part="b") == pytest.approx(1)
     assert fig19.delay_increase(table, "b") == pytest.approx(1.8)
-    assert fig19.signal_increase(table, "a") == pytest.approx(1)
-    assert fig19.drop_trend(table, "b") == pytest.approx(1)
-    assert value(fig19.seconds_above(table, "absent", 0.7, 11)) is None
+    assert measured(fig19, "signal_increase", table, part="a") == pytest.approx(1)
+    assert measured(fig19, "drop_trend", table, part="b") == pytest.approx(1)
+    assert (
+        value(measured(fig19, "seconds_above", table, part="absent", beta_above=0.7, percent=11))
+        is None
+    )
 
 
 def test_fig19_compares_its_parts() -> None:

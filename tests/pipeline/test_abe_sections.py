@@ -21,7 +21,7 @@ from pipelines.abe import (
     targets,
     without_ecn,
 )
-from tests.pipeline.synthetic import value
+from tests.pipeline.synthetic import measured, value
 
 
 def test_backoffs_metrics() -> None:
@@ -52,7 +52,7 @@ def test_without_ecn_counts_what_differs_from_regular() -> None:
             "differing": [0, 3, 9],
         }
     )
-    assert value(without_ecn.most_differing(table)) == 3
+    assert value(measured(without_ecn, "most_differing", table)) == 3
 
 
 def acks(rows: list[tuple[int, int, int, str]]) -> pl.DataFrame:
@@ -101,11 +101,13 @@ def test_sawtooth_metrics() -> None:
         ],
         orient="row",
     ).with_columns(path_packets=pl.lit(100.0), data=pl.lit(1.32))
-    assert value(sawtooth.off(table, "slope", 10)) == pytest.approx(0.3)
-    assert value(sawtooth.off(table, "slope", 40)) == pytest.approx(0.1)
-    assert value(sawtooth.off_with_the_queue(table, 0.5)) == pytest.approx(0.2)
-    assert value(sawtooth.least_utilisation(table, 0.5, 1)) == pytest.approx(0.99)
-    assert sawtooth.queue_trend(table, 0.5, 1) == pytest.approx(1)
+    assert value(measured(sawtooth, "off", table, of="slope", rate_mbit=10)) == pytest.approx(0.3)
+    assert value(measured(sawtooth, "off", table, of="slope", rate_mbit=40)) == pytest.approx(0.1)
+    assert value(measured(sawtooth, "off_with_the_queue", table, beta=0.5)) == pytest.approx(0.2)
+    assert value(
+        measured(sawtooth, "least_utilisation", table, beta=0.5, buffer_from=1)
+    ) == pytest.approx(0.99)
+    assert measured(sawtooth, "queue_trend", table, beta=0.5, buffer_from=1) == pytest.approx(1)
 
 
 def test_short_flow_metrics() -> None:
@@ -155,8 +157,8 @@ def test_delays_metrics() -> None:
         schema=["queue", "rtt_ms", "beta", "burst_ms", "mean_ms", "tail_ms"],
         orient="row",
     )
-    assert value(delays.mean_delay(table, "CoDel", 0.5)) == 4
-    assert value(delays.mean_delay(table, "PIE", 0.5)) == 12
+    assert value(measured(delays, "mean_delay", table, queue="CoDel", beta=0.5)) == 4
+    assert value(measured(delays, "mean_delay", table, queue="PIE", beta=0.5)) == 12
     assert delays.burst_trend(table, 100) == pytest.approx(0.5)
     assert delays.burst_trend(table.with_columns(tail_ms=pl.lit(5.0)), 100) == 0
     assert value(delays.heavier_tail(table, 100)) == 11
@@ -172,10 +174,10 @@ def test_overshoot_metrics() -> None:
             "at_drop_bdp": [-0.3, 0.2],
         }
     )
-    assert value(overshoot.largest_at_drop(table, "CoDel")) == pytest.approx(0.3)
-    assert value(overshoot.smallest(table, "CoDel")) == pytest.approx(0.1)
-    assert value(overshoot.greatest(table, "CoDel")) == pytest.approx(0.9)
-    assert overshoot.greatest(table, "PIE") is None
+    assert value(measured(overshoot, "largest_at_drop", table, queue="CoDel")) == pytest.approx(0.3)
+    assert value(measured(overshoot, "smallest", table, queue="CoDel")) == pytest.approx(0.1)
+    assert value(measured(overshoot, "greatest", table, queue="CoDel")) == pytest.approx(0.9)
+    assert measured(overshoot, "greatest", table, queue="PIE") is None
 
 
 def test_deep_queue_counts_back_offs_in_a_row() -> None:
@@ -204,8 +206,10 @@ def test_deep_queue_metrics() -> None:
         orient="row",
     )
     assert value(deep_queue.delay_over(table, 0.5)) == pytest.approx(1.1)
-    assert deep_queue.more_back_offs(table, "marks", 0.95, 0.5) == pytest.approx(5)
-    assert deep_queue.more_back_offs(table, "marks", 0.9, 0.5) is None
+    assert measured(
+        deep_queue, "more_back_offs", table, queue="marks", beta=0.95, than=0.5
+    ) == pytest.approx(5)
+    assert measured(deep_queue, "more_back_offs", table, queue="marks", beta=0.9, than=0.5) is None
 
 
 def test_targets_metrics() -> None:
@@ -216,7 +220,7 @@ def test_targets_metrics() -> None:
             "throughput_mbit": [18.0, 19.0, 20.0],
         }
     )
-    assert targets.trend(table, "throughput_mbit", 20) == pytest.approx(1)
+    assert measured(targets, "trend", table, of="throughput_mbit", rtt_ms=20) == pytest.approx(1)
     assert value(targets.least_step(table, "throughput_mbit", 20)) == pytest.approx(1)
     assert targets.least_step(table, "throughput_mbit", 240) is None
     assert targets.lost(table, 20) == pytest.approx(0.1)
@@ -232,8 +236,8 @@ def test_multiplexing_metrics() -> None:
             "gain_percent": [12.0, 6.0, 1.0, 0.0],
         }
     )
-    assert multiplexing.gain(table, "PIE", 1) == 12
-    assert multiplexing.trend(table, "PIE") == pytest.approx(-1)
+    assert measured(multiplexing, "gain", table, queue="PIE", flows=1) == 12
+    assert measured(multiplexing, "trend", table, queue="PIE") == pytest.approx(-1)
 
 
 def test_rule_metrics() -> None:
@@ -248,8 +252,8 @@ def test_rule_metrics() -> None:
         schema=["rule", "group", "flow", "goodput_mbit"],
         orient="row",
     )
-    assert rule.on_over_off(table, "ABE") == pytest.approx(0.8)
-    assert rule.on_over_off(table, "short") is None
+    assert measured(rule, "on_over_off", table, group="ABE") == pytest.approx(0.8)
+    assert measured(rule, "on_over_off", table, group="short") is None
 
 
 def test_step_marking_metrics() -> None:
@@ -264,10 +268,14 @@ def test_step_marking_metrics() -> None:
         orient="row",
     )
     assert step_marking.gain(table, "step 5 ms", 0.8, 0.5) == pytest.approx(0.4)
-    assert value(step_marking.delay_over(table, "step 5 ms", 0.8, 0.5)) == pytest.approx(1.2)
+    assert value(
+        measured(step_marking, "delay_over", table, marking="step 5 ms", beta=0.8, over=0.5)
+    ) == pytest.approx(1.2)
     packet = table.with_columns(delay_ms=pl.lit(0.6056))  # 1514 bytes at 20 Mb/s
-    assert step_marking.packets_waited(packet, "step 5 ms", 0.5) == pytest.approx(1)
-    assert step_marking.packets_waited(packet, "RED", 0.5) is None
+    assert measured(
+        step_marking, "packets_waited", packet, marking="step 5 ms", beta=0.5
+    ) == pytest.approx(1)
+    assert measured(step_marking, "packets_waited", packet, marking="RED", beta=0.5) is None
     assert step_marking.step_over_codel(table, 0.8) == pytest.approx(0.9)  # half way, 9 of 10
     assert step_marking.step_over_codel(table.tail(3), 0.8) is None
 
@@ -297,8 +305,8 @@ def test_short_spread_metrics() -> None:
 
 def test_short_rtts_metrics() -> None:
     table = pl.DataFrame({"queue": "PIE", "rtt_ms": [100.0, 400.0], "saved_rtts": [3.0, 7.0]})
-    assert short_rtts.more_at(table, "PIE", 400, 100) == 4
-    assert short_rtts.more_at(table, "CoDel", 400, 100) is None
+    assert measured(short_rtts, "more_at", table, queue="PIE", rtt_ms=400, than_ms=100) == 4
+    assert measured(short_rtts, "more_at", table, queue="CoDel", rtt_ms=400, than_ms=100) is None
 
 
 def test_page_metrics() -> None:
@@ -310,5 +318,5 @@ def test_page_metrics() -> None:
             "gain_percent": [0.0, 2.0, 4.0],
         }
     )
-    assert page.gain(table, "PIE", "six connections") == 3
-    assert page.gain(table, "CoDel", "six connections") is None
+    assert measured(page, "gain", table, queue="PIE", page="six connections") == 3
+    assert measured(page, "gain", table, queue="CoDel", page="six connections") is None

@@ -9,7 +9,7 @@ from plotnine import ggplot
 from pipelines.abe import departures, fig02, fig04, fig06, fig11, settings, sojourn, variations
 from sandglass.papers import ensemble
 from sandglass.results import series
-from tests.pipeline.synthetic import document, packets, value, write
+from tests.pipeline.synthetic import document, measured, packets, value, write
 
 RENO_ECN = "net.ipv4.tcp_abe.beta_ecn"
 RENO_LOSS = "net.ipv4.tcp_abe.beta_loss"
@@ -56,11 +56,13 @@ FIG02 = pl.DataFrame(
 
 
 def test_fig02_metrics() -> None:
-    assert fig02.model_error(FIG02) == pytest.approx((0.03 + 0.01) / 2)  # of those below 1
-    assert fig02.model_error_elsewhere(FIG02) == pytest.approx(0.05)
-    assert fig02.without_buffer(FIG02, 0.5) == pytest.approx(0.72)
-    assert fig02.least_when_full(FIG02) == pytest.approx(0.99)
-    assert fig02.most_when_short(FIG02, 0.5) == pytest.approx(0.95)
+    assert measured(fig02, "model_error", FIG02) == pytest.approx(
+        (0.03 + 0.01) / 2
+    )  # of those below 1
+    assert measured(fig02, "model_error_elsewhere", FIG02) == pytest.approx(0.05)
+    assert measured(fig02, "without_buffer", FIG02, beta=0.5) == pytest.approx(0.72)
+    assert measured(fig02, "least_when_full", FIG02) == pytest.approx(0.99)
+    assert measured(fig02, "most_when_short", FIG02, share=0.5) == pytest.approx(0.95)
 
 
 def test_fig02_table(tmp_path: Path) -> None:
@@ -104,14 +106,18 @@ FIG04 = pl.DataFrame(
 
 
 def test_fig04_metrics() -> None:
-    assert fig04.model_error(FIG04, "CoDel") == pytest.approx(0.01)
-    assert fig04.model_error(FIG04, "PIE") is None  # the model's link is full
-    assert fig04.least_when_full(FIG04, "PIE") == pytest.approx(1)
-    assert fig04.least_when_full(FIG04, "CoDel") is None  # the model leaves a part idle
-    assert fig04.deviation(FIG04, "CoDel") == pytest.approx(0.002)
+    assert measured(fig04, "model_error", FIG04, queue="CoDel") == pytest.approx(0.01)
+    assert measured(fig04, "model_error", FIG04, queue="PIE") is None  # the model's link is full
+    assert measured(fig04, "least_when_full", FIG04, queue="PIE") == pytest.approx(1)
+    assert (
+        measured(fig04, "least_when_full", FIG04, queue="CoDel") is None
+    )  # the model leaves a part idle
+    assert measured(fig04, "deviation", FIG04, queue="CoDel") == pytest.approx(0.002)
     assert fig04.drop_with_rtt(FIG04, "CoDel", 0.5) == pytest.approx(0.15)
-    assert fig04.gain_of_beta(FIG04, "CoDel", 0.9, 0.5) == pytest.approx(0.18)
-    assert fig04.most_back_offs(FIG04) == 5
+    assert measured(
+        fig04, "gain_of_beta", FIG04, queue="CoDel", beta=0.9, over=0.5
+    ) == pytest.approx(0.18)
+    assert measured(fig04, "most_back_offs", FIG04) == 5
     assert fig04.least_window(FIG04) == pytest.approx(0.6)
 
 
@@ -139,7 +145,7 @@ def test_variations_are_those_between_runs() -> None:
 
 def test_fig04_without_data_has_no_value() -> None:
     assert fig04.drop_with_rtt(FIG04, "PIE", 0.5) is None
-    assert fig04.gain_of_beta(FIG04, "PIE", 0.9, 0.5) is None
+    assert measured(fig04, "gain_of_beta", FIG04, queue="PIE", beta=0.9, over=0.5) is None
     assert fig04.least_window(FIG04.filter(pl.col("part") == "steady")) is None
 
 
@@ -165,8 +171,10 @@ def test_fig06_metrics() -> None:
     assert fig06.utilisation_after(table, 160, 0.5) == pytest.approx(0.7)
     assert fig06.utilisation_after(table, 160, 0.5, from_s=3) == pytest.approx(0.675)
     both = pl.concat([table, other])
-    assert fig06.window_after_over(both, 160, 240, 0.5) == pytest.approx(0.25)
-    assert fig06.window_after_over(table, 160, 240, 0.5) is None
+    assert measured(
+        fig06, "window_after_over", both, rtt_ms=160, over_ms=240, beta=0.5
+    ) == pytest.approx(0.25)
+    assert measured(fig06, "window_after_over", table, rtt_ms=160, over_ms=240, beta=0.5) is None
     assert fig06.utilisation_after(fig06_table([10], [0], [1.0]), 160, 0.5) is None
 
 
@@ -314,7 +322,7 @@ FIG11 = pl.DataFrame(
 
 
 def test_fig11_metrics() -> None:
-    assert fig11.share_at_largest_rtt(FIG11, 0.5) == pytest.approx(0.6)
+    assert measured(fig11, "share_at_largest_rtt", FIG11, beta=0.5) == pytest.approx(0.6)
     assert fig11.recovered(FIG11, 0.8, 0.5) == pytest.approx(0.25)
     assert fig11.recovered(FIG11, 0.7, 0.5) is None
     assert value(fig11.least_step(FIG11)) == pytest.approx(-0.05)

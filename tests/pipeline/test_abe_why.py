@@ -17,7 +17,7 @@ from pipelines.abe import (
     why_step,
     why_tail,
 )
-from tests.pipeline.synthetic import value
+from tests.pipeline.synthetic import measured, value
 
 
 def test_why_codel_interval_metrics() -> None:
@@ -38,8 +38,30 @@ def test_why_codel_interval_metrics() -> None:
         ],
         orient="row",
     ).with_columns(control=pl.lit("NewReno"), queue=pl.lit("CoDel"), time_s=pl.lit(300.0))
-    assert why_codel_interval.gain(table, 100, "NewReno", 400, 0.7) == 3
-    assert why_codel_interval.gain(table, 500, "NewReno", 400, 0.7) == 16
+    assert (
+        measured(
+            why_codel_interval,
+            "gain",
+            table,
+            interval_ms=100,
+            control="NewReno",
+            rtt_ms=400,
+            beta=0.7,
+        )
+        == 3
+    )
+    assert (
+        measured(
+            why_codel_interval,
+            "gain",
+            table,
+            interval_ms=500,
+            control="NewReno",
+            rtt_ms=400,
+            beta=0.7,
+        )
+        == 16
+    )
     assert why_codel_interval.rtt_excess(table, 100) == pytest.approx(-5)
     assert why_codel_interval.order(table, 100, "NewReno", 400) == pytest.approx(-1)
 
@@ -55,8 +77,28 @@ def test_why_delayed_ack_metrics() -> None:
         time_s=pl.lit(300.0),
     )
     assert why_delayed_ack.gain(table, "delays its ACKs", 0.7) == 9
-    assert why_delayed_ack.lowered(table, "delays its ACKs", "answers each packet", 0.7) == 7
-    assert why_delayed_ack.lowered(table, "delays its ACKs", "answers each packet", 0.8) is None
+    assert (
+        measured(
+            why_delayed_ack,
+            "lowered",
+            table,
+            by="delays its ACKs",
+            over="answers each packet",
+            beta=0.7,
+        )
+        == 7
+    )
+    assert (
+        measured(
+            why_delayed_ack,
+            "lowered",
+            table,
+            by="delays its ACKs",
+            over="answers each packet",
+            beta=0.8,
+        )
+        is None
+    )
 
 
 def test_why_initial_window_metrics() -> None:
@@ -69,17 +111,22 @@ def test_why_initial_window_metrics() -> None:
             "left_bdp": [0.5, 0.3],
         }
     )
-    assert why_initial_window.back_offs(table, 8, 0.5) == 3
-    assert why_initial_window.luckier_by(table, 8, 0.5) == pytest.approx(0.2)
-    assert why_initial_window.luckier_by(table.head(1), 8, 0.5) is None
+    assert measured(why_initial_window, "back_offs", table, initial_window=8, beta=0.5) == 3
+    assert measured(
+        why_initial_window, "luckier_by", table, initial_window=8, beta=0.5
+    ) == pytest.approx(0.2)
+    assert (
+        measured(why_initial_window, "luckier_by", table.head(1), initial_window=8, beta=0.5)
+        is None
+    )
 
 
 def test_why_codel_target_metrics() -> None:
     table = pl.DataFrame(
         {"target_ms": [5.0, 5.0, 26.0], "share": [0.97, 0.92, 0.99], "model": [0.98, 0.9, 1.0]}
     )
-    assert why_codel_target.least_share(table, 5) == pytest.approx(0.92)
-    assert why_codel_target.model_error(table, 5) == pytest.approx(0.02)
+    assert measured(why_codel_target, "least_share", table, target_ms=5) == pytest.approx(0.92)
+    assert measured(why_codel_target, "model_error", table, target_ms=5) == pytest.approx(0.02)
 
 
 def test_why_codel_target_compares_targets() -> None:
@@ -95,7 +142,9 @@ def test_why_codel_target_compares_targets() -> None:
         schema=["ecn", "rtt_ms", "target_ms", "throughput_mbit", "queue_delay_p95_ms"],
         orient="row",
     )
-    assert value(why_codel_target.delay_over(table, 5, 26)) == pytest.approx(0.5)
+    assert value(
+        measured(why_codel_target, "delay_over", table, target_ms=5, over_ms=26)
+    ) == pytest.approx(0.5)
     assert value(why_codel_target.lost(table, 5, 26, 60, True)) == pytest.approx(0.2)
     assert value(why_codel_target.lost(table, 5, 26, 60, False)) == pytest.approx(0.1)
     assert why_codel_target.lost(table, 5, 26, 80, False) is None
@@ -243,8 +292,8 @@ def test_why_late_counts_what_never_converges_as_late() -> None:
 
 def test_why_pie_delay_takes_a_percentile() -> None:
     table = pl.DataFrame({"varied": "both", "percentile": [90, 95], "delay_ms": [19.0, 25.0]})
-    assert why_pie_delay.percentile(table, "both", 90) == 19
-    assert why_pie_delay.percentile(table, "as it is", 90) is None
+    assert measured(why_pie_delay, "percentile", table, varied="both", percent=90) == 19
+    assert measured(why_pie_delay, "percentile", table, varied="as it is", percent=90) is None
 
 
 def test_why_tail_compares_gains() -> None:
@@ -258,7 +307,7 @@ def test_why_tail_compares_gains() -> None:
         schema=["beta", "gains", "tail_ms", "early_share"],
         orient="row",
     )
-    assert why_tail.tail_ratio(table, 0.5, gains=8, over=1) == pytest.approx(0.8)
-    assert why_tail.tail_ratio(table, 0.95, gains=8, over=1) == pytest.approx(0.1)
-    assert why_tail.tail_ratio(table, 0.5, gains=4, over=1) is None
-    assert why_tail.early(table, 0.5, 1) == 0.3
+    assert measured(why_tail, "tail_ratio", table, beta=0.5, gains=8, over=1) == pytest.approx(0.8)
+    assert measured(why_tail, "tail_ratio", table, beta=0.95, gains=8, over=1) == pytest.approx(0.1)
+    assert measured(why_tail, "tail_ratio", table, beta=0.5, gains=4, over=1) is None
+    assert measured(why_tail, "early", table, beta=0.5, gains=1) == 0.3

@@ -29,7 +29,7 @@ from pipelines.dctcp_internet import (
 )
 from sandglass.errors import SandglassError
 from sandglass.results.series import Run
-from tests.pipeline.synthetic import document, value
+from tests.pipeline.synthetic import document, measured, value
 
 SECOND = 10**9
 BDP = 31250
@@ -168,8 +168,8 @@ def test_fig02_metrics() -> None:
         orient="row",
     )
     assert fig02.window_ratio(table) == 1
-    assert fig02.signals_ratio(table) == 5
-    assert fig02.spread_ratio(table) == pytest.approx(0.1)
+    assert measured(fig02, "signals_ratio", table) == 5
+    assert measured(fig02, "spread_ratio", table) == pytest.approx(0.1)
 
 
 @pytest.mark.parametrize(("successes", "trials"), [(0, 40), (3, 50), (50, 50), (90, 400)])
@@ -236,9 +236,9 @@ def test_fig03_table(tmp_path: Path) -> None:
         ("mark", 1.28, 1, 1),
     ]
     assert table["configured"].to_list() == pytest.approx([0.028, 0, 0.028])
-    assert fig03.levels_within(table, "slope", "mark") == 2
-    assert fig03.share_within(table, "slope", "drop") == 1
-    assert fig03.levels_within(table, "step", "mark") is None
+    assert measured(fig03, "levels_within", table, marks="slope", kind="mark") == 2
+    assert measured(fig03, "share_within", table, marks="slope", kind="drop") == 1
+    assert measured(fig03, "levels_within", table, marks="step", kind="mark") is None
 
 
 def test_fig05_metrics() -> None:
@@ -313,9 +313,11 @@ def test_table1_compares_at_equal_sharing(tmp_path: Path) -> None:
     assert half["K/M"] == pytest.approx(1.5)
     assert half["U_DR"] == pytest.approx(0.9)
     assert half["U_2R"] == pytest.approx(1)
-    assert table1.relative_error(table, "1/2", "K/M") == pytest.approx(100 * (1.5 / 1.34 - 1))
-    assert table1.difference(table, "1/2", "U_DR") == pytest.approx(-9.6)
-    assert table1.relative_error(table, "1/3", "K/M") is None
+    assert measured(table1, "relative_error", table, row="1/2", quantity="K/M") == pytest.approx(
+        100 * (1.5 / 1.34 - 1)
+    )
+    assert measured(table1, "difference", table, row="1/2", quantity="U_DR") == pytest.approx(-9.6)
+    assert measured(table1, "relative_error", table, row="1/3", quantity="K/M") is None
     # half a BDP waits, and a packet is on the link for 0.9 of the time
     whole = 0.5 + 0.9 * 1500 / BDP
     assert table1.occupancy_error(table, "1/2", "DR") == pytest.approx(100 * (whole / 0.548 - 1))
@@ -381,12 +383,12 @@ def test_fig07_and_fig08_metrics() -> None:
     assert fig07.equal_for(table) == 1
     assert fig07.equal_for(table.filter(pl.col("relative") != 2)) == 1
     assert fig07.equal_for(table.filter(pl.col("relative") == 10)) == 0
-    assert value(fig07.most_for_reno(table)) == 0.5
+    assert value(measured(fig07, "most_for_reno", table)) == 0.5
     rising = table.with_columns(occupancy=pl.col("probability"))
     assert value(fig07.queue_falls(rising)) == pytest.approx(-1)
     assert value(fig08.best(table)) == 0.99
-    assert fig08.far_from_ridge(table, 0, 1) == 0.99
-    assert fig08.far_from_ridge(table, 0, 0.9) is None
+    assert measured(fig08, "far_from_ridge", table, minimum=0, probability=1) == 0.99
+    assert measured(fig08, "far_from_ridge", table, minimum=0, probability=0.9) is None
 
 
 def test_slopes_table(tmp_path: Path) -> None:
@@ -460,5 +462,5 @@ def test_ratios_of_each_seed_at_two_thresholds() -> None:
 
 def test_the_least_ratio_with_some_drops() -> None:
     table = pl.DataFrame({"drops": ["few", "few", "many"], "ratio": [0.2, 0.1, 0.02]})
-    assert why_starvation.least(table, "few") == 0.1
-    assert why_starvation.least(table, "many") == 0.02
+    assert measured(why_starvation, "least", table, drops="few") == 0.1
+    assert measured(why_starvation, "least", table, drops="many") == 0.02

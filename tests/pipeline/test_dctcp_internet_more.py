@@ -31,7 +31,7 @@ from pipelines.dctcp_internet import (
     why_legacy,
 )
 from sandglass.results.series import Run
-from tests.pipeline.synthetic import value
+from tests.pipeline.synthetic import measured, value
 from tests.pipeline.test_dctcp_internet import SECOND, content, made
 
 
@@ -63,8 +63,8 @@ def test_buffer(tmp_path: Path) -> None:
     table = buffer.table([made(tmp_path / "run", 2, 6, queue=queue)])
     assert table.rows() == [(0.75, pytest.approx(0.8), pytest.approx(0.5))]
     table = frame(["buffer", "utilisation"], (0.5, 0.9), (0.75, 0.97), (1.0, 0.99), (1.5, 1.0))
-    assert value(buffer.least_utilisation(table, 1)) == 0.99
-    assert value(buffer.largest_utilisation(table, 0.75)) == 0.97
+    assert value(measured(buffer, "least_utilisation", table, since=1)) == 0.99
+    assert value(measured(buffer, "largest_utilisation", table, until=0.75)) == 0.97
     assert buffer.gained(table, 1, 0.75) == pytest.approx(2)
     assert buffer.gained(table, 1, 0.6) is None
 
@@ -102,14 +102,14 @@ def test_legacy(tmp_path: Path) -> None:
         ("a", "both Reno", "Reno", 1),
     )
     assert value(legacy.over(table, "all three", "Reno with ECN", "Reno")) == 0.75
-    assert value(legacy.smallest(table, "all three")) == 0.2
+    assert value(measured(legacy, "smallest", table, flows="all three")) == 0.2
     assert legacy.over(table, "both with ECN", "Reno with ECN", "Reno") is None
 
 
 def test_fig02_by_the_rule() -> None:
     table = frame(["minimum", "ratio"], (0.3, 0.9), (0.5, 1.2))
-    assert fig02_rule.ratio_at(table, 0.5) == 1.2
-    assert fig02_rule.ratio_at(table, 1) is None
+    assert measured(fig02_rule, "ratio_at", table, minimum=0.5) == 1.2
+    assert measured(fig02_rule, "ratio_at", table, minimum=1) is None
 
 
 def acks(*rows: tuple[str, int, int]) -> pl.DataFrame:
@@ -148,10 +148,10 @@ def test_equal_thresholds_metrics() -> None:
         ("Reno", 0.01, 0.5, 0.9),
         ("DCTCP", 0.012, 0.1, 0.0),
     )
-    assert equal_thresholds.signals_over(table) == pytest.approx(1.2)
-    assert equal_thresholds.reduction(table, "DCTCP") == 0.1
-    assert equal_thresholds.reduction(table, "CUBIC") is None
-    assert equal_thresholds.halved(table, "Reno") == 0.9
+    assert measured(equal_thresholds, "signals_over", table) == pytest.approx(1.2)
+    assert measured(equal_thresholds, "reduction", table, flow="DCTCP") == 0.1
+    assert measured(equal_thresholds, "reduction", table, flow="CUBIC") is None
+    assert measured(equal_thresholds, "halved", table, flow="Reno") == 0.9
 
 
 def test_average(tmp_path: Path) -> None:
@@ -178,7 +178,7 @@ def test_average(tmp_path: Path) -> None:
         ("drop", 2250, 2250),
         ("mark", 2900, 3000),
     ]
-    assert average.farthest_off(table) == 100
+    assert measured(average, "farthest_off", table) == 100
     assert average.compared(table) == 2
 
 
@@ -190,13 +190,13 @@ def test_a_dip_before_the_largest_window_does_not_settle() -> None:
 
 def test_settling_of_one_sender_against_another() -> None:
     table = frame(["sender", "settled_s"], ("old", 0.5), ("new", 0.2))
-    assert patch_start.longer_s(table, "old", "new") == pytest.approx(0.3)
-    assert patch_start.longer_s(table, "old", "other") is None
+    assert measured(patch_start, "longer_s", table, sender="old", than="new") == pytest.approx(0.3)
+    assert measured(patch_start, "longer_s", table, sender="old", than="other") is None
 
 
 def test_whole_segments() -> None:
     table = pl.DataFrame({"small": [0, 2]})
-    assert whole_segments.most_small(table) == 2
+    assert measured(whole_segments, "most_small", table) == 2
 
 
 # A sender, ACK by ACK
@@ -274,8 +274,14 @@ def test_what_a_round_trip_adds_to_the_window() -> None:
 
 def test_one_sender_over_another() -> None:
     table = frame(["sender", "queue_packets"], ("modified", 3.0), ("late", 4.0))
-    assert avoided.over(table, "modified", "late", "queue_packets") == 0.75
-    assert avoided.over(table, "modified", "none", "queue_packets") is None
+    assert (
+        measured(avoided, "over", table, sender="modified", than="late", measure="queue_packets")
+        == 0.75
+    )
+    assert (
+        measured(avoided, "over", table, sender="modified", than="none", measure="queue_packets")
+        is None
+    )
 
 
 def test_growth_in_cwr() -> None:
@@ -314,7 +320,7 @@ def test_sender_metrics() -> None:
     )
     assert sender.of(table, "modified", "step", "stale") == [0.2, 0.3]
     assert sender.of(table, "Linux 6.12", "step", "stale") == []
-    assert sender.worst(table, "equation1") == 0.9
+    assert measured(sender, "worst", table, measure="equation1") == 0.9
     assert sender.stale_over(table, "modified", "original alpha", "step") == pytest.approx([0.75])
     assert sender.stale_over(table, "modified", "Linux 6.12", "step") == []
 
@@ -481,10 +487,10 @@ def test_resolution(tmp_path: Path) -> None:
         ("coarse", 0.1, "uniform", 0),
         ("coarse", 0.2, "independent", 0),
     )
-    assert value(resolution.least_range(table, "fine")) == 3
-    assert value(resolution.least_range(table, "coarse")) == 0
-    assert value(resolution.independent_over_uniform(table, "fine")) == 3
-    assert resolution.independent_over_uniform(table, "coarse") is None
+    assert value(measured(resolution, "least_range", table, sender="fine")) == 3
+    assert value(measured(resolution, "least_range", table, sender="coarse")) == 0
+    assert value(measured(resolution, "independent_over_uniform", table, sender="fine")) == 3
+    assert measured(resolution, "independent_over_uniform", table, sender="coarse") is None
 
 
 def test_why_below(tmp_path: Path) -> None:
@@ -498,17 +504,19 @@ def test_why_below(tmp_path: Path) -> None:
         (1.0, 590, "DCTCP", 9.0, 0.5),
         (1.0, 590, "nothing", 9.0, 0.0),
     )
-    assert why_below.reno_share(table, 0.125, 590) == 0.75
-    assert why_below.reno_share(table, 1, 1500) is None
-    assert value(why_below.kept(table)) == 0.75
+    assert measured(why_below, "reno_share", table, minimum=0.125, packet=590) == 0.75
+    assert measured(why_below, "reno_share", table, minimum=1, packet=1500) is None
+    assert value(measured(why_below, "kept", table)) == 0.75
 
 
 def test_why_above(tmp_path: Path) -> None:
     """The mean queue is 0.5 BDP; Min_Thresh_Reno 0.5 BDP."""
     table = why_above.table([made(tmp_path / "run", 2, 6, drops="as stated")])
     assert table.rows() == [("as stated", pytest.approx(0.75), pytest.approx(1 / 3))]
-    assert why_above.mean(table, "held", "as stated") == pytest.approx(1 / 3)
-    assert why_above.mean(table, "held", "to twice") is None
+    assert measured(why_above, "mean", table, measure="held", drops="as stated") == pytest.approx(
+        1 / 3
+    )
+    assert measured(why_above, "mean", table, measure="held", drops="to twice") is None
 
 
 def test_why_legacy(tmp_path: Path) -> None:

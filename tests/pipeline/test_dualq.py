@@ -21,7 +21,7 @@ from pipelines.dualq import (
 from pipelines.dualq.workloads import requests
 from sandglass.papers import grid
 from sandglass.results.series import Run
-from tests.pipeline.synthetic import document, value
+from tests.pipeline.synthetic import document, measured, value
 
 QUANTILES = [f"qdelay_{kind}_{part}_ms" for kind in "lc" for part in ("p25", "p50", "p99")]
 
@@ -162,8 +162,8 @@ def test_web_load(tmp_path: Path) -> None:
     assert (row["rate_mbit"], row["rtt_ms"], row["load"]) == (40, 10, "heavy")
     assert (row["p99_ms"], row["loss_pct"], row["used_pct"]) == (coded(1), 0, 100)
     table = frame([*web.KEYS, "p99_ms"], (40.0, 5.0, "heavy", 1.0), (40.0, 10.0, "heavy", 1.5))
-    assert value(web.most(table, "p99_ms")) == 1.5
-    assert value(web.least(table, "p99_ms")) == 1
+    assert value(measured(web, "most", table, quantity="p99_ms")) == 1.5
+    assert value(measured(web, "least", table, quantity="p99_ms")) == 1
 
 
 def test_initial_windows(tmp_path: Path) -> None:
@@ -173,8 +173,13 @@ def test_initial_windows(tmp_path: Path) -> None:
     assert made.columns == columns
     assert made.row(0)[:3] == (3, 10, coded(1))
     table = frame(columns, (1, 10.0, 1.0, 90.0), (1, 20.0, 2.0, 80.0), (10, 10.0, 3.0, 70.0))
-    assert value(why_initial_window.most(table, "p99_ms", 1)) == 2
-    assert value(why_initial_window.least(table, "used_pct", 1)) == 80
+    assert (
+        value(measured(why_initial_window, "most", table, quantity="p99_ms", initial_window=1)) == 2
+    )
+    assert (
+        value(measured(why_initial_window, "least", table, quantity="used_pct", initial_window=1))
+        == 80
+    )
 
 
 def test_bursts(tmp_path: Path) -> None:
@@ -183,7 +188,7 @@ def test_bursts(tmp_path: Path) -> None:
     table = frame(
         ["bursts", "rtt_c_ms", "p50_ms"], ("a", 5.0, 0.2), ("a", 10.0, 0.3), ("b", 5.0, 1)
     )
-    assert why_bursts.most(table, "a") == 0.3
+    assert measured(why_bursts, "most", table, bursts="a") == 0.3
 
 
 def test_windows_of_datagrams(tmp_path: Path) -> None:
@@ -191,5 +196,5 @@ def test_windows_of_datagrams(tmp_path: Path) -> None:
     sent = [(second, "s1", 17, 50_000_000 // 8) for second in (59, 60, 109, 110)]
     table = why_codel_fades.table([captured(tmp_path, *sent, (61, "s1", 6, 1514))])
     assert table.rows() == [(60, 2), (110, 1)]
-    assert why_codel_fades.least(table, 60, 110) == 1
-    assert why_codel_fades.least(table, 60, 60) == 2
+    assert measured(why_codel_fades, "least", table, since_s=60, until_s=110) == 1
+    assert measured(why_codel_fades, "least", table, since_s=60, until_s=60) == 2

@@ -20,7 +20,7 @@ from pipelines.flow_startup import (
 )
 from sandglass.papers import claims
 from sandglass.results.series import Run
-from tests.pipeline.synthetic import document, packets, value, write
+from tests.pipeline.synthetic import document, measured, packets, value, write
 
 MS = 10**6
 BURSTS = "unpaced"
@@ -215,11 +215,24 @@ LOSSES = pl.DataFrame(
 
 
 def test_pub2_metrics() -> None:
-    assert value(pub2.most(LOSSES, "HRED", "overflow")) == 2
-    assert value(pub2.most(LOSSES, "Taildrop", "overflow")) == 50
-    assert pub2.most(LOSSES, "RED", "overflow") is None
-    assert pub2.total_ratio(LOSSES, "HRED", "Taildrop", "in_a_row") == 0.1
-    assert pub2.total_ratio(LOSSES.filter(flows=1), "HRED", "Taildrop", "rtos") is None
+    assert value(measured(pub2, "most", LOSSES, queue="HRED", column="overflow")) == 2
+    assert value(measured(pub2, "most", LOSSES, queue="Taildrop", column="overflow")) == 50
+    assert measured(pub2, "most", LOSSES, queue="RED", column="overflow") is None
+    assert (
+        measured(pub2, "total_ratio", LOSSES, queue="HRED", over="Taildrop", column="in_a_row")
+        == 0.1
+    )
+    assert (
+        measured(
+            pub2,
+            "total_ratio",
+            LOSSES.filter(flows=1),
+            queue="HRED",
+            over="Taildrop",
+            column="rtos",
+        )
+        is None
+    )
 
 
 def test_pub2_least_of_the_cases_that_are_named() -> None:
@@ -243,13 +256,30 @@ DELAYS = pl.DataFrame(
 
 
 def test_pub3_metrics() -> None:
-    assert value(pub3.high_ratio(DELAYS, "HRED", "CoDel", 4, 10)) == 0.5
-    assert value(pub3.high_ratio(DELAYS, "HRED", "CoDel", 1, 10)) == 1.5
-    assert pub3.high_ratio(DELAYS, "HRED", "CoDel", 1, 1) is None
+    assert (
+        value(
+            measured(
+                pub3, "high_ratio", DELAYS, queue="HRED", over="CoDel", flows_from=4, rate_mbit=10
+            )
+        )
+        == 0.5
+    )
+    assert (
+        value(
+            measured(
+                pub3, "high_ratio", DELAYS, queue="HRED", over="CoDel", flows_from=1, rate_mbit=10
+            )
+        )
+        == 1.5
+    )
+    assert (
+        measured(pub3, "high_ratio", DELAYS, queue="HRED", over="CoDel", flows_from=1, rate_mbit=1)
+        is None
+    )
     assert pub3.growth(DELAYS, "CoDel", "soon", 16, 1, 10) == 1.5
     assert pub3.growth(DELAYS, "CoDel", "soon", 16, 4, 10) is None
-    assert pub3.mean_delay(DELAYS, "CoDel", 16, 1) == 90
-    assert pub3.mean_delay(DELAYS, "PIE", 16, 1) is None
+    assert measured(pub3, "mean_delay", DELAYS, queue="CoDel", flows=16, rate_mbit=1) == 90
+    assert measured(pub3, "mean_delay", DELAYS, queue="PIE", flows=16, rate_mbit=1) is None
 
 
 def test_one_measure_says_who_scales() -> None:
@@ -282,7 +312,7 @@ def test_pub1_metrics() -> None:
     assert pub1.one_over_many(CALLS, "jump_ms", 100) is None
     assert value(pub1.grows_with_flows(CALLS, "longest_ms", 3)) == pytest.approx(1)
     assert value(pub1.larger_window_ratio(CALLS, "jump_ms", 1)) == 3
-    assert value(pub1.beyond_the_initial_window(CALLS, 10)) == 1.25
+    assert value(measured(pub1, "beyond_the_initial_window", CALLS, initial_window=10)) == 1.25
     calm = CALLS.with_columns(calm_ms=pl.lit(40.0))
     assert value(pub1.over_calm(calm, 3, 0)) == 2
     assert value(pub1.over_calm(calm, 3, 2)) == 3
@@ -335,8 +365,8 @@ def test_losses_near_another(tmp_path: Path) -> None:
     assert table["lost"].to_list() == [1, 2, 2, 2, 3, 3, 3, 3]
     half = table.with_columns(pl.col("lost") / 2, queue=pl.lit("HRED"))
     both = pl.concat([table, half], how="vertical_relaxed")
-    assert why_bursts.ratio(both, "HRED", "Taildrop", 2) == 0.5
-    assert why_bursts.ratio(both, "HRED", "PIE", 2) is None
+    assert measured(why_bursts, "ratio", both, queue="HRED", over="Taildrop", gap=2) == 0.5
+    assert measured(why_bursts, "ratio", both, queue="HRED", over="PIE", gap=2) is None
 
 
 def test_timeouts_of_one_recovery() -> None:

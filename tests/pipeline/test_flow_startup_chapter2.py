@@ -36,7 +36,7 @@ from pipelines.flow_startup import (
     why_transfer_size,
 )
 from sandglass.results.series import Run
-from tests.pipeline.synthetic import document, value
+from tests.pipeline.synthetic import document, measured, value
 
 MS = 10**6
 BDP = 50e-3 * 10e6 / 8 / 1514
@@ -112,12 +112,14 @@ def test_a_smooth_exit_is_compared_at_the_same_rtt() -> None:
         schema=["sender", "rtt_ms", "peak", "peak_share", "round_trips"],
         orient="row",
     )
-    assert value(limited_slow_start.most_peak_ratio(table, half)) == 0.75
+    assert value(measured(limited_slow_start, "most_peak_ratio", table, sender=half)) == 0.75
     assert limited_slow_start.mean_peak_ratio(table, half) == pytest.approx((0.75 * 0.6) ** 0.5)
-    assert value(limited_slow_start.least_share(table, half)) == 0.3
-    assert value(limited_slow_start.extra_round_trips(table, half)) == 1
+    assert value(measured(limited_slow_start, "least_share", table, sender=half)) == 0.3
+    assert value(measured(limited_slow_start, "extra_round_trips", table, sender=half)) == 1
     assert limited_slow_start.mean_peak_ratio(table, "limited from 0.25 BDP") is None
-    assert limited_slow_start.least_share(table, "limited from 0.25 BDP") is None
+    assert (
+        measured(limited_slow_start, "least_share", table, sender="limited from 0.25 BDP") is None
+    )
 
 
 def test_queues_of_slow_start_count_until_a_round_trip_brings_a_product(tmp_path: Path) -> None:
@@ -164,8 +166,8 @@ def test_starving_takes_the_largest_of_the_means() -> None:
     table = pl.DataFrame(
         {"buffer": [1.0, 1.0, 4.0, 4.0], "seed": [1, 2, 1, 2], "share": [0.5, 0.7, 0.1, 0.2]}
     )
-    assert starving.largest_share(table, 4) == pytest.approx(0.15)
-    assert starving.largest_share(table, 1) == pytest.approx(0.6)
+    assert value(measured(starving, "largest_share", table, buffer_from=4)) == pytest.approx(0.15)
+    assert value(measured(starving, "largest_share", table, buffer_from=1)) == pytest.approx(0.6)
 
 
 def test_horizon_takes_the_least_of_the_means() -> None:
@@ -248,9 +250,9 @@ def test_receiver_counts_the_acks_of_a_round_trip(tmp_path: Path) -> None:
     }
     found = receiver.table([Run(tmp_path, {}, made)])
     assert found["per_packet"].to_list() == [1]
-    assert receiver.largest_flight(found, 65.536) == pytest.approx(2 * 1.448)
+    assert measured(receiver, "largest_flight", found, buffer_kb=65.536) == pytest.approx(2 * 1.448)
     assert receiver.acks_per_packet(found, 65.536, 0, 9) == 1
-    assert receiver.largest_flight(found, 1000) is None
+    assert measured(receiver, "largest_flight", found, buffer_kb=1000) is None
 
 
 def test_reductions_are_what_sets_a_threshold(tmp_path: Path) -> None:
@@ -260,9 +262,9 @@ def test_reductions_are_what_sets_a_threshold(tmp_path: Path) -> None:
     ).write_parquet(tmp_path / "acks.parquet")
     found = reductions.table([Run(tmp_path, {"control": "DCTCP"}, document())])
     assert found["factor"].to_list() == pytest.approx([0.55, 0.8])
-    assert reductions.typical_factor(found, "DCTCP") == pytest.approx(0.675)
-    assert reductions.share_above(found, "DCTCP", 0.6) == 0.5
-    assert reductions.share_above(found, "ABE", 0.6) is None
+    assert measured(reductions, "typical_factor", found, control="DCTCP") == pytest.approx(0.675)
+    assert measured(reductions, "share_above", found, control="DCTCP", factor=0.6) == 0.5
+    assert measured(reductions, "share_above", found, control="ABE", factor=0.6) is None
 
 
 def test_a_recovery_in_round_trips(tmp_path: Path) -> None:
@@ -298,9 +300,13 @@ def test_a_recovery_in_round_trips(tmp_path: Path) -> None:
     found = loss_recovery.table([Run(tmp_path, {"recovery": "NewReno"}, made)])
     assert found["retransmitted"].to_list() == [2]
     assert found["round_trips"].to_list() == pytest.approx([2])
-    assert loss_recovery.typical_round_trips(found, "NewReno") == pytest.approx(2)
-    assert loss_recovery.round_trips_per_segment(found, "NewReno") == pytest.approx(1)
-    assert loss_recovery.round_trips_per_segment(found, "SACK") is None
+    assert measured(
+        loss_recovery, "typical_round_trips", found, recovery="NewReno"
+    ) == pytest.approx(2)
+    assert measured(
+        loss_recovery, "round_trips_per_segment", found, recovery="NewReno"
+    ) == pytest.approx(1)
+    assert measured(loss_recovery, "round_trips_per_segment", found, recovery="SACK") is None
 
 
 def test_rto_cost_is_within_a_transaction(tmp_path: Path) -> None:
@@ -314,9 +320,14 @@ def test_rto_cost_is_within_a_transaction(tmp_path: Path) -> None:
     found = rto_cost.table([Run(tmp_path, {}, made)])
     assert found["ratio"].to_list() == pytest.approx([6 / 2.5])
     both = pl.DataFrame({"ratio": [2.0, None, 0.5, 3.0]})
-    assert rto_cost.typical_ratio(both) == 2
-    assert rto_cost.share_longer(both) == pytest.approx(2 / 3)
-    assert rto_cost.share_longer(pl.DataFrame({"ratio": []}, schema={"ratio": pl.Float64})) is None
+    assert measured(rto_cost, "typical_ratio", both) == 2
+    assert measured(rto_cost, "share_longer", both) == pytest.approx(2 / 3)
+    assert (
+        measured(
+            rto_cost, "share_longer", pl.DataFrame({"ratio": []}, schema={"ratio": pl.Float64})
+        )
+        is None
+    )
 
 
 def test_feedback_begins_with_the_next_packet_sent(tmp_path: Path) -> None:
@@ -379,7 +390,7 @@ def test_a_call_beside_a_bulk_flow(tmp_path: Path) -> None:
     assert row["median_ratio"] == 3
     assert row["unplayed"] == pytest.approx(200 / 3)
     both = pl.DataFrame({"control": ["cubic", "reno"], "buffer": [1, 1], "unplayed": [3.0, 2.0]})
-    assert value(bulk_call.least_harm(both, "unplayed")) == 2
+    assert value(measured(bulk_call, "least_harm", both, column="unplayed")) == 2
 
 
 def test_losses_of_a_call(tmp_path: Path) -> None:
@@ -402,8 +413,11 @@ def test_losses_of_a_call(tmp_path: Path) -> None:
         {"flows": [1, 1, 2, 6], "initial_window": [3, 10, 10, 3], "lost": [1, 1, 3, 4]}
     )
     assert call_losses.grows_with_flows(table, "lost") == pytest.approx(1)
-    assert call_losses.larger_window_adds(table, "lost") == -1
-    assert call_losses.larger_window_adds(table.filter(initial_window=3), "lost") is None
+    assert measured(call_losses, "larger_window_adds", table, column="lost") == -1
+    assert (
+        measured(call_losses, "larger_window_adds", table.filter(initial_window=3), column="lost")
+        is None
+    )
 
 
 def test_lost_syns_are_counted_and_timed(tmp_path: Path) -> None:
@@ -455,8 +469,8 @@ def test_a_shorter_timeout_is_compared_with_the_longer_one() -> None:
         orient="row",
     )  # fmt: skip
     assert value(initial_rto.change(table, "all")) == pytest.approx(0.1)
-    assert value(initial_rto.losses_but_one(table, "all")) == 1
-    assert value(initial_rto.losses_but_one(table, "one")) == 0
+    assert value(measured(initial_rto, "losses_but_one", table, lost="all")) == 1
+    assert value(measured(initial_rto, "losses_but_one", table, lost="one")) == 0
     assert initial_rto.untimely(table, "one") == 1
     assert initial_rto.untimely(table, "all") == 1
     assert initial_rto.change(table, "some") is None
@@ -474,7 +488,10 @@ def test_spreading_compares_with_windows_sent_at_once() -> None:
         orient="row",
     )  # fmt: skip
     assert value(spreading.spread_ratio(table, "longest_ms", 30)) == 0.75
-    assert value(spreading.least_when_spread(table, "longest_ms", 30)) == 180
+    assert (
+        value(measured(spreading, "least_when_spread", table, column="longest_ms", window_from=30))
+        == 180
+    )
     assert value(spreading.removed_ratio(table, "longest_ms", most=False)) == 2
     assert value(spreading.removed_ratio(table, "longest_ms", most=True)) == 4
 
@@ -491,13 +508,13 @@ def test_why_spread_counts_in_round_trips() -> None:
 def test_why_six_over_what_is_sent() -> None:
     table = pl.DataFrame({"all_kb": [60.0, 240.0, 600.0], "longest_ms": [1.4, 1.2, 1.1]})
     assert one_or_six.typical_ratio(table, "longest_ms") == 1.2
-    assert value(why_six.least_ratio(table, "longest_ms")) == 1.1
+    assert value(measured(why_six, "least_ratio", table, column="longest_ms")) == 1.1
 
 
 def test_one_or_six_over_sizes() -> None:
     table = pl.DataFrame({"size_kb": [10.0, 40.0, 100.0], "longest_ms": [0.5, 1.2, 0.7]})
     assert one_or_six.typical_ratio(table, "longest_ms") == 0.7
-    assert value(one_or_six.largest_ratio(table, "longest_ms")) == 1.2
+    assert value(measured(one_or_six, "largest_ratio", table, column="longest_ms")) == 1.2
 
 
 def test_a_window_after_idle_time(tmp_path: Path) -> None:
@@ -538,11 +555,30 @@ def test_what_idle_time_leaves() -> None:
         schema=["restart", "sender", "pause_s", "old_window", "first_window", "longest_ms"],
         orient="row",
     )
-    assert value(after_idle.largest_window(table, "slow start", 5)) == 10
-    assert value(after_idle.resumed_share(table, "old window")) == 0.9
-    assert value(after_idle.harm_ratio(table, "old window", "slow start", "unpaced")) == 1.5
-    assert after_idle.harm_ratio(table, "old window", "slow start", "paced") is None
-    assert value(after_idle.least_harm(table)) == 150
+    assert (
+        value(measured(after_idle, "largest_window", table, restart="slow start", pause_s=5)) == 10
+    )
+    assert value(measured(after_idle, "resumed_share", table, restart="old window")) == 0.9
+    assert (
+        value(
+            measured(
+                after_idle,
+                "harm_ratio",
+                table,
+                restart="old window",
+                over="slow start",
+                sender="unpaced",
+            )
+        )
+        == 1.5
+    )
+    assert (
+        measured(
+            after_idle, "harm_ratio", table, restart="old window", over="slow start", sender="paced"
+        )
+        is None
+    )
+    assert value(measured(after_idle, "least_harm", table)) == 150
     assert after_idle.window_lost(table, "slow start", 1, 5) == 10
     assert after_idle.window_lost(table, "slow start", 2, 5) is None
 
@@ -580,9 +616,11 @@ def test_hystart_with_and_without_noise() -> None:
         schema=["mechanism", "noise", "sender", "end_bdp", "by_hystart", "train_rtts"],
         orient="row",
     )
-    assert hystart.value(table, "end_bdp", "train", "none", "unpaced") == pytest.approx(0.8)
-    assert hystart.half_trains(table, "train", "unpaced") == 0.5
-    assert hystart.half_trains(table, "train", "paced") == 0
+    assert measured(
+        hystart, "value", table, column="end_bdp", mechanism="train", noise="none", sender="unpaced"
+    ) == pytest.approx(0.8)
+    assert measured(hystart, "half_trains", table, mechanism="train", sender="unpaced") == 0.5
+    assert measured(hystart, "half_trains", table, mechanism="train", sender="paced") == 0
     assert hystart.early_share(table, "train", "5 ms") == 0
     assert hystart.early_share(table, "train", "testbed") is None
 
@@ -607,8 +645,8 @@ def test_hystart_by_windows_and_noises() -> None:
 
 def test_growth_by_the_receivers_window() -> None:
     table = pl.DataFrame({"window": ["64 kB", "64 kB", "512 kB"], "growth": [1.5, 1.4, 1.6]})
-    assert why_delayed_ack_timer.least_growth(table, "64 kB") == 1.4
-    assert why_delayed_ack_timer.least_growth(table, "1 MB") is None
+    assert measured(why_delayed_ack_timer, "least_growth", table, window="64 kB") == 1.4
+    assert measured(why_delayed_ack_timer, "least_growth", table, window="1 MB") is None
 
 
 def test_red_too_slow_and_too_fast() -> None:
@@ -621,7 +659,7 @@ def test_red_too_slow_and_too_fast() -> None:
     )
     assert red_speed.slow_over_fast(table, "anomalies", 0.25, 4) == 12
     assert red_speed.slow_over_fast(table, "anomalies", 0.1, 4) is None
-    assert value(red_speed.most_from(table, "anomalies", 1)) == 3
+    assert value(measured(red_speed, "most_from", table, column="anomalies", speed_from=1)) == 3
 
 
 def test_pie_rises_while_packets_wait(tmp_path: Path) -> None:
@@ -661,9 +699,9 @@ def test_long_flows_after_ten_seconds(tmp_path: Path) -> None:
     assert row["utilisation"] == pytest.approx(0.8)
     assert row["delay_ms"] == 5
     table = pl.DataFrame({"queue": ["HRED", "FIFO"], "flows": [1, 1], "utilisation": [0.72, 0.96]})
-    assert long_flows.over_fifo(table, "HRED", 1) == pytest.approx(0.75)
-    assert long_flows.over_fifo(table, "HRED", 2) is None
-    assert value(long_flows.most_over_fifo(table, "HRED")) == pytest.approx(0.75)
+    assert measured(long_flows, "over_fifo", table, queue="HRED", flows=1) == pytest.approx(0.75)
+    assert measured(long_flows, "over_fifo", table, queue="HRED", flows=2) is None
+    assert value(measured(long_flows, "most_over_fifo", table, queue="HRED")) == pytest.approx(0.75)
 
 
 def test_one_flow_over_six_that_send_as_much_each() -> None:
@@ -689,7 +727,53 @@ def test_why_pie_buffer_compares_samples_of_one_buffer() -> None:
             "rising": [1.0, 20.0, 5.0],
         }
     )
-    assert why_pie_buffer.ratio(table, "rising", "6 packets", 0, 1) == 0.05
-    assert why_pie_buffer.ratio(table, "rising", "6 packets", 1, 1) is None
-    assert why_pie_buffer.total(table, "rising", "6 packets", "10 kB", 0, 1) == 1
-    assert why_pie_buffer.total(table, "rising", "6 packets", "10 kB", 1, 1) is None
+    assert (
+        measured(
+            why_pie_buffer,
+            "ratio",
+            table,
+            column="rising",
+            buffer="6 packets",
+            rate_from=0,
+            rate_to=1,
+        )
+        == 0.05
+    )
+    assert (
+        measured(
+            why_pie_buffer,
+            "ratio",
+            table,
+            column="rising",
+            buffer="6 packets",
+            rate_from=1,
+            rate_to=1,
+        )
+        is None
+    )
+    assert (
+        measured(
+            why_pie_buffer,
+            "total",
+            table,
+            column="rising",
+            buffer="6 packets",
+            sample="10 kB",
+            rate_from=0,
+            rate_to=1,
+        )
+        == 1
+    )
+    assert (
+        measured(
+            why_pie_buffer,
+            "total",
+            table,
+            column="rising",
+            buffer="6 packets",
+            sample="10 kB",
+            rate_from=1,
+            rate_to=1,
+        )
+        is None
+    )

@@ -35,7 +35,7 @@ from pipelines.flow_startup import (
     why_signals,
 )
 from sandglass.results.series import Run
-from tests.pipeline.synthetic import document, packets, value
+from tests.pipeline.synthetic import document, measured, packets, value
 
 MS = 10**6
 KEPT = "Predict, rate kept"
@@ -136,19 +136,24 @@ def loads() -> pl.DataFrame:
 
 
 def test_signals_of_one_flow() -> None:
-    assert value(signals.most_load(loads(), KEPT)) == 0.8
-    assert signals.typical_load(loads(), KEPT) == pytest.approx(0.6)
+    assert value(measured(signals, "most_load", loads(), queue=KEPT)) == 0.8
+    assert measured(signals, "typical_load", loads(), queue=KEPT) == pytest.approx(0.6)
     assert value(signals.response_off(loads(), KEPT)) == pytest.approx(0.03)
-    assert value(signals.least_growth(loads(), KEPT)) == 1.5
-    assert signals.least_growth(loads(), "CoDel") is None
-    assert value(signals.least_unseen(loads(), KEPT, "unpaced", 50)) == pytest.approx(0.2)
-    assert signals.least_unseen(loads(), KEPT, "spread", 300) is None
+    assert value(measured(signals, "least_growth", loads(), queue=KEPT)) == 1.5
+    assert measured(signals, "least_growth", loads(), queue="CoDel") is None
+    assert value(
+        measured(signals, "least_unseen", loads(), queue=KEPT, senders="unpaced", rtt_from=50)
+    ) == pytest.approx(0.2)
+    assert (
+        measured(signals, "least_unseen", loads(), queue=KEPT, senders="spread", rtt_from=300)
+        is None
+    )
 
 
 def test_signals_of_several_flows() -> None:
     assert signals.typical(loads(), KEPT, "load", rtt_from=100) == pytest.approx(1.35)
     assert signals.typical(loads(), KEPT, "load", rtt_from=100, flows_from=2) == 1.9
-    assert value(signals.least_best(loads(), KEPT, flows_from=1)) == 5
+    assert value(measured(signals, "least_best", loads(), queue=KEPT, flows_from=1)) == 5
 
 
 def test_why_signals_takes_a_variant_apart() -> None:
@@ -171,7 +176,7 @@ def test_why_pie_is_late_compares_variants() -> None:
         schema=["variant", "flows", "rtt_ms", "end_share"],
         orient="row",
     )
-    assert why_pie_late.typical_end(table, "a") == 3
+    assert measured(why_pie_late, "typical_end", table, variant="a") == 3
     assert value(why_pie_late.largest_ratio(table, "b", "a")) == 0.75
     assert why_pie_late.largest_ratio(table, "c", "a") is None
 
@@ -299,7 +304,19 @@ def test_short_flows_are_counted_up_to_an_rtt_and_a_size() -> None:
         schema=["queue", "size_kb", "rtt_ms", "unsignalled"],
         orient="row",
     )
-    assert value(short_starts.least_unsignalled(table, ["CoDel", "PIE"], 20, 100)) == 0.75
+    assert (
+        value(
+            measured(
+                short_starts,
+                "least_unsignalled",
+                table,
+                queues=["CoDel", "PIE"],
+                rtt_to=20,
+                size_to=100,
+            )
+        )
+        == 0.75
+    )
 
 
 def test_codels_states_end_with_a_short_wait(tmp_path: Path) -> None:
@@ -329,7 +346,9 @@ def test_codels_states_end_with_a_short_wait(tmp_path: Path) -> None:
     assert value(codel_states.above(table, most=True)) == 105
     assert value(codel_states.gap_off(table, "newton_ms")) == 0
     assert value(codel_states.gap_off(table, "law_ms")) == pytest.approx(100 / 2**0.5 - 50)
-    assert codel_states.typical_gap_off(table, 3) == pytest.approx((100 / 2**0.5 - 50) / 2)
+    assert measured(codel_states, "typical_gap_off", table, flows=3) == pytest.approx(
+        (100 / 2**0.5 - 50) / 2
+    )
 
 
 def test_how_long_codel_signals() -> None:
@@ -340,7 +359,7 @@ def test_how_long_codel_signals() -> None:
     )
     assert codel_states.lasting(table, 16, 1) == 3
     assert codel_states.lasting(table, 16, 2) is None
-    assert codel_states.lasting_grows(table) == pytest.approx(1)
+    assert measured(codel_states, "lasting_grows", table) == pytest.approx(1)
 
 
 def test_what_is_sent_again(tmp_path: Path) -> None:
@@ -407,13 +426,15 @@ def test_what_red_drops_again() -> None:
         ],
         orient="row",
     ).with_columns(buffer=pl.lit(248))  # fmt: skip
-    assert red_losses.resent_lost_ratio(table, red, "HRED") == pytest.approx(2)
-    assert red_losses.resent_lost_ratio(table, red, "Taildrop") is None
+    assert measured(
+        red_losses, "resent_lost_ratio", table, queue=red, over="HRED"
+    ) == pytest.approx(2)
+    assert measured(red_losses, "resent_lost_ratio", table, queue=red, over="Taildrop") is None
     assert red_losses.after_a_lost_retransmission(table, red) == pytest.approx(6 / 8)
     assert red_losses.after_a_lost_retransmission(table, "HRED") is None
     assert red_losses.backs_off(table, red, 16) == 1
     assert red_losses.backs_off(table, red, 4) == 0
-    assert value(red_losses.most_backed_off(table, red)) == 2
+    assert value(measured(red_losses, "most_backed_off", table, queue=red)) == 2
     assert red_losses.cut_over_taildrop(table, "fct_s") == pytest.approx(1.6)
     assert red_losses.cut_less_taildrop(table, "rtos") == 3
 
@@ -429,18 +450,22 @@ def test_why_red_drops_less_of_what_comes_again() -> None:
         schema=["variant", "flows", "resent", "resent_lost"],
         orient="row",
     )
-    assert why_red_resent.share_ratio(table, "HRED", "recommended") == pytest.approx(2.5)
-    assert why_red_resent.share_ratio(table, "none", "recommended") is None
+    assert measured(
+        why_red_resent, "share_ratio", table, variant="HRED", over="recommended"
+    ) == pytest.approx(2.5)
+    assert (
+        measured(why_red_resent, "share_ratio", table, variant="none", over="recommended") is None
+    )
 
 
 def test_laws_compare_with_what_they_say() -> None:
     table = pl.DataFrame(
         {"law": ["a", "a", "b"], "found": [1.0, 2.2, 9.0], "exact": [1.1, 2.0, 9.0]}
     )
-    assert laws.largest_error(table, "a") == pytest.approx(0.2)
-    assert laws.largest_relative_error(table, "a") == pytest.approx(0.1)
+    assert measured(laws, "largest_error", table, law="a") == pytest.approx(0.2)
+    assert measured(laws, "largest_relative_error", table, law="a") == pytest.approx(0.1)
     assert laws.mean_relative_error(table, "a") == pytest.approx(0.1 / 3.1)
-    assert laws.largest_error(table, "c") is None
+    assert measured(laws, "largest_error", table, law="c") is None
 
 
 def test_distances_between_drops_that_are_uniform() -> None:
@@ -452,7 +477,7 @@ def test_distances_between_drops_that_are_uniform() -> None:
         longest=pl.col("number") / 50,
     )
     assert laws.distance_over_quantile(numbers) == pytest.approx(0, abs=1e-9)
-    assert laws.longest_gap(numbers) == 1
+    assert measured(laws, "longest_gap", numbers) == 1
     same = pl.concat([numbers.tail(1)] * 50)
     assert laws.distance_over_quantile(same) == pytest.approx(0.98 * 50**0.5 / 1.628, rel=1e-3)
     assert laws.distance_over_quantile(numbers.clear()) is None
@@ -544,7 +569,7 @@ def test_ared_drops_by_equation_2(tmp_path: Path) -> None:
     assert table["drops"].to_list() == [799]
     off = pytest.approx(0.104 / 0.396, abs=0.003)
     assert fig32_ared.mean_error(table, "max_p most") == off
-    assert fig32_ared.largest_error(table, "max_p most") == off
+    assert measured(fig32_ared, "largest_error", table, state="max_p most") == off
     assert fig32_ared.mean_error(table, "max_p least") is None
 
 
@@ -578,11 +603,11 @@ def test_dctcp_beside_reno_and_a_fifo(tmp_path: Path) -> None:
     step = table.filter(pl.col("queue") == "20 packets").row(0, named=True)
     assert step["end_bdp"] == pytest.approx(40 / (200e-3 * 10e6 / 8 / 1514))
     assert (step["left_by"], step["fct_ratio"], step["differing"]) == (0, 1.5, None)
-    assert value(dctcp_startup.unlike_reno(table)) == 0.25
-    assert value(dctcp_startup.largest_window(table)) == step["end_bdp"]
-    assert value(dctcp_startup.least_completion(table, 200)) == 1.5
-    assert dctcp_startup.least_completion(table, 300) is None
-    assert value(dctcp_startup.off_half(table)) == 0
+    assert value(measured(dctcp_startup, "unlike_reno", table)) == 0.25
+    assert value(measured(dctcp_startup, "largest_window", table)) == step["end_bdp"]
+    assert value(measured(dctcp_startup, "least_completion", table, rtt_from=200)) == 1.5
+    assert measured(dctcp_startup, "least_completion", table, rtt_from=300) is None
+    assert value(measured(dctcp_startup, "off_half", table)) == 0
 
 
 def test_shares_of_flows_and_classes(tmp_path: Path) -> None:
@@ -671,15 +696,54 @@ def test_marks_counted_of_marks_made(tmp_path: Path) -> None:
         lossy(tmp_path / "few", "DCTCP", "1%", [0, 0, 0, 0, 0, 0, 0, 0, 0, 0]),
     ]
     table = ack_losses.table(runs)
-    assert ack_losses.of(table, "misplaced", "Accurate ECN", "step", 20) == 0
-    assert ack_losses.of(table, "counted", "DCTCP", "step", 20) == 1
+    assert (
+        measured(
+            ack_losses,
+            "of",
+            table,
+            measure="misplaced",
+            feedback="Accurate ECN",
+            marks="step",
+            loss=20,
+        )
+        == 0
+    )
+    assert (
+        measured(
+            ack_losses, "of", table, measure="counted", feedback="DCTCP", marks="step", loss=20
+        )
+        == 1
+    )
     # of three in the round trips one is counted in the one after
-    assert ack_losses.of(table, "misplaced", "DCTCP", "step", 20) == pytest.approx(2 / 3)
-    assert ack_losses.of(table, "counted", "DCTCP", "step", 5) == 2
-    assert ack_losses.of(table, "distance", "DCTCP", "step", 1) == 1
-    assert value(ack_losses.most(table, "distance", "DCTCP", "step")) == 1
-    assert ack_losses.of(table, "distance", "DCTCP", "slope", 20) is None
-    assert ack_losses.most(table, "distance", "DCTCP", "slope") is None
+    assert measured(
+        ack_losses, "of", table, measure="misplaced", feedback="DCTCP", marks="step", loss=20
+    ) == pytest.approx(2 / 3)
+    assert (
+        measured(ack_losses, "of", table, measure="counted", feedback="DCTCP", marks="step", loss=5)
+        == 2
+    )
+    assert (
+        measured(
+            ack_losses, "of", table, measure="distance", feedback="DCTCP", marks="step", loss=1
+        )
+        == 1
+    )
+    assert (
+        value(
+            measured(ack_losses, "most", table, measure="distance", feedback="DCTCP", marks="step")
+        )
+        == 1
+    )
+    assert (
+        measured(
+            ack_losses, "of", table, measure="distance", feedback="DCTCP", marks="slope", loss=20
+        )
+        is None
+    )
+    assert (
+        measured(ack_losses, "most", table, measure="distance", feedback="DCTCP", marks="slope")
+        is None
+    )
 
 
 def test_what_reds_settings_do() -> None:
@@ -698,12 +762,12 @@ def test_what_reds_settings_do() -> None:
         schema=["queue", "flows", "rtt_ms", "fct_s", "peak_ms", "soon", "forced"],
         orient="row",
     )
-    assert red_settings.spread(table, "fct_s") == 2.5
+    assert measured(red_settings, "spread", table, column="fct_s") == 2.5
     assert value(red_settings.adaptive_off(table, "peak_ms")) == pytest.approx(0.05)
     assert value(red_settings.adaptive_off(table, "soon")) == pytest.approx(0.2)
     assert value(red_settings.forced(table, red_settings.MISTUNED, rtt_to=20)) == 7
     assert red_settings.forced(table, red_settings.TUNED, rtt_to=20) is None
-    assert value(red_settings.mistuned_completion(table, rtt_from=100)) == 1.5
+    assert value(measured(red_settings, "mistuned_completion", table, rtt_from=100)) == 1.5
 
 
 def test_why_hred_tuning_means_and_ranks() -> None:
@@ -715,8 +779,10 @@ def test_why_hred_tuning_means_and_ranks() -> None:
             "fct_s": [1.0, 1.0, 3.0, 3.1, 3.3],
         }
     )
-    assert why_hred_tuning.mean(table, "forced", 20, 20) == 3
-    assert why_hred_tuning.mean(table, "forced", 20, 400) is None
+    assert measured(why_hred_tuning, "mean", table, column="forced", rtt_ms=20, tuned_ms=20) == 3
+    assert (
+        measured(why_hred_tuning, "mean", table, column="forced", rtt_ms=20, tuned_ms=400) is None
+    )
     assert why_hred_tuning.rises(table, "fct_s", 400) == pytest.approx(1)
     assert why_hred_tuning.rises(table, "fct_s", 20) is None
 
@@ -745,8 +811,8 @@ def test_what_halving_costs_a_long_flow(tmp_path: Path) -> None:
     )  # fmt: skip
     assert value(halving.least_over_halving(table, 0.8, 50)) == pytest.approx(1.1)
     assert value(halving.least_over_halving(table, 0.8, 20)) == pytest.approx(1)
-    assert value(halving.most_used(table, 0.5, 50)) == 0.8
-    assert halving.most_used(table, 0.5, 100) is None
+    assert value(measured(halving, "most_used", table, factor=0.5, rtt_from=50)) == 0.8
+    assert measured(halving, "most_used", table, factor=0.5, rtt_from=100) is None
 
 
 def test_datagrams_before_and_beside_flows(tmp_path: Path) -> None:
@@ -769,8 +835,8 @@ def test_datagrams_before_and_beside_flows(tmp_path: Path) -> None:
     table = pl.DataFrame(
         [row | {"burst": burst, "rate_mbit": rate, "increase": up} for burst, rate, up in cases]
     )
-    assert interactive.increase_above_share(table) == 1.4
-    assert interactive.increase_of_bursts(table) == 1.9
-    assert interactive.delay_below_share(table) == 250
-    assert value(interactive.longest_below_share(table)) == 250
-    assert interactive.longest_below_share(table.filter(burst=10)) is None
+    assert measured(interactive, "increase_above_share", table) == 1.4
+    assert measured(interactive, "increase_of_bursts", table) == 1.9
+    assert measured(interactive, "delay_below_share", table) == 250
+    assert value(measured(interactive, "longest_below_share", table)) == 250
+    assert measured(interactive, "longest_below_share", table.filter(burst=10)) is None

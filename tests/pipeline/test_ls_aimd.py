@@ -20,7 +20,7 @@ from pipelines.ls_aimd import (
     utilisation,
 )
 from sandglass.results.series import Run
-from tests.pipeline.synthetic import document
+from tests.pipeline.synthetic import document, measured
 
 MS = 10**6
 SLOW, FULL = "LS-AIMD, C = 1/128", "LS-AIMD, C = 1"
@@ -97,9 +97,11 @@ def test_tables_count_the_second_half(tmp_path: Path) -> None:
     rows = increase.table(runs).to_dicts()
     assert [row["increase_bytes"] for row in rows] == [1448, 2]
     assert rows[1]["stated_bytes"] == pytest.approx(2)  # 256/128 log2(512/512 + 1)
-    assert increase.departure(increase.table(runs)) == pytest.approx(0)
-    assert increase.most(increase.table(runs), SLOW, ["4A"]) == pytest.approx(2 / 1448)
-    assert increase.most(increase.table(runs), SLOW, ["1"]) is None
+    assert measured(increase, "departure", increase.table(runs)) == pytest.approx(0)
+    assert measured(
+        increase, "most", increase.table(runs), sender=SLOW, cases=["4A"]
+    ) == pytest.approx(2 / 1448)
+    assert measured(increase, "most", increase.table(runs), sender=SLOW, cases=["1"]) is None
 
 
 def test_delays_are_compared_like_for_like(tmp_path: Path) -> None:
@@ -250,6 +252,6 @@ def test_overview_relates_to_the_target() -> None:
             "window": [2.0, 11.0],
         }
     )
-    assert overview.least_delay(table, 1) == 10
-    assert overview.least_window(table, 1) == 2
-    assert overview.most_delay(table, 8) == pytest.approx(1.1)
+    assert measured(overview, "least_delay", table, fair_window_below=1) == 10
+    assert measured(overview, "least_window", table, fair_window_below=1) == 2
+    assert measured(overview, "most_delay", table, fair_window_from=8) == pytest.approx(1.1)

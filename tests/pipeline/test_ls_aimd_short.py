@@ -28,7 +28,7 @@ from pipelines.ls_aimd import (
     windows_open,
 )
 from sandglass.results.series import Run
-from tests.pipeline.synthetic import document, value
+from tests.pipeline.synthetic import document, measured, value
 
 US, MS = 10**3, 10**6
 SLOW, FULL = "LS-AIMD, C = 1/128", "LS-AIMD, C = 1"
@@ -162,10 +162,10 @@ def test_alpha_follows_the_marks_of_each_round() -> None:
 
 def test_aimd_has_a_threshold_in_segments(tmp_path: Path) -> None:
     table = rules.table([made(tmp_path / "aimd", "AIMD")])
-    assert rules.least(table, "least_ssthresh") == 2
+    assert measured(rules, "least", table, column="least_ssthresh") == 2
     ratios = pl.DataFrame({"gap": [0.9, None, 1.05]})
-    assert rules.from_one(ratios, "gap") == pytest.approx(0.1)
-    assert rules.most(ratios, "gap") == 1.05
+    assert measured(rules, "from_one", ratios, column="gap") == pytest.approx(0.1)
+    assert measured(rules, "most", ratios, column="gap") == 1.05
 
 
 def test_regime_by_fair_window(tmp_path: Path) -> None:
@@ -180,10 +180,10 @@ def test_regime_by_fair_window(tmp_path: Path) -> None:
             "delay": [4.0, 1.2, 3.0],
         }
     )
-    assert value(regime.least_delay(table, 1)) == 3
-    assert value(regime.most_delay(table, 4)) == 1.2
-    assert regime.delay(table, "a") == 4
-    assert value(regime.most_delay_of(table, ["b", "c"])) == 3
+    assert value(measured(regime, "least_delay", table, below=1)) == 3
+    assert value(measured(regime, "most_delay", table, at_least=4)) == 1.2
+    assert measured(regime, "delay", table, path="a") == 4
+    assert value(measured(regime, "most_delay_of", table, paths=["b", "c"])) == 3
     assert regime.window(table, "b") == 5.5
 
 
@@ -199,8 +199,8 @@ def test_stretch_compares_by_experiment() -> None:
         orient="row",
     ).with_columns(marking=pl.lit("RED step"))
     assert value(stretch.least_per_ack(table)) == 1.9
-    assert value(stretch.most_per_ack(table)) == 2
-    assert value(stretch.latest(table)) == 3
+    assert value(measured(stretch, "most_per_ack", table)) == 2
+    assert value(measured(stretch, "latest", table)) == 3
     assert value(stretch.delay_over_each(table, SLOW)) == pytest.approx(1.3)
     assert stretch.delay_over_each(table, "AIMD") is None
 
@@ -265,7 +265,7 @@ def test_losses_and_timeouts(tmp_path: Path) -> None:
     assert table["lost"].to_list() == [0]
     assert value(eviction.least_timeouts(table)) == pytest.approx(1 / 0.02)
     both = pl.DataFrame({"case": ["4E", "4H"], "lost": [0.2, 0.1]})
-    assert value(eviction.least_lost(both)) == 0.1
+    assert value(measured(eviction, "least_lost", both)) == 0.1
 
 
 def test_networks_side_by_side(tmp_path: Path) -> None:
@@ -295,7 +295,7 @@ def test_windows_beside_reno(tmp_path: Path) -> None:
     assert as_reno.table([named]).row(0) == ("Reno", 2, 100)
     table = pl.DataFrame({"sender": ["Reno", "LS"], "window": [12.0, 12.5]})
     assert as_reno.apart(table, "LS", "Reno") == 0.5
-    assert as_reno.window(table, "Reno") == 12
+    assert measured(as_reno, "window", table, sender="Reno") == 12
 
 
 def test_windows_of_the_plan(tmp_path: Path) -> None:
@@ -348,9 +348,9 @@ def test_growth_by_rate() -> None:
         schema=["sender", "rate_mbit", "growth", "period_s", "window"],
         orient="row",
     )  # fmt: skip
-    assert value(windows_open.least_growth(table, FULL)) == 1.2
+    assert value(measured(windows_open, "least_growth", table, sender=FULL)) == 1.2
     assert value(windows_open.least_step(table, FULL)) == pytest.approx(0.3)
-    assert windows_open.spread(table, "AIMD") == pytest.approx(1.1)
+    assert measured(windows_open, "spread", table, sender="AIMD") == pytest.approx(1.1)
     assert windows_open.period_over(table, FULL, "AIMD", 60) == pytest.approx(0.6)
 
 
@@ -442,8 +442,12 @@ def test_timeouts_by_phase(tmp_path: Path) -> None:
     run = made(tmp_path / "reno", "AIMD", phase="random")
     table = why_timeouts.table([run])
     assert table.rows() == [("4E", "random", pytest.approx(1 / 0.02))]
-    assert value(why_timeouts.least_timeouts(table, "random")) == pytest.approx(50)
-    assert value(why_timeouts.most_timeouts(table, "random")) == pytest.approx(50)
+    assert value(measured(why_timeouts, "least_timeouts", table, phase="random")) == pytest.approx(
+        50
+    )
+    assert value(measured(why_timeouts, "most_timeouts", table, phase="random")) == pytest.approx(
+        50
+    )
 
 
 def test_receivers_side_by_side(tmp_path: Path) -> None:
@@ -452,5 +456,5 @@ def test_receivers_side_by_side(tmp_path: Path) -> None:
         made(tmp_path / "two", receiver="DCTCP"),
     ]
     table = why_stretch.table(runs)
-    assert why_stretch.per_ack(table, "RFC 3168") == 2
-    assert why_stretch.late(table, "DCTCP") == pytest.approx(50)
+    assert measured(why_stretch, "per_ack", table, receiver="RFC 3168") == 2
+    assert measured(why_stretch, "late", table, receiver="DCTCP") == pytest.approx(50)

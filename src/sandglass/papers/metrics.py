@@ -8,6 +8,7 @@ A claim's arguments fill the {names}: a value in conditions and labels, a column
 measured. Each other argument is a column, whose value, or one of a list of values, rows must have.
 """
 
+import math
 import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any
@@ -99,17 +100,17 @@ class Metric(Part):
         return self._points(sides, found, [_filled(each, arguments, "") for each in self.over])
 
     def _one(self, sides: "list[pl.DataFrame]", found: "pl.Expr") -> "Found":
-        values = [side.select(found)["value"] if side.height else None for side in sides]
-        numbers = []
-        for value in values:
-            if value is None or (len(value) == 1 and value[0] is None):
-                return None
-            if len(value) != 1:
+        values = []
+        for side in sides:
+            own = side.select(found)["value"].to_list() if side.height else [None]
+            if len(own) != 1:
                 raise SandglassError("has several rows: write MAX(…), AVG(…) or such")
-            numbers.append(float(value[0]))
-        if len(numbers) == 1:
-            return numbers[0]
-        one, other = numbers
+            if own[0] is None or not math.isfinite(own[0]):
+                return None
+            values.append(float(own[0]))
+        if len(values) == 1:
+            return values[0]
+        one, other = values
         if self.difference:
             return one - other
         return one / other if other else None
