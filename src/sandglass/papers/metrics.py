@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from sandglass.papers.verdicts import Found
 
 NAME = re.compile(r"\{(\w+)\}")
-EXTREMES = ("least", "largest", "farthest")
-KINDS = ("of", "trend", *EXTREMES)
+KINDS = ("of", "least", "largest", "farthest", "mean", "median", "trend")
 Two = Annotated[list[Value], Field(min_length=2, max_length=2)]
 Pair = Annotated[dict[str, Two], Field(min_length=1, max_length=1)]
 
@@ -41,6 +40,9 @@ class Metric(Part):
     largest: str = ""
     farthest: str = ""
     """The largest distance from 0, either way."""
+    mean: str = ""
+    """The mean over points."""
+    median: str = ""
     trend: str = ""
     """Spearman's correlation of it with the column that `over` names."""
     over: list[str] = Field(default_factory=list)
@@ -133,9 +135,10 @@ class Metric(Part):
         if self._kind == "trend":
             ranks = points.select(pl.corr(over[0], "value", method="spearman"))
             return verdicts.scalar(ranks.item())
-        extreme = getattr(verdicts, self._kind)
-        result: Found = extreme(points, "value")
-        return result
+        if self._kind in ("mean", "median"):
+            return verdicts.scalar(getattr(points["value"], self._kind)())
+        extreme: Found = getattr(verdicts, self._kind)(points, "value")
+        return extreme
 
 
 def _filled(text: str, arguments: Mapping[str, Any], quote: str) -> str:
