@@ -125,12 +125,7 @@ def drop_with_rtt(table: pl.DataFrame, queue: str, beta: float) -> float | None:
     return scalar((ends.shift() - ends).max()) if chosen.height > 1 else None
 
 
-def least_window(table: pl.DataFrame) -> float | None:
-    """The smallest window that the back-offs after a slow start leave, as a share of the BDP."""
-    return scalar(_of(table, "start", "PIE")["window_share"].min())
-
-
-METRICS = (drop_with_rtt, least_window)
+METRICS = (drop_with_rtt,)
 
 
 def _of(table: pl.DataFrame, part: str, queue: str) -> pl.DataFrame:

@@ -7,7 +7,6 @@ import polars as pl
 
 from sandglass.experiment import units
 from sandglass.papers import ensemble
-from sandglass.papers.verdicts import scalar
 from sandglass.results import series, style
 
 CASE = ["rule", "beta_ecn", "size_kb"]
@@ -62,14 +61,3 @@ def plot(table: pl.DataFrame) -> p9.ggplot:
         + p9.labs(x="beta_ecn", y="Completion time (s)", color="10 % rule", shape="10 % rule")
     )
     return drawn
-
-
-def ratio(table: pl.DataFrame) -> float | None:
-    """The short flows' completion time with the rule over that without, mean over all sizes and
-    beta_ecn."""
-    off = table.filter(rule="off")
-    both = table.filter(rule="on").join(off, on=["beta_ecn", "size_kb"], suffix="_off")
-    return scalar((both["fct_s"] / both["fct_s_off"]).mean())
-
-
-METRICS = (ratio,)

@@ -8,7 +8,7 @@ from plotnine import ggplot
 from pipelines.abe import completion, drawing, settings
 from sandglass.experiment import units
 from sandglass.papers import ensemble
-from sandglass.papers.verdicts import Extreme, farthest, least, scalar
+from sandglass.papers.verdicts import Extreme, farthest, least
 from sandglass.results import series
 
 
@@ -74,20 +74,7 @@ def more_with(
     return means[queue] - means[than] if {queue, than} <= means.keys() else None
 
 
-def more_of(
-    table: pl.DataFrame, control: str, than: str, queue: str, beta: float, above_kb: float
-) -> float | None:
-    """What one control gains more than another with a beta_ecn, percent, mean over sizes above a
-    bound."""
-    own = table.filter(
-        pl.col("queue") == queue, pl.col("size_kb") > above_kb, pl.col("beta") == beta
-    )
-    one, other = (own.filter(pl.col("control") == name) for name in (control, than))
-    both = one.join(other, on="size_kb", suffix="_than")
-    return scalar((both["gain_percent"] - both["gain_percent_than"]).mean())
-
-
-METRICS = (least_gain, largest_effect, more_with, more_of)
+METRICS = (least_gain, largest_effect, more_with)
 
 
 def _higher(table: pl.DataFrame) -> pl.DataFrame:

@@ -28,12 +28,3 @@ def plot(table: pl.DataFrame) -> ggplot:
         + labs(x="Time (s)", y="More bytes departed (%)", color="beta_ecn")
     )
     return drawn
-
-
-def gain(table: pl.DataFrame, receiver: str, beta: float) -> float | None:
-    """What a beta adds in the long run at 400 ms, percent."""
-    own = table.filter(pl.col("receiver") == receiver)
-    return departures.gain(own, "NewReno", "PIE", 400, beta)
-
-
-METRICS = (gain,)

@@ -87,11 +87,3 @@ def plot(table: pl.DataFrame) -> p9.ggplot:
         + p9.labs(x="", y="")
     )
     return drawn
-
-
-def of(table: pl.DataFrame, sender: str, measure: str) -> float | None:
-    """A measure of one sender."""
-    return scalar(table.filter(sender=sender)[measure].max())
-
-
-METRICS = (of,)

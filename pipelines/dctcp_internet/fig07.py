@@ -5,7 +5,7 @@ from plotnine import ggplot, labs
 
 from pipelines.dctcp_internet import sharing
 from pipelines.dctcp_internet.slopes import table
-from sandglass.papers.verdicts import Extreme, scalar
+from sandglass.papers.verdicts import Extreme
 
 PANELS = {"ratio": sharing.RATIO, "occupancy": "Mean queue (BDP)"}
 
@@ -20,15 +20,6 @@ def plot(table: pl.DataFrame) -> ggplot:
     return drawn
 
 
-def equal_for(table: pl.DataFrame) -> float | None:
-    """The share of minimum thresholds below Reno's where some probability gives equal shares."""
-    below = table.filter(pl.col("minimum") < 1)
-    sides = below.group_by("minimum").agg(
-        both=(pl.col("ratio").min() <= 1) & (pl.col("ratio").max() >= 1)
-    )
-    return scalar(sides["both"].mean())
-
-
 def queue_falls(table: pl.DataFrame) -> Extreme | None:
     """Spearman's correlation of the shortening of the queue with the probability, the least over
     the minimum thresholds."""
@@ -36,6 +27,6 @@ def queue_falls(table: pl.DataFrame) -> Extreme | None:
     return sharing.rise(shorter, "probability", "minimum", "shorter")
 
 
-METRICS = (equal_for, queue_falls)
+METRICS = (queue_falls,)
 
 __all__ = ["METRICS", "plot", "table"]

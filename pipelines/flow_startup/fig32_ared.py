@@ -7,7 +7,6 @@ import polars as pl
 from plotnine import aes, facet_wrap, geom_line, geom_point, ggplot, labs
 
 from pipelines.flow_startup import ared
-from sandglass.papers.verdicts import scalar
 from sandglass.results import series, style
 
 STATES = {"least": "max_p least", "most": "max_p most"}
@@ -93,14 +92,3 @@ def plot(table: pl.DataFrame) -> ggplot:
         + labs(x="Average queue (packets)", y="Initial drop probability")
     )
     return drawn
-
-
-def mean_error(table: pl.DataFrame, state: str) -> float | None:
-    """How far the mean probability over all drops of a state is from equation (2)'s, as a share of
-    this."""
-    own = table.filter(state=state)
-    found, exact = (scalar((own[name] * own["drops"]).sum()) for name in ("found", "exact"))
-    return abs(found / exact - 1) if found is not None and exact else None
-
-
-METRICS = (mean_error,)

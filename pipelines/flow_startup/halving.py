@@ -6,7 +6,6 @@ import polars as pl
 from plotnine import ggplot
 
 from pipelines.flow_startup import drawing, long_flows
-from sandglass.papers.verdicts import Extreme, least
 from sandglass.results import series
 
 SETTLED_NS = 40 * 10**9
@@ -33,17 +32,3 @@ def plot(table: pl.DataFrame) -> ggplot:
     named = table.with_columns(sender=pl.format("{}, {}", "queue", "factor"))
     shown = drawing.measures(named, "rtt_ms", "sender", long_flows.MEASURES)
     return drawing.lines(shown, "RTT (ms)", "", log_x=True)
-
-
-def least_over_halving(table: pl.DataFrame, factor: float, rtt_from: float) -> Extreme | None:
-    """The utilisation with a factor over that with a half, the least over queues and RTTs from one
-    on, ms."""
-    one, half = (table.filter(factor=chosen) for chosen in (factor, 0.5))
-    both = one.join(half, on=["queue", "rtt_ms"], suffix="_half", maintain_order="left")
-    ratios = both.filter(pl.col("rtt_ms") >= rtt_from).select(
-        "queue", "rtt_ms", ratio=pl.col("utilisation") / pl.col("utilisation_half")
-    )
-    return least(ratios, "ratio")
-
-
-METRICS = (least_over_halving,)

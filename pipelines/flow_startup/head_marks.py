@@ -55,14 +55,7 @@ def early_share(table: pl.DataFrame, queue: str, most: float = math.inf) -> floa
     return scalar(both.filter(pl.col("end_share_tail").is_between(1, most))["end_share"].median())
 
 
-def head_over_tail(table: pl.DataFrame, queue: str) -> float | None:
-    """The longest wait with marks at the head over that with marks at the tail, the median over
-    numbers of flows and RTTs."""
-    both = _both(table, queue)
-    return scalar((both["peak_ms"] / both["peak_ms_tail"]).median())
-
-
-METRICS = (early_share, head_over_tail)
+METRICS = (early_share,)
 
 
 def _both(table: pl.DataFrame, queue: str) -> pl.DataFrame:

@@ -175,13 +175,6 @@ def plot(table: pl.DataFrame) -> ggplot:
     return drawn
 
 
-def mean_relative_error(table: pl.DataFrame, law: str) -> float | None:
-    """How far the mean is from that by the law, as a share of it."""
-    own = table.filter(pl.col("law") == law)
-    found, exact = scalar(own["found"].mean()), scalar(own["exact"].mean())
-    return abs(found / exact - 1) if found is not None and exact else None
-
-
 def distance_over_quantile(table: pl.DataFrame) -> float | None:
     """Kolmogorov's distance of the distances between drops from equation (3), over its 99 %
     quantile.
@@ -198,4 +191,4 @@ def distance_over_quantile(table: pl.DataFrame) -> float | None:
     return float(np.abs(spread - at).max() * np.sqrt(drops.height) / 1.628)
 
 
-METRICS = (mean_relative_error, distance_over_quantile)
+METRICS = (distance_over_quantile,)

@@ -106,10 +106,4 @@ def reduced_over_start(table: pl.DataFrame, buffer_from: float, most: bool) -> f
     return scalar(ratios.max() if most else ratios.min())
 
 
-def typical_end(table: pl.DataFrame, queue: str, buffer_from: float) -> float | None:
-    """The window at the end of slow start over the BDP, the median over buffers and RTTs."""
-    chosen = (pl.col("queue") == queue) & (pl.col("buffer").fill_null(buffer_from) >= buffer_from)
-    return scalar(table.filter(chosen)["end_bdp"].median())
-
-
-METRICS = (rank_correlation, reduced_over_start, typical_end)
+METRICS = (rank_correlation, reduced_over_start)

@@ -45,15 +45,3 @@ def plot(table: pl.DataFrame) -> ggplot:
     """Measures against the rate, a line per sample."""
     shown = drawing.measures(table, "rate_mbit", "sample", MEASURES)
     return drawing.lines(shown, "Link (Mb/s)", "", log_x=True)
-
-
-def total_ratio(
-    table: pl.DataFrame, column: str, sample: str, over: str, rate_from: float, rate_to: float
-) -> float | None:
-    """A column's sum over rates with one sample over that with another."""
-    asked = table.filter(pl.col("rate_mbit").is_between(rate_from, rate_to))
-    one, other = (float(asked.filter(sample=name)[column].sum()) for name in (sample, over))
-    return one / other if other else None
-
-
-METRICS = (total_ratio,)

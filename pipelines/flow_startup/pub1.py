@@ -7,7 +7,7 @@ from plotnine import ggplot
 
 from pipelines.flow_startup import drawing
 from sandglass.experiment import units
-from sandglass.papers.verdicts import Extreme, largest, least, scalar
+from sandglass.papers.verdicts import Extreme, least, scalar
 from sandglass.results import series
 
 MEASURES = {
@@ -83,17 +83,6 @@ def grows_with_flows(table: pl.DataFrame, column: str, initial_window: int) -> E
     return least(ranks, "rho")
 
 
-def larger_window_ratio(table: pl.DataFrame, column: str, flows: int) -> Extreme | None:
-    """A measure with initial window 10 over that with 3, the least over the sizes."""
-    small, large = (
-        table.filter((pl.col("initial_window") == window) & (pl.col("flows") == flows))
-        for window in (3, 10)
-    )
-    both = large.join(small, on="size_kb", suffix="_small")
-    ratio = pl.col(column) / pl.col(f"{column}_small")
-    return least(both.select("size_kb", ratio=ratio), "ratio")
-
-
 def over_calm(table: pl.DataFrame, but_window: int = 0, but_flows: int = 0) -> Extreme | None:
     """The longest delay in the first RTT over that of the undisturbed call, the least of all cases,
     or of all but those of one initial window with up to so many flows."""
@@ -102,30 +91,7 @@ def over_calm(table: pl.DataFrame, but_window: int = 0, but_flows: int = 0) -> E
     return least(table.filter(~spared).select(*CASE, ratio=ratio), "ratio")
 
 
-def most_delayed(
-    table: pl.DataFrame, column: str, initial_window: int, flows_to: int
-) -> Extreme | None:
-    """A measure's largest value with up to so many flows, over the sizes."""
-    chosen = (pl.col("initial_window") == initial_window) & (pl.col("flows") <= flows_to)
-    return largest(table.filter(chosen).select(*CASE, column), column)
-
-
-def least_delayed(
-    table: pl.DataFrame, column: str, initial_window: int, flows_from: int
-) -> Extreme | None:
-    """A measure's smallest value with so many flows and more, over the sizes."""
-    chosen = (pl.col("initial_window") == initial_window) & (pl.col("flows") >= flows_from)
-    return least(table.filter(chosen).select(*CASE, column), column)
-
-
-METRICS = (
-    one_over_many,
-    grows_with_flows,
-    larger_window_ratio,
-    over_calm,
-    most_delayed,
-    least_delayed,
-)
+METRICS = (one_over_many, grows_with_flows, over_calm)
 
 
 def _at(table: pl.DataFrame, size_kb: float, initial_window: int, flows: int) -> pl.DataFrame:

@@ -80,13 +80,6 @@ def delay_ratio(
     return largest(_delay_ratios(table, queue, over, rtt_from, rtt_to, senders), "ratio")
 
 
-def typical_delay_ratio(
-    table: pl.DataFrame, queue: str, over: str, rtt_from: float, rtt_to: float, senders: str
-) -> float | None:
-    """The longest wait with one queue over that with another; the median over flows and RTTs."""
-    return scalar(_delay_ratios(table, queue, over, rtt_from, rtt_to, senders)["ratio"].median())
-
-
 def _delay_ratios(
     table: pl.DataFrame, queue: str, over: str, rtt_from: float, rtt_to: float, senders: str
 ) -> pl.DataFrame:
@@ -212,7 +205,6 @@ def completion_over_best(table: pl.DataFrame, queue: str) -> float | None:
 METRICS = (
     completion_over_best,
     delay_ratio,
-    typical_delay_ratio,
     peak_margin,
     least_wait,
     completion_ratio,

@@ -32,12 +32,6 @@ def plot(table: pl.DataFrame) -> ggplot:
     return drawing.lines(shown, "Initial window", "Longest one-way delay (ms)", log_x=True)
 
 
-def spread_ratio(table: pl.DataFrame, column: str, window_from: int) -> Extreme | None:
-    """A measure when spread over that when sent at once, the least over initial windows from one on
-    and numbers of flows."""
-    return least(_ratios(table.filter(pl.col("initial_window") >= window_from), column), "ratio")
-
-
 def removed_ratio(table: pl.DataFrame, column: str, most: bool) -> Extreme | None:
     """A measure without an initial window over that with one of 10, sent at once; the least or
     largest over numbers of flows."""
@@ -48,10 +42,4 @@ def removed_ratio(table: pl.DataFrame, column: str, most: bool) -> Extreme | Non
     return (largest if most else least)(ratios, "ratio")
 
 
-METRICS = (spread_ratio, removed_ratio)
-
-
-def _ratios(table: pl.DataFrame, column: str) -> pl.DataFrame:
-    spread, once = (table.filter(sender=name) for name in ("spread", "at once"))
-    both = spread.join(once, on=POINT, suffix="_once")
-    return both.select(*POINT, ratio=pl.col(column) / pl.col(f"{column}_once"))
+METRICS = (removed_ratio,)

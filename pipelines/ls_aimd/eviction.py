@@ -6,7 +6,6 @@ import polars as pl
 from plotnine import aes, facet_wrap, geom_col, ggplot, labs
 
 from pipelines.ls_aimd import steady
-from sandglass.papers.verdicts import Extreme, least
 from sandglass.results import series, style
 
 PANELS = {
@@ -62,11 +61,3 @@ def plot(table: pl.DataFrame) -> ggplot:
         + labs(x="Experiment", y="")
     )
     return drawn
-
-
-def least_timeouts(table: pl.DataFrame) -> Extreme | None:
-    """Timeouts per second of the flow that had fewest, the least over experiments."""
-    return least(table.select("case", "least_timeouts"), "least_timeouts")
-
-
-METRICS = (least_timeouts,)

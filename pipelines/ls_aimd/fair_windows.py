@@ -6,7 +6,7 @@ import plotnine as p9
 import polars as pl
 
 from pipelines.ls_aimd import regime, steady, throughput
-from sandglass.papers.verdicts import Extreme, largest, least, scalar
+from sandglass.papers.verdicts import scalar
 from sandglass.results import series, style
 
 HIGHEST = {"RED ramp": 3, "RED step": 1, "RED instantaneous": 2}
@@ -69,19 +69,4 @@ def off_plan(table: pl.DataFrame) -> float | None:
     return scalar(table.select(off=pl.max_horizontal(end.abs() for end in ends))["off"].max())
 
 
-def _over(table: pl.DataFrame, marking: str, sender: str, end: str) -> pl.DataFrame:
-    rows = steady.matching(table, marking, sender, None)
-    return rows.select("case", over=pl.col("in_flight") / pl.col(f"plan_{end}"))
-
-
-def least_over_min(table: pl.DataFrame, marking: str, sender: str) -> Extreme | None:
-    """Packets on their way over the plan's least window, the least over experiments."""
-    return least(_over(table, marking, sender, "min"), "over")
-
-
-def most_over_max(table: pl.DataFrame, marking: str, sender: str) -> Extreme | None:
-    """Packets on their way over the plan's largest window, the largest over experiments."""
-    return largest(_over(table, marking, sender, "max"), "over")
-
-
-METRICS = (off_plan, least_over_min, most_over_max)
+METRICS = (off_plan,)

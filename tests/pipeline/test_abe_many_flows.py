@@ -384,9 +384,11 @@ def test_the_short_flows_of_fig19() -> None:
         for rule, fct in (("off", off), ("on", on))
     ]
     table = pl.DataFrame(rows, schema=["rule", "beta_ecn", "size_kb", "fct_s"], orient="row")
-    assert fig19_short.ratio(table) == pytest.approx((1.2 + 1.5 + 1.2 + 1.9) / 4)
-    assert fig19_short.ratio(table.filter(beta_ecn=0.9)) == pytest.approx((1.2 + 1.9) / 2)
-    assert fig19_short.ratio(table.filter(rule="on")) is None
+    assert measured(fig19_short, "ratio", table) == pytest.approx((1.2 + 1.5 + 1.2 + 1.9) / 4)
+    assert measured(fig19_short, "ratio", table.filter(beta_ecn=0.9)) == pytest.approx(
+        (1.2 + 1.9) / 2
+    )
+    assert measured(fig19_short, "ratio", table.filter(rule="on")) is None
 
 
 def test_the_largest_of_splits_is_above_the_mean_over_them() -> None:

@@ -300,7 +300,19 @@ def test_short_spread_metrics() -> None:
     assert value(short_spread.largest_effect(SHORT, "NewReno", 700)) == 2
     assert short_spread.more_with(SHORT, "NewReno", "CoDel", "PIE", 2000) == pytest.approx(5.25)
     assert short_spread.more_with(SHORT, "CUBIC", "CoDel", "PIE", 2000) is None
-    assert short_spread.more_of(SHORT, "NewReno", "CUBIC", "PIE", 0.9, 700) == 1
+    assert (
+        measured(
+            short_spread,
+            "more_of",
+            SHORT,
+            control="NewReno",
+            than="CUBIC",
+            queue="PIE",
+            beta=0.9,
+            above_kb=700,
+        )
+        == 1
+    )
 
 
 def test_short_rtts_metrics() -> None:

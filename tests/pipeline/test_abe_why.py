@@ -76,7 +76,7 @@ def test_why_delayed_ack_metrics() -> None:
         beta=pl.lit(0.7),
         time_s=pl.lit(300.0),
     )
-    assert why_delayed_ack.gain(table, "delays its ACKs", 0.7) == 9
+    assert measured(why_delayed_ack, "gain", table, receiver="delays its ACKs", beta=0.7) == 9
     assert (
         measured(
             why_delayed_ack,

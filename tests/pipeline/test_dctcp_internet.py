@@ -380,9 +380,9 @@ def test_the_ridge_and_the_rule() -> None:
 
 def test_fig07_and_fig08_metrics() -> None:
     table = grid()
-    assert fig07.equal_for(table) == 1
-    assert fig07.equal_for(table.filter(pl.col("relative") != 2)) == 1
-    assert fig07.equal_for(table.filter(pl.col("relative") == 10)) == 0
+    assert measured(fig07, "equal_for", table) == 1
+    assert measured(fig07, "equal_for", table.filter(pl.col("relative") != 2)) == 1
+    assert measured(fig07, "equal_for", table.filter(pl.col("relative") == 10)) == 0
     assert value(measured(fig07, "most_for_reno", table)) == 0.5
     rising = table.with_columns(occupancy=pl.col("probability"))
     assert value(fig07.queue_falls(rising)) == pytest.approx(-1)

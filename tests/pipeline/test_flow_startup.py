@@ -123,7 +123,19 @@ def test_pub4_metrics() -> None:
     assert value(pub4.delay_ratio(TABLE, "Predict", "CoDel", 0, 150, BURSTS)) == 0.5
     assert value(pub4.delay_ratio(TABLE, "Predict", "CoDel", 0, 1000, BURSTS)) == 3
     # 0.2, 0.5 and 3
-    assert pub4.typical_delay_ratio(TABLE, "Predict", "CoDel", 0, 1000, BURSTS) == 0.5
+    assert (
+        measured(
+            pub4,
+            "typical_delay_ratio",
+            TABLE,
+            queue="Predict",
+            over="CoDel",
+            rtt_from=0,
+            rtt_to=1000,
+            senders=BURSTS,
+        )
+        == 0.5
+    )
     # 60 and 160 ms at 400 ms: 98; 50 at 20 ms, 90 at 100 ms
     assert value(pub4.peak_margin(TABLE, "CoDel", 100, 100, 200)) == pytest.approx(90 / 9600**0.5)
     one = TABLE.filter(pl.col("flows") == 1)
@@ -160,7 +172,19 @@ def test_pub4_completion_over_the_best_rivals_of_each_case() -> None:
 
 def test_pub4_without_data_has_no_value() -> None:
     assert value(pub4.delay_ratio(TABLE, "Predict", "PIE", 0, 1000, BURSTS)) is None
-    assert pub4.typical_delay_ratio(TABLE, "Predict", "PIE", 0, 1000, BURSTS) is None
+    assert (
+        measured(
+            pub4,
+            "typical_delay_ratio",
+            TABLE,
+            queue="Predict",
+            over="PIE",
+            rtt_from=0,
+            rtt_to=1000,
+            senders=BURSTS,
+        )
+        is None
+    )
     assert value(pub4.peak_margin(TABLE, "PIE", 100, 100, 200)) is None
     assert value(pub4.least_wait(TABLE, "PIE", 1000)) is None
     assert value(pub4.completion_ratio(TABLE, "CoDel", 500, 1000, BURSTS)) is None
@@ -311,14 +335,29 @@ def test_pub1_metrics() -> None:
     assert pub1.one_over_many(CALLS, "jump_ms", 40) == 1.5
     assert pub1.one_over_many(CALLS, "jump_ms", 100) is None
     assert value(pub1.grows_with_flows(CALLS, "longest_ms", 3)) == pytest.approx(1)
-    assert value(pub1.larger_window_ratio(CALLS, "jump_ms", 1)) == 3
+    assert value(measured(pub1, "larger_window_ratio", CALLS, column="jump_ms", flows=1)) == 3
     assert value(measured(pub1, "beyond_the_initial_window", CALLS, initial_window=10)) == 1.25
     calm = CALLS.with_columns(calm_ms=pl.lit(40.0))
     assert value(pub1.over_calm(calm, 3, 0)) == 2
     assert value(pub1.over_calm(calm, 3, 2)) == 3
-    assert value(pub1.most_delayed(CALLS, "longest_ms", 3, 2)) == 150
-    assert value(pub1.least_delayed(CALLS, "longest_ms", 10, 2)) == 600
-    assert pub1.least_delayed(CALLS, "longest_ms", 10, 8) is None
+    assert (
+        value(
+            measured(pub1, "most_delayed", CALLS, column="longest_ms", initial_window=3, flows_to=2)
+        )
+        == 150
+    )
+    assert (
+        value(
+            measured(
+                pub1, "least_delayed", CALLS, column="longest_ms", initial_window=10, flows_from=2
+            )
+        )
+        == 600
+    )
+    assert (
+        measured(pub1, "least_delayed", CALLS, column="longest_ms", initial_window=10, flows_from=8)
+        is None
+    )
 
 
 def test_pub1_table(tmp_path: Path) -> None:

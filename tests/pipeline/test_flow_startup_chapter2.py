@@ -158,8 +158,8 @@ def test_overshoot_compares_windows() -> None:
     )
     assert overshoot.reduced_over_start(table, 1, most=True) == pytest.approx(1.1)
     assert overshoot.reduced_over_start(table, 0.5, most=False) == pytest.approx(5 / 6)
-    assert overshoot.typical_end(table, "CoDel", 0) == 4
-    assert overshoot.typical_end(table, "FIFO", 1) == 4
+    assert measured(overshoot, "typical_end", table, queue="CoDel", buffer_from=0) == 4
+    assert measured(overshoot, "typical_end", table, queue="FIFO", buffer_from=1) == 4
 
 
 def test_starving_takes_the_largest_of_the_means() -> None:
@@ -487,7 +487,10 @@ def test_spreading_compares_with_windows_sent_at_once() -> None:
         schema=["sender", "initial_window", "flows", "longest_ms"],
         orient="row",
     )  # fmt: skip
-    assert value(spreading.spread_ratio(table, "longest_ms", 30)) == 0.75
+    assert (
+        value(measured(spreading, "spread_ratio", table, column="longest_ms", window_from=30))
+        == 0.75
+    )
     assert (
         value(measured(spreading, "least_when_spread", table, column="longest_ms", window_from=30))
         == 180
@@ -680,8 +683,32 @@ def test_pie_rises_while_packets_wait(tmp_path: Path) -> None:
     table = pl.DataFrame(
         {"sample": ["a", "b", "a"], "rate_mbit": [1.0, 1.0, 10.0], "early": [3, 12, 9]}
     )
-    assert pie_estimator.total_ratio(table, "early", "a", "b", 0, 1) == 0.25
-    assert pie_estimator.total_ratio(table, "early", "a", "b", 10, 10) is None
+    assert (
+        measured(
+            pie_estimator,
+            "total_ratio",
+            table,
+            column="early",
+            sample="a",
+            over="b",
+            rate_from=0,
+            rate_to=1,
+        )
+        == 0.25
+    )
+    assert (
+        measured(
+            pie_estimator,
+            "total_ratio",
+            table,
+            column="early",
+            sample="a",
+            over="b",
+            rate_from=10,
+            rate_to=10,
+        )
+        is None
+    )
 
 
 def test_long_flows_after_ten_seconds(tmp_path: Path) -> None:

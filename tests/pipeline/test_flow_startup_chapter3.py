@@ -273,8 +273,8 @@ def test_head_marks_are_compared_where_tail_marks_leave_the_share() -> None:
     ).with_columns(rtt_ms=pl.lit(100.0))
     assert head_marks.early_share(table, "Predict") == pytest.approx(1.3)
     assert head_marks.early_share(table, "Predict", 1.2) == pytest.approx(0.9)
-    assert head_marks.head_over_tail(table, "Predict") == pytest.approx(1.0)
-    assert head_marks.head_over_tail(table, "CoDel") is None
+    assert measured(head_marks, "head_over_tail", table, queue="Predict") == pytest.approx(1.0)
+    assert measured(head_marks, "head_over_tail", table, queue="CoDel") is None
 
 
 def test_better_pacing_is_that_of_spread_senders() -> None:
@@ -464,7 +464,7 @@ def test_laws_compare_with_what_they_say() -> None:
     )
     assert measured(laws, "largest_error", table, law="a") == pytest.approx(0.2)
     assert measured(laws, "largest_relative_error", table, law="a") == pytest.approx(0.1)
-    assert laws.mean_relative_error(table, "a") == pytest.approx(0.1 / 3.1)
+    assert measured(laws, "mean_relative_error", table, law="a") == pytest.approx(0.1 / 3.1)
     assert measured(laws, "largest_error", table, law="c") is None
 
 
@@ -568,9 +568,9 @@ def test_ared_drops_by_equation_2(tmp_path: Path) -> None:
     assert table["found"][0] == pytest.approx(0.5, abs=0.001)
     assert table["drops"].to_list() == [799]
     off = pytest.approx(0.104 / 0.396, abs=0.003)
-    assert fig32_ared.mean_error(table, "max_p most") == off
+    assert measured(fig32_ared, "mean_error", table, state="max_p most") == off
     assert measured(fig32_ared, "largest_error", table, state="max_p most") == off
-    assert fig32_ared.mean_error(table, "max_p least") is None
+    assert measured(fig32_ared, "mean_error", table, state="max_p least") is None
 
 
 def start(directory: Path, axes: dict[str, Any], arrivals: list[int], fct_s: float) -> Run:
@@ -809,8 +809,12 @@ def test_what_halving_costs_a_long_flow(tmp_path: Path) -> None:
          ("CoDel", 0.8, 20.0, 0.9), ("Predict", 0.5, 50.0, 0.7), ("Predict", 0.8, 50.0, 0.77)],
         schema=["queue", "factor", "rtt_ms", "utilisation"], orient="row",
     )  # fmt: skip
-    assert value(halving.least_over_halving(table, 0.8, 50)) == pytest.approx(1.1)
-    assert value(halving.least_over_halving(table, 0.8, 20)) == pytest.approx(1)
+    assert value(
+        measured(halving, "least_over_halving", table, factor=0.8, rtt_from=50)
+    ) == pytest.approx(1.1)
+    assert value(
+        measured(halving, "least_over_halving", table, factor=0.8, rtt_from=20)
+    ) == pytest.approx(1)
     assert value(measured(halving, "most_used", table, factor=0.5, rtt_from=50)) == 0.8
     assert measured(halving, "most_used", table, factor=0.5, rtt_from=100) is None
 

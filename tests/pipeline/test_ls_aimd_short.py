@@ -263,7 +263,7 @@ def test_slices_are_the_largest_that_reach_the_target(tmp_path: Path) -> None:
 def test_losses_and_timeouts(tmp_path: Path) -> None:
     table = eviction.table([made(tmp_path / "reno", "AIMD")])
     assert table["lost"].to_list() == [0]
-    assert value(eviction.least_timeouts(table)) == pytest.approx(1 / 0.02)
+    assert value(measured(eviction, "least_timeouts", table)) == pytest.approx(1 / 0.02)
     both = pl.DataFrame({"case": ["4E", "4H"], "lost": [0.2, 0.1]})
     assert value(measured(eviction, "least_lost", both)) == 0.1
 
@@ -315,8 +315,13 @@ def test_windows_of_the_plan(tmp_path: Path) -> None:
         }
     )
     assert fair_windows.off_plan(table) == pytest.approx(0.005)
-    assert value(fair_windows.least_over_min(table, "RED ramp", SLOW)) == 0.5
-    assert value(fair_windows.most_over_max(table, "RED ramp", SLOW)) == pytest.approx(1.2)
+    assert (
+        value(measured(fair_windows, "least_over_min", table, marking="RED ramp", sender=SLOW))
+        == 0.5
+    )
+    assert value(
+        measured(fair_windows, "most_over_max", table, marking="RED ramp", sender=SLOW)
+    ) == pytest.approx(1.2)
 
 
 def test_saw_teeth_of_a_large_window(tmp_path: Path) -> None:
