@@ -43,6 +43,8 @@ def value(table: pl.DataFrame = TABLE, /, **said: Any) -> Any:
         ({"of": "delay_ms", "difference": {"queue": ["{queue}", "CoDel"]}}, None, 6),
         ({"of": "MAX(delay_ms)", "ratio": {"queue": ["PIE", "RED"]}}, {}, None),
         ({"of": "AVG(delay_ms > 5)", "where": "delay_ms IS NOT NULL"}, {}, 0.75),
+        ({"of": "SUM(rtt_ms) * {by}", "arguments": {"by": 2}}, {"queue": "PIE"}, 200),
+        ({"of": "SUM(rtt_ms) * {by}", "arguments": {"by": 2}}, {"queue": "PIE", "by": 3}, 300),
         ({"mean": "MAX(delay_ms)", "over": ["rtt_ms"]}, {}, 16),
         ({"median": "SUM(range)", "over": ["queue"]}, {}, 5),
         ({"trend": "delay_ms", "over": ["rtt_ms"]}, {"queue": "PIE"}, -1),

@@ -49,6 +49,8 @@ class Metric(Part):
     """The columns that tell points apart: what is measured is of the rows of each."""
     where: str = ""
     """Which rows."""
+    arguments: dict[str, Value] = Field(default_factory=dict)
+    """Those of claims that do not say them."""
     ratio: Pair | None = None
     """A column and two labels: what rows of the first have over what those of the second have."""
     difference: Pair | None = None
@@ -74,6 +76,7 @@ class Metric(Part):
         """
         import polars as pl  # noqa: PLC0415 a shelf of papers is listed without
 
+        arguments = self.arguments | dict(arguments)
         measured = getattr(self, self._kind)
         pair = self.ratio or self.difference or {}
         filled = [
