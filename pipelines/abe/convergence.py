@@ -157,18 +157,6 @@ def most_harmed(table: pl.DataFrame, by: float) -> Extreme | None:
     return largest(_shares({beta: slower(table, beta, by) for beta in above}), "share")
 
 
-def tail(table: pl.DataFrame) -> float | None:
-    """The largest ratio over the median one; a path that never converged is not among them."""
-    ratios = changed(table)["ratio"].drop_nulls()
-    return scalar(ratios.max() / ratios.median()) if len(ratios) else None  # type: ignore[operator]
-
-
-def least_ratio(table: pl.DataFrame, beta: float) -> float | None:
-    """The smallest ratio of one beta_ecn, over the paths on which it and the default converge."""
-    chosen = table.filter(pl.col("beta_ecn") == beta)
-    return scalar(chosen["ratio"].min())
-
-
 def _shares(found: dict[float, float | None]) -> pl.DataFrame:
     schema = {"beta_ecn": pl.Float64, "share": pl.Float64}
     return pl.DataFrame(list(found.items()), schema=schema, orient="row")

@@ -84,17 +84,7 @@ def window_after(table: pl.DataFrame, rtt_ms: float, beta: float) -> float | Non
     return scalar((after["cwnd_packets"] / after["path_packets"]).min())
 
 
-def utilisation_after(
-    table: pl.DataFrame, rtt_ms: float, beta: float, from_s: float = 0.0
-) -> float | None:
-    """The link's mean utilisation from slow start's last back-off on, or from a later time."""
-    after = _of(table, rtt_ms, beta).filter(
-        pl.col("back_offs") >= pl.col("slow_start_back_offs"), pl.col("time_s") > from_s
-    )
-    return scalar(after["utilisation"].mean())
-
-
-METRICS = (back_offs_in_a_row, window_after, utilisation_after)
+METRICS = (back_offs_in_a_row, window_after)
 
 
 def _of(table: pl.DataFrame, rtt_ms: float, beta: float) -> pl.DataFrame:

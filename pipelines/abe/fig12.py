@@ -7,19 +7,17 @@ import polars as pl
 from pipelines.abe.convergence import (
     convergence_table,
     least_faster,
-    least_ratio,
     most_faster,
     most_harmed,
     never,
     plot,
     slower,
-    tail,
 )
 from sandglass.results import series
 
 DEFAULT = 70  # stated (IV-C): the default beta_ecn of CUBIC, in percent
 
-METRICS = (least_faster, least_ratio, most_faster, most_harmed, never, slower, tail)
+METRICS = (least_faster, most_faster, most_harmed, never, slower)
 
 __all__ = ["METRICS", "plot", "table"]
 

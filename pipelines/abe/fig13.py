@@ -11,13 +11,12 @@ from pipelines.abe.convergence import (
     most_harmed,
     never,
     plot,
-    tail,
 )
 from sandglass.results import series
 
 DEFAULT = 50  # stated (IV-C): the default beta_ecn of NewReno, in percent
 
-METRICS = (faster, least_faster, most_harmed, never, tail)
+METRICS = (faster, least_faster, most_harmed, never)
 
 __all__ = ["METRICS", "plot", "table"]
 

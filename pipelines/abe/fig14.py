@@ -6,15 +6,11 @@ from plotnine import ggplot
 from pipelines.abe.friendliness import (
     distance_below,
     drawn,
-    largest_mean,
-    largest_of_splits,
-    mean,
-    sawteeth,
     table,
     trend,
 )
 
-METRICS = (largest_mean, largest_of_splits, mean, distance_below, sawteeth, trend)
+METRICS = (distance_below, trend)
 
 __all__ = ["METRICS", "plot", "table"]
 

@@ -7,14 +7,11 @@ from pipelines.abe.friendliness import (
     difference,
     distance_below,
     drawn,
-    largest_mean,
-    largest_of_splits,
-    mean,
     table,
     trend,
 )
 
-METRICS = (difference, largest_mean, largest_of_splits, mean, distance_below, trend)
+METRICS = (difference, distance_below, trend)
 
 __all__ = ["METRICS", "plot", "table"]
 

@@ -7,7 +7,7 @@ import polars as pl
 
 from pipelines.abe import settings
 from sandglass.experiment import units
-from sandglass.papers.verdicts import Extreme, largest, least, scalar
+from sandglass.papers.verdicts import Extreme, least, scalar
 from sandglass.results import series, style
 
 CUT_NS = 2_000_000_000  # stated (IV-C): the first two seconds are cut, to remove slow start
@@ -95,23 +95,6 @@ def drawn(table: pl.DataFrame, queue: str) -> p9.ggplot:
     return figure
 
 
-def largest_mean(table: pl.DataFrame, queue: str, beta: float) -> Extreme | None:
-    """The largest of the mean ratios at the RTTs."""
-    means = _of(table, queue, beta).group_by("rtt_ms").agg(pl.col("ratio").mean())
-    return largest(means, "ratio")
-
-
-def largest_of_splits(table: pl.DataFrame, queue: str, beta: float) -> Extreme | None:
-    """The largest of the ratios at the RTTs, of every split."""
-    means = _of(table, queue, beta).group_by("rtt_ms", "split").agg(pl.col("ratio").mean())
-    return largest(means, "ratio")
-
-
-def mean(table: pl.DataFrame, queue: str, beta: float) -> float | None:
-    """The mean ratio over all RTTs and splits."""
-    return scalar(_of(table, queue, beta)["ratio"].mean())
-
-
 def distance_below(table: pl.DataFrame, queue: str, beta: float) -> float | None:
     """The distance of the mean ratios from 1, mean over the RTTs, of the smaller beta_ecn that is
     farthest, over that of `beta`; of logarithms, so that 1/2 is as far as 2."""
@@ -147,12 +130,3 @@ def difference(table: pl.DataFrame) -> float | None:
         queues=pl.len(),
     )
     return scalar(spread.filter(pl.col("queues") > 1)["apart"].mean())
-
-
-def sawteeth(table: pl.DataFrame, queue: str) -> float | None:
-    """The mean number of a NewReno flow's window reductions, where they were recorded."""
-    return scalar(table.filter(pl.col("queue") == queue)["sawteeth"].mean())
-
-
-def _of(table: pl.DataFrame, queue: str, beta: float) -> pl.DataFrame:
-    return table.filter((pl.col("queue") == queue) & (pl.col("beta_ecn") == beta))

@@ -6,7 +6,7 @@ import plotnine as p9
 import polars as pl
 
 from pipelines.abe import settings
-from sandglass.papers import ensemble, verdicts
+from sandglass.papers import ensemble
 from sandglass.papers.verdicts import Extreme, farthest, scalar
 from sandglass.results import series, style
 
@@ -79,16 +79,6 @@ def added(
         chosen.filter(pl.col("beta") == b)["delay_ms"] for b in (beta, settings.DEFAULTS[control])
     )
     return scalar((one - own).max()) if len(one) == len(own) == 1 else None
-
-
-def largest(
-    table: pl.DataFrame, control: str, queue: str, percentile: int, beta_up_to: float
-) -> Extreme | None:
-    """The largest percentile of delay over all RTTs and the betas up to a bound, ms."""
-    chosen = _of(table, control, queue).filter(
-        (pl.col("percentile") == percentile) & (pl.col("beta") <= beta_up_to)
-    )
-    return verdicts.largest(chosen.select("rtt_ms", "beta", "delay_ms"), "delay_ms")
 
 
 def off_target(table: pl.DataFrame, control: str, queue: str, percentile: int) -> Extreme | None:

@@ -7,7 +7,7 @@ from plotnine import ggplot, labs
 
 from pipelines.dctcp_internet import sharing
 from pipelines.dctcp_internet.fig05 import PANELS, thresholds
-from sandglass.papers.verdicts import Extreme, least, scalar
+from sandglass.papers.verdicts import Extreme, least
 from sandglass.results import series
 
 
@@ -30,12 +30,6 @@ def plot(table: pl.DataFrame) -> ggplot:
         x="K / Min_Thresh_Reno", y="", **legend
     )
     return drawn
-
-
-def utilisation_grows(table: pl.DataFrame) -> float | None:
-    """Spearman's correlation of the utilisation, mean over all K, with the number of flows."""
-    by_flows = table.group_by("flows").agg(pl.col("utilisation").mean())
-    return scalar(by_flows.select(pl.corr("flows", "utilisation", method="spearman")).item())
 
 
 def grows_at_each(table: pl.DataFrame, relative_to: float) -> Extreme | None:
@@ -78,11 +72,4 @@ def _growth(table: pl.DataFrame, flows: int, measure: str) -> float | None:
     return None if one is None or many is None else many[measure] / one[measure]
 
 
-METRICS = (
-    utilisation_grows,
-    grows_at_each,
-    equal_sharing_at,
-    equal_sharing_moves,
-    queue_at_equal_sharing,
-    rises,
-)
+METRICS = (grows_at_each, equal_sharing_at, equal_sharing_moves, queue_at_equal_sharing, rises)

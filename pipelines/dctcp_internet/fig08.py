@@ -6,7 +6,6 @@ import plotnine as p9
 import polars as pl
 
 from pipelines.dctcp_internet.slopes import ridge, table
-from sandglass.papers.verdicts import Extreme, least
 
 
 def plot(table: pl.DataFrame) -> p9.ggplot:
@@ -62,12 +61,4 @@ def _between(values: pl.Series, marks: pl.Series) -> pl.Series:
     return pl.Series(found)
 
 
-def best(table: pl.DataFrame) -> Extreme | None:
-    """For each Min_Thresh_DCTCP below Reno's the largest index; the least of these."""
-    below = table.filter(pl.col("minimum") < 1)
-    return least(below.group_by("minimum").agg(pl.col("jain").max()), "jain")
-
-
-METRICS = (best,)
-
-__all__ = ["METRICS", "plot", "table"]
+__all__ = ["plot", "table"]

@@ -6,7 +6,7 @@ import polars as pl
 from plotnine import ggplot, guides, labs
 
 from pipelines.dctcp_internet import sharing
-from sandglass.papers.verdicts import Extreme, least, scalar
+from sandglass.papers.verdicts import scalar
 from sandglass.results import series
 
 PANELS = {
@@ -34,20 +34,9 @@ def plot(table: pl.DataFrame) -> ggplot:
     return drawn
 
 
-def least_fair(table: pl.DataFrame) -> Extreme | None:
-    """The least index over the range."""
-    return least(table.select("minimum", "jain"), "jain")
-
-
-def least_utilisation(table: pl.DataFrame, since: float) -> Extreme | None:
-    """The least utilisation from some Min_Thresh_Reno on."""
-    chosen = table.filter(pl.col("minimum") >= since - 1e-9)
-    return least(chosen.select("minimum", "utilisation"), "utilisation")
-
-
 def linearity(table: pl.DataFrame) -> float | None:
     """The square of the linear correlation of the mean queue with Min_Thresh_Reno."""
     return scalar(table.select(pl.corr("minimum", "occupancy") ** 2).item())
 
 
-METRICS = (least_fair, least_utilisation, linearity)
+METRICS = (linearity,)

@@ -4,4 +4,4 @@ from pipelines.dctcp_internet import fig06
 
 table = fig06.table
 plot = fig06.plot
-METRICS = (fig06.utilisation_grows, fig06.grows_at_each, fig06.equal_sharing_at)
+METRICS = (fig06.grows_at_each, fig06.equal_sharing_at)

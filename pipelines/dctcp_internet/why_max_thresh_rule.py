@@ -4,4 +4,3 @@ from pipelines.dctcp_internet import fig10
 
 table = fig10.table
 plot = fig10.plot
-METRICS = (fig10.least_fair, fig10.least_utilisation)

@@ -4,4 +4,3 @@ from pipelines.dctcp_internet import fig08
 
 table = fig08.table
 plot = fig08.plot
-METRICS = (fig08.best,)

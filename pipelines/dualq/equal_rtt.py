@@ -8,7 +8,6 @@ import polars as pl
 from pipelines.dualq import capture
 from sandglass.experiment import units
 from sandglass.papers import ensemble
-from sandglass.papers.verdicts import scalar
 from sandglass.results import series, style
 
 LEAD_IN_S = 60
@@ -56,11 +55,3 @@ def plot(table: pl.DataFrame) -> p9.ggplot:
         + p9.labs(x="Link (Mb/s)", y="", color="Round trip")
     )
     return drawn
-
-
-def most(table: pl.DataFrame, quantity: str, rate_from: float = 0) -> float | None:
-    """The largest value over round trips and rates from `rate_from` Mb/s."""
-    return scalar(table.filter(pl.col("rate_mbit") >= rate_from)[quantity].max())
-
-
-METRICS = (most,)

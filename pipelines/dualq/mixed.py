@@ -96,18 +96,6 @@ def within_factor(
     return scalar(((quotient <= factor) & (quotient >= 1 / factor)).mean())
 
 
-def within_share(
-    table: pl.DataFrame,
-    aqm: str,
-    quantity: str,
-    percent: float,
-    sender_c: Sequence[str] = ("cubic", "reno"),
-) -> float | None:
-    """The share of cases whose value is within so many percent of the published one."""
-    rows = chosen(table, aqm, quantity, sender_c).drop_nulls("published")
-    return scalar(((rows["ours"] / rows["published"] - 1).abs() <= percent / 100).mean())
-
-
 def points_within(table: pl.DataFrame, percent: float, factor: float) -> float | None:
     """The share of DualPI2's cases with both classes in which L's and C's mean and 99th percentile
     are within so many percent, and the rates' ratio within a factor, of the published ones."""
@@ -127,13 +115,6 @@ def points_within(table: pl.DataFrame, percent: float, factor: float) -> float |
         .agg(good=~wrong.any())
     )
     return scalar(cases["good"].mean())
-
-
-def least(
-    table: pl.DataFrame, aqm: str, quantity: str, sender_c: Sequence[str] = ("cubic", "reno")
-) -> float | None:
-    """The least value over the cases."""
-    return scalar(chosen(table, aqm, quantity, sender_c)["ours"].min())
 
 
 def most(

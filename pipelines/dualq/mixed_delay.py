@@ -3,7 +3,7 @@
 from pipelines.dualq import drawing, mixed
 
 table = mixed.table
-METRICS = (mixed.within_share, mixed.least, mixed.most)
+METRICS = (mixed.most,)
 
 
 def plot(table: drawing.Table) -> drawing.Plot:

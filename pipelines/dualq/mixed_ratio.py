@@ -3,7 +3,7 @@
 from pipelines.dualq import drawing, mixed
 
 table = mixed.table
-METRICS = (mixed.within_factor, mixed.least_growth, mixed.least, mixed.most, mixed.points_within)
+METRICS = (mixed.within_factor, mixed.least_growth, mixed.most, mixed.points_within)
 
 
 def plot(table: drawing.Table) -> drawing.Plot:

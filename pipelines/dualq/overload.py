@@ -98,34 +98,12 @@ def chosen(
     )
 
 
-def least(
-    table: pl.DataFrame, run: str, quantity: str, label: str, loads: Sequence[int]
-) -> float | None:
-    """The least value over the loads."""
-    return scalar(chosen(table, run, quantity, label, loads)["ours"].min())
-
-
-def most(
-    table: pl.DataFrame, run: str, quantity: str, label: str, loads: Sequence[int]
-) -> float | None:
-    """The largest value over the loads."""
-    return scalar(chosen(table, run, quantity, label, loads)["ours"].max())
-
-
 def least_of_limit(table: pl.DataFrame, run: str, label: str, loads: Sequence[int]) -> float | None:
     """The median delay of the datagrams over the time in which a full buffer of them comes, the
     least over the loads."""
     rows = chosen(table, run, "qdelay_udp_p50_ms", label, loads)
     full_ms = LIMIT_PACKETS * PAYLOAD_BYTES * 8 / (rows["udp_mbit"] * 1000)
     return scalar((rows["ours"] / full_ms).min())
-
-
-def most_difference(
-    table: pl.DataFrame, run: str, quantity: str, label: str, loads: Sequence[int]
-) -> float | None:
-    """The largest distance from the published value over the loads, in the quantity's unit."""
-    rows = chosen(table, run, quantity, label, loads)
-    return scalar((rows["ours"] - rows["published"]).abs().max())
 
 
 def most_factor(
@@ -138,13 +116,6 @@ def most_factor(
     return None if factor is None else math.exp(factor)
 
 
-def most_between_labels(table: pl.DataFrame, run: str, quantity: str) -> float | None:
-    """The largest difference of a quantity between labelled datagrams and others, over loads."""
-    rows = table.filter(pl.col("run") == run, pl.col("quantity") == quantity)
-    both = rows.group_by("udp_mbit").agg(apart=pl.col("ours").max() - pl.col("ours").min())
-    return scalar(both["apart"].max())
-
-
 def coupling_error(table: pl.DataFrame, run: str, label: str, loads: Sequence[int]) -> float | None:
     """The largest relative distance of L's marking from 2 sqrt(C's losses), over the loads."""
     marks = chosen(table, run, "mark_l_pct", label, loads)["ours"] / 100
@@ -152,10 +123,7 @@ def coupling_error(table: pl.DataFrame, run: str, label: str, loads: Sequence[in
     return scalar((marks / (2 * drops.sqrt()) - 1).abs().max())
 
 
-METRICS = (
-    *(least, most, least_of_limit),
-    *(most_difference, most_factor, most_between_labels, coupling_error),
-)
+METRICS = (least_of_limit, most_factor, coupling_error)
 
 
 def plot(table: pl.DataFrame) -> p9.ggplot:

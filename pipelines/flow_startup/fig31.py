@@ -1,7 +1,7 @@
 """Fig. 3.1: RED's initial drop probability against the average queue."""
 
-from pipelines.flow_startup.red import METRICS, draw, table
+from pipelines.flow_startup.red import draw, table
 
 plot = draw
 
-__all__ = ["METRICS", "plot", "table"]
+__all__ = ["plot", "table"]

@@ -6,7 +6,6 @@ import polars as pl
 from plotnine import ggplot
 
 from pipelines.flow_startup import drawing, pub1
-from sandglass.papers.verdicts import scalar
 from sandglass.results import series
 
 MEASURES = {"longest_ms": "Longest one-way delay", "jump_ms": "Largest delay variation"}
@@ -40,11 +39,3 @@ def drawn(table: pl.DataFrame, by: str, name: str) -> ggplot:
     """Both ratios against the column `by`, the axis with its name."""
     named = table.with_columns(line=pl.lit("One of ten over six of three"))
     return drawing.lines(drawing.measures(named, by, "line", MEASURES), name, "", log_x=True)
-
-
-def typical_ratio(table: pl.DataFrame, column: str) -> float | None:
-    """A ratio, the median over sizes."""
-    return scalar(table[column].median())
-
-
-METRICS = (typical_ratio,)

@@ -8,7 +8,7 @@ from plotnine import facet_grid, ggplot
 
 from pipelines.flow_startup import transients
 from sandglass.papers import ensemble
-from sandglass.papers.verdicts import Extreme, largest, least, scalar
+from sandglass.papers.verdicts import Extreme, scalar
 from sandglass.results import series
 
 QUEUES = {
@@ -73,24 +73,6 @@ def plot(table: pl.DataFrame) -> ggplot:
     return drawn
 
 
-def delay_ratio(
-    table: pl.DataFrame, queue: str, over: str, rtt_from: float, rtt_to: float, senders: str
-) -> Extreme | None:
-    """The longest wait with one queue over that with another; the largest over flows and RTTs."""
-    return largest(_delay_ratios(table, queue, over, rtt_from, rtt_to, senders), "ratio")
-
-
-def _delay_ratios(
-    table: pl.DataFrame, queue: str, over: str, rtt_from: float, rtt_to: float, senders: str
-) -> pl.DataFrame:
-    one, other = (
-        _of(table, name, rtt_from, rtt_to, senders).select("flows", "rtt_ms", "peak_ms")
-        for name in (queue, over)
-    )
-    both = one.join(other, on=["flows", "rtt_ms"], suffix="_over")
-    return both.select("flows", "rtt_ms", ratio=pl.col("peak_ms") / pl.col("peak_ms_over"))
-
-
 def peak_margin(
     table: pl.DataFrame,
     queue: str,
@@ -106,34 +88,6 @@ def peak_margin(
         pl.col("flows").is_between(flows_from, flows_to)
     )
     return transients.peak_margin(own, at_ms, rtt_from, rtt_to)
-
-
-def least_wait(table: pl.DataFrame, queue: str, rtt_to: float) -> Extreme | None:
-    """A queue's longest wait, ms, the least over flows and RTTs."""
-    chosen = _of(table, queue, 0, rtt_to, "unpaced")
-    return least(chosen.select("flows", "rtt_ms", "peak_ms"), "peak_ms")
-
-
-def completion_ratio(
-    table: pl.DataFrame, queue: str, rtt_from: float, rtt_to: float, senders: str
-) -> Extreme | None:
-    """The mean completion time over that with a FIFO, the largest over flows and RTTs."""
-    chosen = _of(table, queue, rtt_from, rtt_to, senders)
-    return largest(chosen.select("flows", "rtt_ms", "fct_ratio"), "fct_ratio")
-
-
-def typical_completion(
-    table: pl.DataFrame, queue: str, rtt_from: float, rtt_to: float, senders: str
-) -> float | None:
-    """The mean completion time over that with a FIFO, the median over flows and RTTs."""
-    return scalar(_of(table, queue, rtt_from, rtt_to, senders)["fct_ratio"].median())
-
-
-def wait_in_rtts(table: pl.DataFrame, queue: str, rtt_from: float) -> Extreme | None:
-    """The longest wait over the RTT, the largest over flows and RTTs."""
-    chosen = _of(table, queue, rtt_from, 1e9, "unpaced")
-    waits = chosen.select("flows", "rtt_ms", rtts=pl.col("peak_ms") / pl.col("rtt_ms"))
-    return largest(waits, "rtts")
 
 
 def pacing_effect(
@@ -202,18 +156,7 @@ def completion_over_best(table: pl.DataFrame, queue: str) -> float | None:
     return scalar(ratios.group_by("rtt_ms").agg(pl.col("ratio").median())["ratio"].max())
 
 
-METRICS = (
-    completion_over_best,
-    delay_ratio,
-    peak_margin,
-    least_wait,
-    completion_ratio,
-    typical_completion,
-    wait_in_rtts,
-    pacing_effect,
-    share_below_rivals,
-    share_below,
-)
+METRICS = (completion_over_best, peak_margin, pacing_effect, share_below_rivals, share_below)
 
 
 def _of(

@@ -30,4 +30,4 @@ def plot(table: pl.DataFrame) -> p9.ggplot:
     return drawn
 
 
-METRICS = (pub4.delay_ratio, pub4.share_below)
+METRICS = (pub4.share_below,)

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 import plotnine as p9
 import polars as pl
 
-from sandglass.papers.verdicts import scalar
 from sandglass.results import series, style
 
 
@@ -54,16 +53,3 @@ def draw(table: pl.DataFrame) -> p9.ggplot:
         + p9.labs(x="Average queue (packets)", y="Initial drop probability")
     )
     return drawn
-
-
-def largest_error(table: pl.DataFrame) -> float | None:
-    """The largest distance of the qdisc's probability from the equation's."""
-    return scalar((table["prob"] - table["exact"]).abs().max())
-
-
-def reach(table: pl.DataFrame, variant: str, column: str) -> float | None:
-    """The largest average or probability of a variant."""
-    return scalar(table.filter(pl.col("variant") == variant)[column].max())
-
-
-METRICS = (largest_error, reach)

@@ -109,21 +109,6 @@ def plot(table: pl.DataFrame) -> p9.ggplot:
     return drawn
 
 
-def after_a_lost_retransmission(
-    table: pl.DataFrame, queue: str, recovery: str = DEFAULT
-) -> float | None:
-    """Of all timeouts, the share of those in flows that lost a resent packet."""
-    own = _of(table, queue, recovery)
-    rtos = float(own["rtos"].sum())
-    return float(own["rtos_after"].sum()) / rtos if rtos else None
-
-
-def backs_off(table: pl.DataFrame, queue: str, flows: int, recovery: str = DEFAULT) -> float | None:
-    """The share of transactions with so many flows in which a doubled timeout expired."""
-    own = _of(table, queue, recovery).filter(pl.col("flows") == flows)
-    return scalar((own["backed_off"] > 0).mean())
-
-
 def cut_over_taildrop(table: pl.DataFrame, column: str, recovery: str = DEFAULT) -> float | None:
     """A column where recommended RED cut over that with Taildrop in the same transactions, the
     median over buffers and numbers of flows."""
@@ -137,7 +122,7 @@ def cut_less_taildrop(table: pl.DataFrame, column: str, recovery: str = DEFAULT)
     return scalar((both[column] - both[f"{column}_over"]).median())
 
 
-METRICS = (after_a_lost_retransmission, backs_off, cut_over_taildrop, cut_less_taildrop)
+METRICS = (cut_over_taildrop, cut_less_taildrop)
 
 
 def _of(table: pl.DataFrame, queue: str, recovery: str) -> pl.DataFrame:

@@ -32,14 +32,3 @@ def plot(table: pl.DataFrame) -> ggplot:
     named = table.with_columns(line=pl.format("{} flows", "flows"))
     shown = drawing.measures(named, "speed", "line", MEASURES)
     return drawing.lines(shown, "Weight over HRED's", "", log_x=True)
-
-
-def slow_over_fast(table: pl.DataFrame, column: str, slow: float, fast: float) -> float | None:
-    """A column's sum over numbers of flows at a slow weight less that at a fast one."""
-    slowly, quickly = (table.filter(speed=speed)[column] for speed in (slow, fast))
-    if not len(slowly) or not len(quickly):
-        return None
-    return float(slowly.sum()) - float(quickly.sum())
-
-
-METRICS = (slow_over_fast,)

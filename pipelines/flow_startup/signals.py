@@ -184,19 +184,6 @@ def plot(table: pl.DataFrame) -> p9.ggplot:
     return drawn
 
 
-def typical(
-    table: pl.DataFrame, queue: str, column: str, rtt_from: float, flows_from: int = 1
-) -> float | None:
-    """A column's median over numbers of flows and RTTs, unpaced."""
-    chosen = table.filter(
-        (pl.col("queue") == queue)
-        & (pl.col("senders") == "unpaced")
-        & (pl.col("rtt_ms") >= rtt_from)
-        & (pl.col("flows") >= flows_from)
-    )
-    return scalar(chosen[column].median())
-
-
 def response_off(table: pl.DataFrame, queue: str) -> Extreme | None:
     """How far the time to the response of one flow is from the packet's round trip, as a share of
     this, the largest over pacing and RTTs."""
@@ -204,7 +191,7 @@ def response_off(table: pl.DataFrame, queue: str) -> Extreme | None:
     return farthest(found, "response")
 
 
-METRICS = (typical, response_off)
+METRICS = (response_off,)
 
 
 def _single(table: pl.DataFrame, queue: str, column: str) -> pl.DataFrame:

@@ -4,12 +4,4 @@ from pipelines.flow_startup import pub4
 
 table = pub4.table
 plot = pub4.plot
-METRICS = (
-    pub4.delay_ratio,
-    pub4.share_below,
-    pub4.wait_in_rtts,
-    pub4.peak_margin,
-    pub4.least_wait,
-    pub4.typical_completion,
-    pub4.completion_ratio,
-)
+METRICS = (pub4.share_below, pub4.peak_margin)

@@ -6,7 +6,6 @@ import polars as pl
 from plotnine import ggplot
 
 from pipelines.flow_startup import one_or_six, pub1
-from pipelines.flow_startup.one_or_six import typical_ratio
 from sandglass.results import series
 
 
@@ -19,6 +18,3 @@ def table(runs: Sequence[series.Run]) -> pl.DataFrame:
 def plot(table: pl.DataFrame) -> ggplot:
     """Both ratios against what is sent in all."""
     return one_or_six.drawn(table, "all_kb", "All flows together (kB)")
-
-
-METRICS = (typical_ratio,)

@@ -6,7 +6,7 @@ import plotnine as p9
 import polars as pl
 
 from pipelines.ls_aimd import segments, steady
-from sandglass.papers.verdicts import Extreme, largest, least
+from sandglass.papers.verdicts import Extreme, largest
 from sandglass.results import series, style
 
 DELAYED = "delayed"
@@ -67,12 +67,6 @@ def plot(table: pl.DataFrame) -> p9.ggplot:
 KEYS = ["case", "marking", "sender"]
 
 
-def least_per_ack(table: pl.DataFrame, column: str = "per_ack") -> Extreme | None:
-    """Segments per ACK where these are delayed, of all ACKs or as a column has it, the least over
-    experiments."""
-    return least(table.filter(acks=DELAYED).select(*KEYS, column), column)
-
-
 def delay_over_each(table: pl.DataFrame, sender: str) -> Extreme | None:
     """The delay with delayed ACKs over that where each segment is answered, the largest over
     experiments of a sender."""
@@ -82,4 +76,4 @@ def delay_over_each(table: pl.DataFrame, sender: str) -> Extreme | None:
     return largest(both.select(*KEYS, over=pl.col("delay_us") / pl.col("delay_us_each")), "over")
 
 
-METRICS = (least_per_ack, delay_over_each)
+METRICS = (delay_over_each,)

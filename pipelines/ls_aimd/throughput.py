@@ -57,16 +57,6 @@ def plot(table: pl.DataFrame) -> ggplot:
     return drawn
 
 
-def in_flight(table: pl.DataFrame, marking: str, sender: str) -> float | None:
-    """Packets on their way per sender."""
-    return scalar(steady.matching(table, marking, sender, None)["in_flight"].max())
-
-
-def timeouts(table: pl.DataFrame, sender: str) -> float | None:
-    """Timeouts of all flows with a sender, the most in a run."""
-    return scalar(table.filter(pl.col("sender") == sender)["timeouts"].max())
-
-
 def least_share(table: pl.DataFrame, marking: str, sender: str) -> float | None:
     """The throughput of the flow that got least in the second half, over the mean."""
     rows = steady.matching(table, marking, sender, None)
@@ -78,4 +68,4 @@ def least_share(table: pl.DataFrame, marking: str, sender: str) -> float | None:
     return None if mean is None or least is None else least / mean
 
 
-METRICS = (in_flight, timeouts, least_share)
+METRICS = (least_share,)

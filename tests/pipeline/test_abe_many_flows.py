@@ -8,6 +8,8 @@ import pytest
 from pipelines.abe import (
     completion,
     convergence,
+    fig12,
+    fig14,
     fig16,
     fig17,
     fig18,
@@ -190,7 +192,7 @@ def test_convergence_metrics() -> None:
     assert value(convergence.most_faster(RATIOS)) == pytest.approx(0.5)
     assert value(convergence.least_faster(RATIOS)) == 0
     assert value(convergence.most_harmed(RATIOS, 0.1)) == 1
-    assert convergence.tail(RATIOS) == pytest.approx(9 / 1.2)
+    assert measured(fig12, "tail", RATIOS) == pytest.approx(9 / 1.2)
 
 
 def test_a_path_is_faster_when_only_the_default_never_converges() -> None:
@@ -232,8 +234,10 @@ def test_friendliness_metrics() -> None:
         ]
     ]
     table = pl.DataFrame(rows, schema=["queue", "rtt_ms", "beta_ecn", "ratio"], orient="row")
-    assert value(friendliness.largest_mean(table, "CoDel", 0.9)) == pytest.approx(2.2)
-    assert friendliness.mean(table, "CoDel", 0.85) == pytest.approx(2.0)
+    assert value(measured(fig14, "largest_mean", table, queue="CoDel", beta=0.9)) == pytest.approx(
+        2.2
+    )
+    assert measured(fig14, "mean", table, queue="CoDel", beta=0.85) == pytest.approx(2.0)
     above = log(1.6) + log(2.4)
     assert friendliness.distance_below(table, "CoDel", 0.85) == pytest.approx(log(1.2) / above)
     # A half at one RTT and two at another are not as close as one at both.
@@ -397,11 +401,13 @@ def test_the_largest_of_splits_is_above_the_mean_over_them() -> None:
     table = pl.DataFrame(
         rows, schema=["queue", "split", "rtt_ms", "beta_ecn", "ratio"], orient="row"
     )
-    assert value(friendliness.largest_of_splits(table, "CoDel", 0.9)) == pytest.approx(3.5)
-    assert friendliness.largest_of_splits(table, "PIE", 0.9) is None
+    assert value(
+        measured(fig14, "largest_of_splits", table, queue="CoDel", beta=0.9)
+    ) == pytest.approx(3.5)
+    assert measured(fig14, "largest_of_splits", table, queue="PIE", beta=0.9) is None
 
 
 def test_the_least_ratio_leaves_out_what_never_converges() -> None:
     table = pl.DataFrame({"beta_ecn": [0.5, 0.5, 0.9], "ratio": [0.4, None, 0.1]})
-    assert convergence.least_ratio(table, 0.5) == pytest.approx(0.4)
-    assert convergence.least_ratio(table, 0.7) is None
+    assert measured(fig12, "least_ratio", table, beta=0.5) == pytest.approx(0.4)
+    assert measured(fig12, "least_ratio", table, beta=0.7) is None

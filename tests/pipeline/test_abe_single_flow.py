@@ -6,7 +6,17 @@ import polars as pl
 import pytest
 from plotnine import ggplot
 
-from pipelines.abe import departures, fig02, fig04, fig06, fig11, settings, sojourn, variations
+from pipelines.abe import (
+    departures,
+    fig02,
+    fig04,
+    fig06,
+    fig08,
+    fig11,
+    settings,
+    sojourn,
+    variations,
+)
 from sandglass.papers import ensemble
 from sandglass.results import series
 from tests.pipeline.synthetic import document, measured, packets, value, write
@@ -168,14 +178,19 @@ def test_fig06_metrics() -> None:
     other = table.with_columns(rtt_ms=pl.lit(240.0), cwnd_packets=pl.lit(50, pl.Int64))
     assert fig06.back_offs_in_a_row(table, 0.5) == 2
     assert fig06.window_after(table, 160, 0.5) == pytest.approx(0.75)
-    assert fig06.utilisation_after(table, 160, 0.5) == pytest.approx(0.7)
-    assert fig06.utilisation_after(table, 160, 0.5, from_s=3) == pytest.approx(0.675)
+    assert measured(fig06, "utilisation_after", table, rtt_ms=160, beta=0.5) == pytest.approx(0.7)
+    assert measured(
+        fig06, "utilisation_after", table, rtt_ms=160, beta=0.5, from_s=3
+    ) == pytest.approx(0.675)
     both = pl.concat([table, other])
     assert measured(
         fig06, "window_after_over", both, rtt_ms=160, over_ms=240, beta=0.5
     ) == pytest.approx(0.25)
     assert measured(fig06, "window_after_over", table, rtt_ms=160, over_ms=240, beta=0.5) is None
-    assert fig06.utilisation_after(fig06_table([10], [0], [1.0]), 160, 0.5) is None
+    assert (
+        measured(fig06, "utilisation_after", fig06_table([10], [0], [1.0]), rtt_ms=160, beta=0.5)
+        is None
+    )
 
 
 def departed(control: str, rtt_ms: float, beta: float, early: float, late: float) -> pl.DataFrame:
@@ -291,8 +306,34 @@ DELAYS = pl.DataFrame(
 def test_sojourn_metrics() -> None:
     assert sojourn.added(DELAYS, "NewReno", "PIE", 100, 0.7, 90) == 3
     assert sojourn.added(DELAYS, "NewReno", "PIE", 100, 0.6, 90) is None
-    assert value(sojourn.largest(DELAYS, "NewReno", "PIE", 90, 0.85)) == 12
-    assert value(sojourn.largest(DELAYS, "NewReno", "PIE", 50, 1)) == 9
+    assert (
+        value(
+            measured(
+                fig08,
+                "largest",
+                DELAYS,
+                control="NewReno",
+                queue="PIE",
+                percentile=90,
+                beta_up_to=0.85,
+            )
+        )
+        == 12
+    )
+    assert (
+        value(
+            measured(
+                fig08,
+                "largest",
+                DELAYS,
+                control="NewReno",
+                queue="PIE",
+                percentile=50,
+                beta_up_to=1,
+            )
+        )
+        == 9
+    )
     # PIE's target is 20 ms: medians of 4, 6 and 9, 90th percentiles of 9, 12 and 9.
     assert value(sojourn.off_target(DELAYS, "NewReno", "PIE", 50)) == 16
     assert value(sojourn.off_target(DELAYS, "NewReno", "PIE", 90)) == 11

@@ -81,7 +81,15 @@ def test_what_datagrams_get_is_compared_with_its_own_set() -> None:
     table = frame([*overload.KEY, "ours", "published"], *rows).with_columns(
         quantity=pl.lit("tput_udp_mbit")
     )
-    found = overload.most_difference(table, "2021-09", "tput_udp_mbit", "ect", [50, 70])
+    found = measured(
+        overload,
+        "most_difference",
+        table,
+        run="2021-09",
+        quantity="tput_udp_mbit",
+        label="ect",
+        loads=[50, 70],
+    )
     assert found == pytest.approx(2)
     found = overload.most_factor(table, "2021-09", "tput_udp_mbit", "not_ect", [50, 70])
     assert found == pytest.approx(69.4 / 60)

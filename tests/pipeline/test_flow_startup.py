@@ -120,8 +120,36 @@ TABLE = pl.DataFrame(
 
 
 def test_pub4_metrics() -> None:
-    assert value(pub4.delay_ratio(TABLE, "Predict", "CoDel", 0, 150, BURSTS)) == 0.5
-    assert value(pub4.delay_ratio(TABLE, "Predict", "CoDel", 0, 1000, BURSTS)) == 3
+    assert (
+        value(
+            measured(
+                pub4,
+                "delay_ratio",
+                TABLE,
+                queue="Predict",
+                over="CoDel",
+                rtt_from=0,
+                rtt_to=150,
+                senders=BURSTS,
+            )
+        )
+        == 0.5
+    )
+    assert (
+        value(
+            measured(
+                pub4,
+                "delay_ratio",
+                TABLE,
+                queue="Predict",
+                over="CoDel",
+                rtt_from=0,
+                rtt_to=1000,
+                senders=BURSTS,
+            )
+        )
+        == 3
+    )
     # 0.2, 0.5 and 3
     assert (
         measured(
@@ -141,10 +169,25 @@ def test_pub4_metrics() -> None:
     one = TABLE.filter(pl.col("flows") == 1)
     assert value(pub4.peak_margin(one, "CoDel", 100, 100, 200)) == pytest.approx(1.5)
     assert value(pub4.peak_margin(one, "CoDel", 100, 100, 400)) == pytest.approx(1.8)
-    assert value(pub4.least_wait(TABLE, "CoDel", 100)) == 50
-    assert value(pub4.completion_ratio(TABLE, "CoDel", 200, 1000, BURSTS)) == 1.5
-    assert pub4.typical_completion(TABLE, "CoDel", 200, 1000, BURSTS) == pytest.approx(1.45)
-    assert value(pub4.wait_in_rtts(TABLE, "Predict", 100)) == 0.45
+    assert value(measured(pub4, "least_wait", TABLE, queue="CoDel", rtt_to=100)) == 50
+    assert (
+        value(
+            measured(
+                pub4,
+                "completion_ratio",
+                TABLE,
+                queue="CoDel",
+                rtt_from=200,
+                rtt_to=1000,
+                senders=BURSTS,
+            )
+        )
+        == 1.5
+    )
+    assert measured(
+        pub4, "typical_completion", TABLE, queue="CoDel", rtt_from=200, rtt_to=1000, senders=BURSTS
+    ) == pytest.approx(1.45)
+    assert value(measured(pub4, "wait_in_rtts", TABLE, queue="Predict", rtt_from=100)) == 0.45
     assert pub4.pacing_effect(TABLE, "CoDel", 100, "paced") == 2
     assert pub4.pacing_effect(TABLE, "Predict", 100, "paced") == pytest.approx(0.2)
 
@@ -171,7 +214,21 @@ def test_pub4_completion_over_the_best_rivals_of_each_case() -> None:
 
 
 def test_pub4_without_data_has_no_value() -> None:
-    assert value(pub4.delay_ratio(TABLE, "Predict", "PIE", 0, 1000, BURSTS)) is None
+    assert (
+        value(
+            measured(
+                pub4,
+                "delay_ratio",
+                TABLE,
+                queue="Predict",
+                over="PIE",
+                rtt_from=0,
+                rtt_to=1000,
+                senders=BURSTS,
+            )
+        )
+        is None
+    )
     assert (
         measured(
             pub4,
@@ -186,10 +243,34 @@ def test_pub4_without_data_has_no_value() -> None:
         is None
     )
     assert value(pub4.peak_margin(TABLE, "PIE", 100, 100, 200)) is None
-    assert value(pub4.least_wait(TABLE, "PIE", 1000)) is None
-    assert value(pub4.completion_ratio(TABLE, "CoDel", 500, 1000, BURSTS)) is None
-    assert pub4.typical_completion(TABLE, "CoDel", 500, 1000, BURSTS) is None
-    assert value(pub4.wait_in_rtts(TABLE, "Predict", 500)) is None
+    assert value(measured(pub4, "least_wait", TABLE, queue="PIE", rtt_to=1000)) is None
+    assert (
+        value(
+            measured(
+                pub4,
+                "completion_ratio",
+                TABLE,
+                queue="CoDel",
+                rtt_from=500,
+                rtt_to=1000,
+                senders=BURSTS,
+            )
+        )
+        is None
+    )
+    assert (
+        measured(
+            pub4,
+            "typical_completion",
+            TABLE,
+            queue="CoDel",
+            rtt_from=500,
+            rtt_to=1000,
+            senders=BURSTS,
+        )
+        is None
+    )
+    assert value(measured(pub4, "wait_in_rtts", TABLE, queue="Predict", rtt_from=500)) is None
     assert pub4.pacing_effect(TABLE, "CoDel", 200, "paced") is None
 
 

@@ -510,13 +510,13 @@ def test_why_spread_counts_in_round_trips() -> None:
 
 def test_why_six_over_what_is_sent() -> None:
     table = pl.DataFrame({"all_kb": [60.0, 240.0, 600.0], "longest_ms": [1.4, 1.2, 1.1]})
-    assert one_or_six.typical_ratio(table, "longest_ms") == 1.2
+    assert measured(one_or_six, "typical_ratio", table, column="longest_ms") == 1.2
     assert value(measured(why_six, "least_ratio", table, column="longest_ms")) == 1.1
 
 
 def test_one_or_six_over_sizes() -> None:
     table = pl.DataFrame({"size_kb": [10.0, 40.0, 100.0], "longest_ms": [0.5, 1.2, 0.7]})
-    assert one_or_six.typical_ratio(table, "longest_ms") == 0.7
+    assert measured(one_or_six, "typical_ratio", table, column="longest_ms") == 0.7
     assert value(measured(one_or_six, "largest_ratio", table, column="longest_ms")) == 1.2
 
 
@@ -660,8 +660,10 @@ def test_red_too_slow_and_too_fast() -> None:
             "anomalies": [10.0, 5.0, 2.0, 3.0],
         }
     )
-    assert red_speed.slow_over_fast(table, "anomalies", 0.25, 4) == 12
-    assert red_speed.slow_over_fast(table, "anomalies", 0.1, 4) is None
+    assert measured(red_speed, "slow_over_fast", table, column="anomalies", slow=0.25, fast=4) == 12
+    assert (
+        measured(red_speed, "slow_over_fast", table, column="anomalies", slow=0.1, fast=4) is None
+    )
     assert value(measured(red_speed, "most_from", table, column="anomalies", speed_from=1)) == 3
 
 

@@ -151,8 +151,13 @@ def test_signals_of_one_flow() -> None:
 
 
 def test_signals_of_several_flows() -> None:
-    assert signals.typical(loads(), KEPT, "load", rtt_from=100) == pytest.approx(1.35)
-    assert signals.typical(loads(), KEPT, "load", rtt_from=100, flows_from=2) == 1.9
+    assert measured(
+        signals, "typical", loads(), queue=KEPT, column="load", rtt_from=100
+    ) == pytest.approx(1.35)
+    assert (
+        measured(signals, "typical", loads(), queue=KEPT, column="load", rtt_from=100, flows_from=2)
+        == 1.9
+    )
     assert value(measured(signals, "least_best", loads(), queue=KEPT, flows_from=1)) == 5
 
 
@@ -430,10 +435,12 @@ def test_what_red_drops_again() -> None:
         red_losses, "resent_lost_ratio", table, queue=red, over="HRED"
     ) == pytest.approx(2)
     assert measured(red_losses, "resent_lost_ratio", table, queue=red, over="Taildrop") is None
-    assert red_losses.after_a_lost_retransmission(table, red) == pytest.approx(6 / 8)
-    assert red_losses.after_a_lost_retransmission(table, "HRED") is None
-    assert red_losses.backs_off(table, red, 16) == 1
-    assert red_losses.backs_off(table, red, 4) == 0
+    assert measured(red_losses, "after_a_lost_retransmission", table, queue=red) == pytest.approx(
+        6 / 8
+    )
+    assert measured(red_losses, "after_a_lost_retransmission", table, queue="HRED") is None
+    assert measured(red_losses, "backs_off", table, queue=red, flows=16) == 1
+    assert measured(red_losses, "backs_off", table, queue=red, flows=4) == 0
     assert value(measured(red_losses, "most_backed_off", table, queue=red)) == 2
     assert red_losses.cut_over_taildrop(table, "fct_s") == pytest.approx(1.6)
     assert red_losses.cut_less_taildrop(table, "rtos") == 3
