@@ -27,10 +27,15 @@ def value(found: Extreme | None) -> float | None:
     return found.value if found else None
 
 
-def measured(figure: ModuleType, name: str, table: pl.DataFrame, **arguments: object) -> Any:
-    """What one of the metrics in the file of a figure, whose code this is, says of a table."""
-    _, paper, own = figure.__name__.split(".")
-    return shelf.paper(paper).figures[own].metrics[name].value(table, arguments)
+def measured(figure: ModuleType | str, name: str, table: pl.DataFrame, **arguments: object) -> Any:
+    """What one of the metrics in the file of a figure, named or by its code, says of a table.
+
+    Of one that is an extreme of points, their least or largest.
+    """
+    named = figure if isinstance(figure, str) else figure.__name__.removeprefix("pipelines.")
+    paper, own = named.split(".")
+    found = shelf.paper(paper).figures[own].metrics[name].value(table, arguments)
+    return found.value if isinstance(found, Extreme) else found
 
 
 def packets(rows: Sequence[tuple[int, int | None, int | None]]) -> pl.DataFrame:

@@ -52,7 +52,7 @@ def test_without_ecn_counts_what_differs_from_regular() -> None:
             "differing": [0, 3, 9],
         }
     )
-    assert value(measured(without_ecn, "most_differing", table)) == 3
+    assert measured(without_ecn, "most_differing", table) == 3
 
 
 def acks(rows: list[tuple[int, int, int, str]]) -> pl.DataFrame:
@@ -101,12 +101,12 @@ def test_sawtooth_metrics() -> None:
         ],
         orient="row",
     ).with_columns(path_packets=pl.lit(100.0), data=pl.lit(1.32))
-    assert value(measured(sawtooth, "off", table, of="slope", rate_mbit=10)) == pytest.approx(0.3)
-    assert value(measured(sawtooth, "off", table, of="slope", rate_mbit=40)) == pytest.approx(0.1)
-    assert value(measured(sawtooth, "off_with_the_queue", table, beta=0.5)) == pytest.approx(0.2)
-    assert value(
-        measured(sawtooth, "least_utilisation", table, beta=0.5, buffer_from=1)
-    ) == pytest.approx(0.99)
+    assert measured(sawtooth, "off", table, of="slope", rate_mbit=10) == pytest.approx(0.3)
+    assert measured(sawtooth, "off", table, of="slope", rate_mbit=40) == pytest.approx(0.1)
+    assert measured(sawtooth, "off_with_the_queue", table, beta=0.5) == pytest.approx(0.2)
+    assert measured(sawtooth, "least_utilisation", table, beta=0.5, buffer_from=1) == pytest.approx(
+        0.99
+    )
     assert measured(sawtooth, "queue_trend", table, beta=0.5, buffer_from=1) == pytest.approx(1)
 
 
@@ -157,8 +157,8 @@ def test_delays_metrics() -> None:
         schema=["queue", "rtt_ms", "beta", "burst_ms", "mean_ms", "tail_ms"],
         orient="row",
     )
-    assert value(measured(delays, "mean_delay", table, queue="CoDel", beta=0.5)) == 4
-    assert value(measured(delays, "mean_delay", table, queue="PIE", beta=0.5)) == 12
+    assert measured(delays, "mean_delay", table, queue="CoDel", beta=0.5) == 4
+    assert measured(delays, "mean_delay", table, queue="PIE", beta=0.5) == 12
     assert delays.burst_trend(table, 100) == pytest.approx(0.5)
     assert delays.burst_trend(table.with_columns(tail_ms=pl.lit(5.0)), 100) == 0
     assert value(delays.heavier_tail(table, 100)) == 11
@@ -174,9 +174,9 @@ def test_overshoot_metrics() -> None:
             "at_drop_bdp": [-0.3, 0.2],
         }
     )
-    assert value(measured(overshoot, "largest_at_drop", table, queue="CoDel")) == pytest.approx(0.3)
-    assert value(measured(overshoot, "smallest", table, queue="CoDel")) == pytest.approx(0.1)
-    assert value(measured(overshoot, "greatest", table, queue="CoDel")) == pytest.approx(0.9)
+    assert measured(overshoot, "largest_at_drop", table, queue="CoDel") == pytest.approx(0.3)
+    assert measured(overshoot, "smallest", table, queue="CoDel") == pytest.approx(0.1)
+    assert measured(overshoot, "greatest", table, queue="CoDel") == pytest.approx(0.9)
     assert measured(overshoot, "greatest", table, queue="PIE") is None
 
 
@@ -268,8 +268,8 @@ def test_step_marking_metrics() -> None:
         orient="row",
     )
     assert step_marking.gain(table, "step 5 ms", 0.8, 0.5) == pytest.approx(0.4)
-    assert value(
-        measured(step_marking, "delay_over", table, marking="step 5 ms", beta=0.8, over=0.5)
+    assert measured(
+        step_marking, "delay_over", table, marking="step 5 ms", beta=0.8, over=0.5
     ) == pytest.approx(1.2)
     packet = table.with_columns(delay_ms=pl.lit(0.6056))  # 1514 bytes at 20 Mb/s
     assert measured(

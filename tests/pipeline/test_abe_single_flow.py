@@ -307,30 +307,14 @@ def test_sojourn_metrics() -> None:
     assert sojourn.added(DELAYS, "NewReno", "PIE", 100, 0.7, 90) == 3
     assert sojourn.added(DELAYS, "NewReno", "PIE", 100, 0.6, 90) is None
     assert (
-        value(
-            measured(
-                fig08,
-                "largest",
-                DELAYS,
-                control="NewReno",
-                queue="PIE",
-                percentile=90,
-                beta_up_to=0.85,
-            )
+        measured(
+            fig08, "largest", DELAYS, control="NewReno", queue="PIE", percentile=90, beta_up_to=0.85
         )
         == 12
     )
     assert (
-        value(
-            measured(
-                fig08,
-                "largest",
-                DELAYS,
-                control="NewReno",
-                queue="PIE",
-                percentile=50,
-                beta_up_to=1,
-            )
+        measured(
+            fig08, "largest", DELAYS, control="NewReno", queue="PIE", percentile=50, beta_up_to=1
         )
         == 9
     )

@@ -142,8 +142,8 @@ def test_why_codel_target_compares_targets() -> None:
         schema=["ecn", "rtt_ms", "target_ms", "throughput_mbit", "queue_delay_p95_ms"],
         orient="row",
     )
-    assert value(
-        measured(why_codel_target, "delay_over", table, target_ms=5, over_ms=26)
+    assert measured(
+        why_codel_target, "delay_over", table, target_ms=5, over_ms=26
     ) == pytest.approx(0.5)
     assert value(why_codel_target.lost(table, 5, 26, 60, True)) == pytest.approx(0.2)
     assert value(why_codel_target.lost(table, 5, 26, 60, False)) == pytest.approx(0.1)

@@ -63,8 +63,8 @@ def test_buffer(tmp_path: Path) -> None:
     table = buffer.table([made(tmp_path / "run", 2, 6, queue=queue)])
     assert table.rows() == [(0.75, pytest.approx(0.8), pytest.approx(0.5))]
     table = frame(["buffer", "utilisation"], (0.5, 0.9), (0.75, 0.97), (1.0, 0.99), (1.5, 1.0))
-    assert value(measured(buffer, "least_utilisation", table, since=1)) == 0.99
-    assert value(measured(buffer, "largest_utilisation", table, until=0.75)) == 0.97
+    assert measured(buffer, "least_utilisation", table, since=1) == 0.99
+    assert measured(buffer, "largest_utilisation", table, until=0.75) == 0.97
     assert buffer.gained(table, 1, 0.75) == pytest.approx(2)
     assert buffer.gained(table, 1, 0.6) is None
 
@@ -102,7 +102,7 @@ def test_legacy(tmp_path: Path) -> None:
         ("a", "both Reno", "Reno", 1),
     )
     assert value(legacy.over(table, "all three", "Reno with ECN", "Reno")) == 0.75
-    assert value(measured(legacy, "smallest", table, flows="all three")) == 0.2
+    assert measured(legacy, "smallest", table, flows="all three") == 0.2
     assert legacy.over(table, "both with ECN", "Reno with ECN", "Reno") is None
 
 
@@ -487,9 +487,9 @@ def test_resolution(tmp_path: Path) -> None:
         ("coarse", 0.1, "uniform", 0),
         ("coarse", 0.2, "independent", 0),
     )
-    assert value(measured(resolution, "least_range", table, sender="fine")) == 3
-    assert value(measured(resolution, "least_range", table, sender="coarse")) == 0
-    assert value(measured(resolution, "independent_over_uniform", table, sender="fine")) == 3
+    assert measured(resolution, "least_range", table, sender="fine") == 3
+    assert measured(resolution, "least_range", table, sender="coarse") == 0
+    assert measured(resolution, "independent_over_uniform", table, sender="fine") == 3
     assert measured(resolution, "independent_over_uniform", table, sender="coarse") is None
 
 
@@ -506,7 +506,7 @@ def test_why_below(tmp_path: Path) -> None:
     )
     assert measured(why_below, "reno_share", table, minimum=0.125, packet=590) == 0.75
     assert measured(why_below, "reno_share", table, minimum=1, packet=1500) is None
-    assert value(measured(why_below, "kept", table)) == 0.75
+    assert measured(why_below, "kept", table) == 0.75
 
 
 def test_why_above(tmp_path: Path) -> None:

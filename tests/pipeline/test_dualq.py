@@ -21,7 +21,7 @@ from pipelines.dualq import (
 from pipelines.dualq.workloads import requests
 from sandglass.papers import grid
 from sandglass.results.series import Run
-from tests.pipeline.synthetic import document, measured, value
+from tests.pipeline.synthetic import document, measured
 
 QUANTILES = [f"qdelay_{kind}_{part}_ms" for kind in "lc" for part in ("p25", "p50", "p99")]
 
@@ -170,8 +170,8 @@ def test_web_load(tmp_path: Path) -> None:
     assert (row["rate_mbit"], row["rtt_ms"], row["load"]) == (40, 10, "heavy")
     assert (row["p99_ms"], row["loss_pct"], row["used_pct"]) == (coded(1), 0, 100)
     table = frame([*web.KEYS, "p99_ms"], (40.0, 5.0, "heavy", 1.0), (40.0, 10.0, "heavy", 1.5))
-    assert value(measured(web, "most", table, quantity="p99_ms")) == 1.5
-    assert value(measured(web, "least", table, quantity="p99_ms")) == 1
+    assert measured(web, "most", table, quantity="p99_ms") == 1.5
+    assert measured(web, "least", table, quantity="p99_ms") == 1
 
 
 def test_initial_windows(tmp_path: Path) -> None:
@@ -181,13 +181,8 @@ def test_initial_windows(tmp_path: Path) -> None:
     assert made.columns == columns
     assert made.row(0)[:3] == (3, 10, coded(1))
     table = frame(columns, (1, 10.0, 1.0, 90.0), (1, 20.0, 2.0, 80.0), (10, 10.0, 3.0, 70.0))
-    assert (
-        value(measured(why_initial_window, "most", table, quantity="p99_ms", initial_window=1)) == 2
-    )
-    assert (
-        value(measured(why_initial_window, "least", table, quantity="used_pct", initial_window=1))
-        == 80
-    )
+    assert measured(why_initial_window, "most", table, quantity="p99_ms", initial_window=1) == 2
+    assert measured(why_initial_window, "least", table, quantity="used_pct", initial_window=1) == 80
 
 
 def test_bursts(tmp_path: Path) -> None:

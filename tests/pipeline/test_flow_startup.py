@@ -121,32 +121,28 @@ TABLE = pl.DataFrame(
 
 def test_pub4_metrics() -> None:
     assert (
-        value(
-            measured(
-                pub4,
-                "delay_ratio",
-                TABLE,
-                queue="Predict",
-                over="CoDel",
-                rtt_from=0,
-                rtt_to=150,
-                senders=BURSTS,
-            )
+        measured(
+            pub4,
+            "delay_ratio",
+            TABLE,
+            queue="Predict",
+            over="CoDel",
+            rtt_from=0,
+            rtt_to=150,
+            senders=BURSTS,
         )
         == 0.5
     )
     assert (
-        value(
-            measured(
-                pub4,
-                "delay_ratio",
-                TABLE,
-                queue="Predict",
-                over="CoDel",
-                rtt_from=0,
-                rtt_to=1000,
-                senders=BURSTS,
-            )
+        measured(
+            pub4,
+            "delay_ratio",
+            TABLE,
+            queue="Predict",
+            over="CoDel",
+            rtt_from=0,
+            rtt_to=1000,
+            senders=BURSTS,
         )
         == 3
     )
@@ -169,25 +165,23 @@ def test_pub4_metrics() -> None:
     one = TABLE.filter(pl.col("flows") == 1)
     assert value(pub4.peak_margin(one, "CoDel", 100, 100, 200)) == pytest.approx(1.5)
     assert value(pub4.peak_margin(one, "CoDel", 100, 100, 400)) == pytest.approx(1.8)
-    assert value(measured(pub4, "least_wait", TABLE, queue="CoDel", rtt_to=100)) == 50
+    assert measured(pub4, "least_wait", TABLE, queue="CoDel", rtt_to=100) == 50
     assert (
-        value(
-            measured(
-                pub4,
-                "completion_ratio",
-                TABLE,
-                queue="CoDel",
-                rtt_from=200,
-                rtt_to=1000,
-                senders=BURSTS,
-            )
+        measured(
+            pub4,
+            "completion_ratio",
+            TABLE,
+            queue="CoDel",
+            rtt_from=200,
+            rtt_to=1000,
+            senders=BURSTS,
         )
         == 1.5
     )
     assert measured(
         pub4, "typical_completion", TABLE, queue="CoDel", rtt_from=200, rtt_to=1000, senders=BURSTS
     ) == pytest.approx(1.45)
-    assert value(measured(pub4, "wait_in_rtts", TABLE, queue="Predict", rtt_from=100)) == 0.45
+    assert measured(pub4, "wait_in_rtts", TABLE, queue="Predict", rtt_from=100) == 0.45
     assert pub4.pacing_effect(TABLE, "CoDel", 100, "paced") == 2
     assert pub4.pacing_effect(TABLE, "Predict", 100, "paced") == pytest.approx(0.2)
 
@@ -215,17 +209,15 @@ def test_pub4_completion_over_the_best_rivals_of_each_case() -> None:
 
 def test_pub4_without_data_has_no_value() -> None:
     assert (
-        value(
-            measured(
-                pub4,
-                "delay_ratio",
-                TABLE,
-                queue="Predict",
-                over="PIE",
-                rtt_from=0,
-                rtt_to=1000,
-                senders=BURSTS,
-            )
+        measured(
+            pub4,
+            "delay_ratio",
+            TABLE,
+            queue="Predict",
+            over="PIE",
+            rtt_from=0,
+            rtt_to=1000,
+            senders=BURSTS,
         )
         is None
     )
@@ -243,18 +235,16 @@ def test_pub4_without_data_has_no_value() -> None:
         is None
     )
     assert value(pub4.peak_margin(TABLE, "PIE", 100, 100, 200)) is None
-    assert value(measured(pub4, "least_wait", TABLE, queue="PIE", rtt_to=1000)) is None
+    assert measured(pub4, "least_wait", TABLE, queue="PIE", rtt_to=1000) is None
     assert (
-        value(
-            measured(
-                pub4,
-                "completion_ratio",
-                TABLE,
-                queue="CoDel",
-                rtt_from=500,
-                rtt_to=1000,
-                senders=BURSTS,
-            )
+        measured(
+            pub4,
+            "completion_ratio",
+            TABLE,
+            queue="CoDel",
+            rtt_from=500,
+            rtt_to=1000,
+            senders=BURSTS,
         )
         is None
     )
@@ -270,7 +260,7 @@ def test_pub4_without_data_has_no_value() -> None:
         )
         is None
     )
-    assert value(measured(pub4, "wait_in_rtts", TABLE, queue="Predict", rtt_from=500)) is None
+    assert measured(pub4, "wait_in_rtts", TABLE, queue="Predict", rtt_from=500) is None
     assert pub4.pacing_effect(TABLE, "CoDel", 200, "paced") is None
 
 
@@ -320,8 +310,8 @@ LOSSES = pl.DataFrame(
 
 
 def test_pub2_metrics() -> None:
-    assert value(measured(pub2, "most", LOSSES, queue="HRED", column="overflow")) == 2
-    assert value(measured(pub2, "most", LOSSES, queue="Taildrop", column="overflow")) == 50
+    assert measured(pub2, "most", LOSSES, queue="HRED", column="overflow") == 2
+    assert measured(pub2, "most", LOSSES, queue="Taildrop", column="overflow") == 50
     assert measured(pub2, "most", LOSSES, queue="RED", column="overflow") is None
     assert (
         measured(pub2, "total_ratio", LOSSES, queue="HRED", over="Taildrop", column="in_a_row")
@@ -362,19 +352,11 @@ DELAYS = pl.DataFrame(
 
 def test_pub3_metrics() -> None:
     assert (
-        value(
-            measured(
-                pub3, "high_ratio", DELAYS, queue="HRED", over="CoDel", flows_from=4, rate_mbit=10
-            )
-        )
+        measured(pub3, "high_ratio", DELAYS, queue="HRED", over="CoDel", flows_from=4, rate_mbit=10)
         == 0.5
     )
     assert (
-        value(
-            measured(
-                pub3, "high_ratio", DELAYS, queue="HRED", over="CoDel", flows_from=1, rate_mbit=10
-            )
-        )
+        measured(pub3, "high_ratio", DELAYS, queue="HRED", over="CoDel", flows_from=1, rate_mbit=10)
         == 1.5
     )
     assert (
@@ -416,23 +398,17 @@ def test_pub1_metrics() -> None:
     assert pub1.one_over_many(CALLS, "jump_ms", 40) == 1.5
     assert pub1.one_over_many(CALLS, "jump_ms", 100) is None
     assert value(pub1.grows_with_flows(CALLS, "longest_ms", 3)) == pytest.approx(1)
-    assert value(measured(pub1, "larger_window_ratio", CALLS, column="jump_ms", flows=1)) == 3
-    assert value(measured(pub1, "beyond_the_initial_window", CALLS, initial_window=10)) == 1.25
+    assert measured(pub1, "larger_window_ratio", CALLS, column="jump_ms", flows=1) == 3
+    assert measured(pub1, "beyond_the_initial_window", CALLS, initial_window=10) == 1.25
     calm = CALLS.with_columns(calm_ms=pl.lit(40.0))
     assert value(pub1.over_calm(calm, 3, 0)) == 2
     assert value(pub1.over_calm(calm, 3, 2)) == 3
     assert (
-        value(
-            measured(pub1, "most_delayed", CALLS, column="longest_ms", initial_window=3, flows_to=2)
-        )
+        measured(pub1, "most_delayed", CALLS, column="longest_ms", initial_window=3, flows_to=2)
         == 150
     )
     assert (
-        value(
-            measured(
-                pub1, "least_delayed", CALLS, column="longest_ms", initial_window=10, flows_from=2
-            )
-        )
+        measured(pub1, "least_delayed", CALLS, column="longest_ms", initial_window=10, flows_from=2)
         == 600
     )
     assert (

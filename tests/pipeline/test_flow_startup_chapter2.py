@@ -112,10 +112,10 @@ def test_a_smooth_exit_is_compared_at_the_same_rtt() -> None:
         schema=["sender", "rtt_ms", "peak", "peak_share", "round_trips"],
         orient="row",
     )
-    assert value(measured(limited_slow_start, "most_peak_ratio", table, sender=half)) == 0.75
+    assert measured(limited_slow_start, "most_peak_ratio", table, sender=half) == 0.75
     assert limited_slow_start.mean_peak_ratio(table, half) == pytest.approx((0.75 * 0.6) ** 0.5)
-    assert value(measured(limited_slow_start, "least_share", table, sender=half)) == 0.3
-    assert value(measured(limited_slow_start, "extra_round_trips", table, sender=half)) == 1
+    assert measured(limited_slow_start, "least_share", table, sender=half) == 0.3
+    assert measured(limited_slow_start, "extra_round_trips", table, sender=half) == 1
     assert limited_slow_start.mean_peak_ratio(table, "limited from 0.25 BDP") is None
     assert (
         measured(limited_slow_start, "least_share", table, sender="limited from 0.25 BDP") is None
@@ -166,8 +166,8 @@ def test_starving_takes_the_largest_of_the_means() -> None:
     table = pl.DataFrame(
         {"buffer": [1.0, 1.0, 4.0, 4.0], "seed": [1, 2, 1, 2], "share": [0.5, 0.7, 0.1, 0.2]}
     )
-    assert value(measured(starving, "largest_share", table, buffer_from=4)) == pytest.approx(0.15)
-    assert value(measured(starving, "largest_share", table, buffer_from=1)) == pytest.approx(0.6)
+    assert measured(starving, "largest_share", table, buffer_from=4) == pytest.approx(0.15)
+    assert measured(starving, "largest_share", table, buffer_from=1) == pytest.approx(0.6)
 
 
 def test_horizon_takes_the_least_of_the_means() -> None:
@@ -390,7 +390,7 @@ def test_a_call_beside_a_bulk_flow(tmp_path: Path) -> None:
     assert row["median_ratio"] == 3
     assert row["unplayed"] == pytest.approx(200 / 3)
     both = pl.DataFrame({"control": ["cubic", "reno"], "buffer": [1, 1], "unplayed": [3.0, 2.0]})
-    assert value(measured(bulk_call, "least_harm", both, column="unplayed")) == 2
+    assert measured(bulk_call, "least_harm", both, column="unplayed") == 2
 
 
 def test_losses_of_a_call(tmp_path: Path) -> None:
@@ -469,8 +469,8 @@ def test_a_shorter_timeout_is_compared_with_the_longer_one() -> None:
         orient="row",
     )  # fmt: skip
     assert value(initial_rto.change(table, "all")) == pytest.approx(0.1)
-    assert value(measured(initial_rto, "losses_but_one", table, lost="all")) == 1
-    assert value(measured(initial_rto, "losses_but_one", table, lost="one")) == 0
+    assert measured(initial_rto, "losses_but_one", table, lost="all") == 1
+    assert measured(initial_rto, "losses_but_one", table, lost="one") == 0
     assert initial_rto.untimely(table, "one") == 1
     assert initial_rto.untimely(table, "all") == 1
     assert initial_rto.change(table, "some") is None
@@ -487,13 +487,9 @@ def test_spreading_compares_with_windows_sent_at_once() -> None:
         schema=["sender", "initial_window", "flows", "longest_ms"],
         orient="row",
     )  # fmt: skip
+    assert measured(spreading, "spread_ratio", table, column="longest_ms", window_from=30) == 0.75
     assert (
-        value(measured(spreading, "spread_ratio", table, column="longest_ms", window_from=30))
-        == 0.75
-    )
-    assert (
-        value(measured(spreading, "least_when_spread", table, column="longest_ms", window_from=30))
-        == 180
+        measured(spreading, "least_when_spread", table, column="longest_ms", window_from=30) == 180
     )
     assert value(spreading.removed_ratio(table, "longest_ms", most=False)) == 2
     assert value(spreading.removed_ratio(table, "longest_ms", most=True)) == 4
@@ -511,13 +507,13 @@ def test_why_spread_counts_in_round_trips() -> None:
 def test_why_six_over_what_is_sent() -> None:
     table = pl.DataFrame({"all_kb": [60.0, 240.0, 600.0], "longest_ms": [1.4, 1.2, 1.1]})
     assert measured(one_or_six, "typical_ratio", table, column="longest_ms") == 1.2
-    assert value(measured(why_six, "least_ratio", table, column="longest_ms")) == 1.1
+    assert measured(why_six, "least_ratio", table, column="longest_ms") == 1.1
 
 
 def test_one_or_six_over_sizes() -> None:
     table = pl.DataFrame({"size_kb": [10.0, 40.0, 100.0], "longest_ms": [0.5, 1.2, 0.7]})
     assert measured(one_or_six, "typical_ratio", table, column="longest_ms") == 0.7
-    assert value(measured(one_or_six, "largest_ratio", table, column="longest_ms")) == 1.2
+    assert measured(one_or_six, "largest_ratio", table, column="longest_ms") == 1.2
 
 
 def test_a_window_after_idle_time(tmp_path: Path) -> None:
@@ -558,20 +554,16 @@ def test_what_idle_time_leaves() -> None:
         schema=["restart", "sender", "pause_s", "old_window", "first_window", "longest_ms"],
         orient="row",
     )
+    assert measured(after_idle, "largest_window", table, restart="slow start", pause_s=5) == 10
+    assert measured(after_idle, "resumed_share", table, restart="old window") == 0.9
     assert (
-        value(measured(after_idle, "largest_window", table, restart="slow start", pause_s=5)) == 10
-    )
-    assert value(measured(after_idle, "resumed_share", table, restart="old window")) == 0.9
-    assert (
-        value(
-            measured(
-                after_idle,
-                "harm_ratio",
-                table,
-                restart="old window",
-                over="slow start",
-                sender="unpaced",
-            )
+        measured(
+            after_idle,
+            "harm_ratio",
+            table,
+            restart="old window",
+            over="slow start",
+            sender="unpaced",
         )
         == 1.5
     )
@@ -581,7 +573,7 @@ def test_what_idle_time_leaves() -> None:
         )
         is None
     )
-    assert value(measured(after_idle, "least_harm", table)) == 150
+    assert measured(after_idle, "least_harm", table) == 150
     assert after_idle.window_lost(table, "slow start", 1, 5) == 10
     assert after_idle.window_lost(table, "slow start", 2, 5) is None
 
@@ -664,7 +656,7 @@ def test_red_too_slow_and_too_fast() -> None:
     assert (
         measured(red_speed, "slow_over_fast", table, column="anomalies", slow=0.1, fast=4) is None
     )
-    assert value(measured(red_speed, "most_from", table, column="anomalies", speed_from=1)) == 3
+    assert measured(red_speed, "most_from", table, column="anomalies", speed_from=1) == 3
 
 
 def test_pie_rises_while_packets_wait(tmp_path: Path) -> None:
@@ -730,7 +722,7 @@ def test_long_flows_after_ten_seconds(tmp_path: Path) -> None:
     table = pl.DataFrame({"queue": ["HRED", "FIFO"], "flows": [1, 1], "utilisation": [0.72, 0.96]})
     assert measured(long_flows, "over_fifo", table, queue="HRED", flows=1) == pytest.approx(0.75)
     assert measured(long_flows, "over_fifo", table, queue="HRED", flows=2) is None
-    assert value(measured(long_flows, "most_over_fifo", table, queue="HRED")) == pytest.approx(0.75)
+    assert measured(long_flows, "most_over_fifo", table, queue="HRED") == pytest.approx(0.75)
 
 
 def test_one_flow_over_six_that_send_as_much_each() -> None:

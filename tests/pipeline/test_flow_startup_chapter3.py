@@ -136,13 +136,13 @@ def loads() -> pl.DataFrame:
 
 
 def test_signals_of_one_flow() -> None:
-    assert value(measured(signals, "most_load", loads(), queue=KEPT)) == 0.8
+    assert measured(signals, "most_load", loads(), queue=KEPT) == 0.8
     assert measured(signals, "typical_load", loads(), queue=KEPT) == pytest.approx(0.6)
     assert value(signals.response_off(loads(), KEPT)) == pytest.approx(0.03)
-    assert value(measured(signals, "least_growth", loads(), queue=KEPT)) == 1.5
+    assert measured(signals, "least_growth", loads(), queue=KEPT) == 1.5
     assert measured(signals, "least_growth", loads(), queue="CoDel") is None
-    assert value(
-        measured(signals, "least_unseen", loads(), queue=KEPT, senders="unpaced", rtt_from=50)
+    assert measured(
+        signals, "least_unseen", loads(), queue=KEPT, senders="unpaced", rtt_from=50
     ) == pytest.approx(0.2)
     assert (
         measured(signals, "least_unseen", loads(), queue=KEPT, senders="spread", rtt_from=300)
@@ -158,7 +158,7 @@ def test_signals_of_several_flows() -> None:
         measured(signals, "typical", loads(), queue=KEPT, column="load", rtt_from=100, flows_from=2)
         == 1.9
     )
-    assert value(measured(signals, "least_best", loads(), queue=KEPT, flows_from=1)) == 5
+    assert measured(signals, "least_best", loads(), queue=KEPT, flows_from=1) == 5
 
 
 def test_why_signals_takes_a_variant_apart() -> None:
@@ -310,15 +310,13 @@ def test_short_flows_are_counted_up_to_an_rtt_and_a_size() -> None:
         orient="row",
     )
     assert (
-        value(
-            measured(
-                short_starts,
-                "least_unsignalled",
-                table,
-                queues=["CoDel", "PIE"],
-                rtt_to=20,
-                size_to=100,
-            )
+        measured(
+            short_starts,
+            "least_unsignalled",
+            table,
+            queues=["CoDel", "PIE"],
+            rtt_to=20,
+            size_to=100,
         )
         == 0.75
     )
@@ -441,7 +439,7 @@ def test_what_red_drops_again() -> None:
     assert measured(red_losses, "after_a_lost_retransmission", table, queue="HRED") is None
     assert measured(red_losses, "backs_off", table, queue=red, flows=16) == 1
     assert measured(red_losses, "backs_off", table, queue=red, flows=4) == 0
-    assert value(measured(red_losses, "most_backed_off", table, queue=red)) == 2
+    assert measured(red_losses, "most_backed_off", table, queue=red) == 2
     assert red_losses.cut_over_taildrop(table, "fct_s") == pytest.approx(1.6)
     assert red_losses.cut_less_taildrop(table, "rtos") == 3
 
@@ -610,11 +608,11 @@ def test_dctcp_beside_reno_and_a_fifo(tmp_path: Path) -> None:
     step = table.filter(pl.col("queue") == "20 packets").row(0, named=True)
     assert step["end_bdp"] == pytest.approx(40 / (200e-3 * 10e6 / 8 / 1514))
     assert (step["left_by"], step["fct_ratio"], step["differing"]) == (0, 1.5, None)
-    assert value(measured(dctcp_startup, "unlike_reno", table)) == 0.25
-    assert value(measured(dctcp_startup, "largest_window", table)) == step["end_bdp"]
-    assert value(measured(dctcp_startup, "least_completion", table, rtt_from=200)) == 1.5
+    assert measured(dctcp_startup, "unlike_reno", table) == 0.25
+    assert measured(dctcp_startup, "largest_window", table) == step["end_bdp"]
+    assert measured(dctcp_startup, "least_completion", table, rtt_from=200) == 1.5
     assert measured(dctcp_startup, "least_completion", table, rtt_from=300) is None
-    assert value(measured(dctcp_startup, "off_half", table)) == 0
+    assert measured(dctcp_startup, "off_half", table) == 0
 
 
 def test_shares_of_flows_and_classes(tmp_path: Path) -> None:
@@ -736,10 +734,7 @@ def test_marks_counted_of_marks_made(tmp_path: Path) -> None:
         == 1
     )
     assert (
-        value(
-            measured(ack_losses, "most", table, measure="distance", feedback="DCTCP", marks="step")
-        )
-        == 1
+        measured(ack_losses, "most", table, measure="distance", feedback="DCTCP", marks="step") == 1
     )
     assert (
         measured(
@@ -774,7 +769,7 @@ def test_what_reds_settings_do() -> None:
     assert value(red_settings.adaptive_off(table, "soon")) == pytest.approx(0.2)
     assert value(red_settings.forced(table, red_settings.MISTUNED, rtt_to=20)) == 7
     assert red_settings.forced(table, red_settings.TUNED, rtt_to=20) is None
-    assert value(measured(red_settings, "mistuned_completion", table, rtt_from=100)) == 1.5
+    assert measured(red_settings, "mistuned_completion", table, rtt_from=100) == 1.5
 
 
 def test_why_hred_tuning_means_and_ranks() -> None:
@@ -816,13 +811,13 @@ def test_what_halving_costs_a_long_flow(tmp_path: Path) -> None:
          ("CoDel", 0.8, 20.0, 0.9), ("Predict", 0.5, 50.0, 0.7), ("Predict", 0.8, 50.0, 0.77)],
         schema=["queue", "factor", "rtt_ms", "utilisation"], orient="row",
     )  # fmt: skip
-    assert value(
-        measured(halving, "least_over_halving", table, factor=0.8, rtt_from=50)
-    ) == pytest.approx(1.1)
-    assert value(
-        measured(halving, "least_over_halving", table, factor=0.8, rtt_from=20)
-    ) == pytest.approx(1)
-    assert value(measured(halving, "most_used", table, factor=0.5, rtt_from=50)) == 0.8
+    assert measured(halving, "least_over_halving", table, factor=0.8, rtt_from=50) == pytest.approx(
+        1.1
+    )
+    assert measured(halving, "least_over_halving", table, factor=0.8, rtt_from=20) == pytest.approx(
+        1
+    )
+    assert measured(halving, "most_used", table, factor=0.5, rtt_from=50) == 0.8
     assert measured(halving, "most_used", table, factor=0.5, rtt_from=100) is None
 
 
@@ -849,5 +844,5 @@ def test_datagrams_before_and_beside_flows(tmp_path: Path) -> None:
     assert measured(interactive, "increase_above_share", table) == 1.4
     assert measured(interactive, "increase_of_bursts", table) == 1.9
     assert measured(interactive, "delay_below_share", table) == 250
-    assert value(measured(interactive, "longest_below_share", table)) == 250
+    assert measured(interactive, "longest_below_share", table) == 250
     assert measured(interactive, "longest_below_share", table.filter(burst=10)) is None

@@ -127,7 +127,7 @@ def test_an_ack_lies_at_a_change_of_marks(
     run = made(tmp_path / "each", marks=marks, acks="delayed")
     assert segments.acknowledged(run)["at_change"].to_list() == at_change
     table = stretch.table([run])
-    assert value(measured(stretch, "least_per_ack", table, column="per_ack_else")) == 1
+    assert measured(stretch, "least_per_ack", table, column="per_ack_else") == 1
 
 
 def test_rules_of_growth_and_pace(tmp_path: Path) -> None:
@@ -180,10 +180,10 @@ def test_regime_by_fair_window(tmp_path: Path) -> None:
             "delay": [4.0, 1.2, 3.0],
         }
     )
-    assert value(measured(regime, "least_delay", table, below=1)) == 3
-    assert value(measured(regime, "most_delay", table, at_least=4)) == 1.2
+    assert measured(regime, "least_delay", table, below=1) == 3
+    assert measured(regime, "most_delay", table, at_least=4) == 1.2
     assert measured(regime, "delay", table, path="a") == 4
-    assert value(measured(regime, "most_delay_of", table, paths=["b", "c"])) == 3
+    assert measured(regime, "most_delay_of", table, paths=["b", "c"]) == 3
     assert regime.window(table, "b") == 5.5
 
 
@@ -198,9 +198,9 @@ def test_stretch_compares_by_experiment() -> None:
         schema=["case", "sender", "acks", "per_ack", "late_us", "delay_us"],
         orient="row",
     ).with_columns(marking=pl.lit("RED step"))
-    assert value(measured(stretch, "least_per_ack", table)) == 1.9
-    assert value(measured(stretch, "most_per_ack", table)) == 2
-    assert value(measured(stretch, "latest", table)) == 3
+    assert measured(stretch, "least_per_ack", table) == 1.9
+    assert measured(stretch, "most_per_ack", table) == 2
+    assert measured(stretch, "latest", table) == 3
     assert value(stretch.delay_over_each(table, SLOW)) == pytest.approx(1.3)
     assert stretch.delay_over_each(table, "AIMD") is None
 
@@ -263,9 +263,9 @@ def test_slices_are_the_largest_that_reach_the_target(tmp_path: Path) -> None:
 def test_losses_and_timeouts(tmp_path: Path) -> None:
     table = eviction.table([made(tmp_path / "reno", "AIMD")])
     assert table["lost"].to_list() == [0]
-    assert value(measured(eviction, "least_timeouts", table)) == pytest.approx(1 / 0.02)
+    assert measured(eviction, "least_timeouts", table) == pytest.approx(1 / 0.02)
     both = pl.DataFrame({"case": ["4E", "4H"], "lost": [0.2, 0.1]})
-    assert value(measured(eviction, "least_lost", both)) == 0.1
+    assert measured(eviction, "least_lost", both) == 0.1
 
 
 def test_networks_side_by_side(tmp_path: Path) -> None:
@@ -315,12 +315,9 @@ def test_windows_of_the_plan(tmp_path: Path) -> None:
         }
     )
     assert fair_windows.off_plan(table) == pytest.approx(0.005)
-    assert (
-        value(measured(fair_windows, "least_over_min", table, marking="RED ramp", sender=SLOW))
-        == 0.5
-    )
-    assert value(
-        measured(fair_windows, "most_over_max", table, marking="RED ramp", sender=SLOW)
+    assert measured(fair_windows, "least_over_min", table, marking="RED ramp", sender=SLOW) == 0.5
+    assert measured(
+        fair_windows, "most_over_max", table, marking="RED ramp", sender=SLOW
     ) == pytest.approx(1.2)
 
 
@@ -353,7 +350,7 @@ def test_growth_by_rate() -> None:
         schema=["sender", "rate_mbit", "growth", "period_s", "window"],
         orient="row",
     )  # fmt: skip
-    assert value(measured(windows_open, "least_growth", table, sender=FULL)) == 1.2
+    assert measured(windows_open, "least_growth", table, sender=FULL) == 1.2
     assert value(windows_open.least_step(table, FULL)) == pytest.approx(0.3)
     assert measured(windows_open, "spread", table, sender="AIMD") == pytest.approx(1.1)
     assert windows_open.period_over(table, FULL, "AIMD", 60) == pytest.approx(0.6)
@@ -447,12 +444,8 @@ def test_timeouts_by_phase(tmp_path: Path) -> None:
     run = made(tmp_path / "reno", "AIMD", phase="random")
     table = why_timeouts.table([run])
     assert table.rows() == [("4E", "random", pytest.approx(1 / 0.02))]
-    assert value(measured(why_timeouts, "least_timeouts", table, phase="random")) == pytest.approx(
-        50
-    )
-    assert value(measured(why_timeouts, "most_timeouts", table, phase="random")) == pytest.approx(
-        50
-    )
+    assert measured(why_timeouts, "least_timeouts", table, phase="random") == pytest.approx(50)
+    assert measured(why_timeouts, "most_timeouts", table, phase="random") == pytest.approx(50)
 
 
 def test_receivers_side_by_side(tmp_path: Path) -> None:
