@@ -42,7 +42,7 @@ def _waits(run: series.Run) -> pl.DataFrame:
     ).collect()
 
 
-def draw(table: pl.DataFrame) -> p9.ggplot:
+def plot(table: pl.DataFrame) -> p9.ggplot:
     """The distribution function, a panel per queue and RTT, a line per beta; of replicas the mean
     of each percentile with its interval, which lies along the axis of the delay."""
     own = table.with_columns(
@@ -96,6 +96,9 @@ def tail_order(table: pl.DataFrame, control: str, queue: str) -> float | None:
     tails = _of(table, control, queue).filter(pl.col("percentile") == 95)
     ranks = tails.group_by("rtt_ms").agg(rho=pl.corr("beta", "delay_ms", method="spearman"))
     return scalar(ranks["rho"].mean())
+
+
+METRICS = (added, off_target, tail_order)
 
 
 def _of(table: pl.DataFrame, control: str, queue: str) -> pl.DataFrame:

@@ -43,7 +43,7 @@ def _samples(run: series.Run) -> pl.DataFrame:
     )
 
 
-def draw(table: pl.DataFrame) -> p9.ggplot:
+def plot(table: pl.DataFrame) -> p9.ggplot:
     """Probability against average queue, a panel per variant; the line is the equation."""
     drawn: p9.ggplot = (
         p9.ggplot(table, p9.aes("avg"))

@@ -144,4 +144,6 @@ def test_every_claim_has_its_metric(figure: str) -> None:
     """An empty table measures nothing, so what is wrong with a claim shows as an error."""
     found = claims.claims("abe", figure)
     known = {metric.__name__ for metric in code.metrics("abe", figure)}
-    assert {claim.metric for claim in found} == known
+    named = {claim.metric for claim in found}
+    assert named <= known
+    assert named == known or shelf.paper("abe").figures[figure].code

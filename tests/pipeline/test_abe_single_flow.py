@@ -11,7 +11,6 @@ from pipelines.abe import (
     fig02,
     fig04,
     fig06,
-    fig08,
     fig11,
     settings,
     sojourn,
@@ -308,13 +307,25 @@ def test_sojourn_metrics() -> None:
     assert sojourn.added(DELAYS, "NewReno", "PIE", 100, 0.6, 90) is None
     assert (
         measured(
-            fig08, "largest", DELAYS, control="NewReno", queue="PIE", percentile=90, beta_up_to=0.85
+            "abe.fig08",
+            "largest",
+            DELAYS,
+            control="NewReno",
+            queue="PIE",
+            percentile=90,
+            beta_up_to=0.85,
         )
         == 12
     )
     assert (
         measured(
-            fig08, "largest", DELAYS, control="NewReno", queue="PIE", percentile=50, beta_up_to=1
+            "abe.fig08",
+            "largest",
+            DELAYS,
+            control="NewReno",
+            queue="PIE",
+            percentile=50,
+            beta_up_to=1,
         )
         == 9
     )
@@ -392,7 +403,7 @@ def test_replicas_are_drawn_as_a_band() -> None:
     """The mean of the replicas, and their interval; along the axis of the delay in Fig. 8."""
     for draw, table, column in (
         (lambda table: departures.draw(table, "NewReno"), GAINS, "gain_percent"),
-        (sojourn.draw, DELAYS, "delay_ms"),
+        (sojourn.plot, DELAYS, "delay_ms"),
     ):
         assert "geom_ribbon" not in layers(draw(table))
         other = table.with_columns(pl.col(column) + 2)

@@ -5,7 +5,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from pipelines.flow_startup import fig21, fig23, fig24, fig31, red, table31, transients
+from pipelines.flow_startup import fig21, fig23, fig24, red, table31, transients
 from sandglass.results.series import Run
 from tests.pipeline.synthetic import document, measured
 
@@ -77,9 +77,9 @@ def test_red_metrics() -> None:
     table = pl.DataFrame(
         {"variant": ["RED", "GRED"], "avg": [80.0, 200.0], "prob": [0.1, 0.4], "exact": [0.1, 0.3]}
     )
-    assert measured(fig31, "largest_error", table) == pytest.approx(0.1)
-    assert measured(fig31, "reach", table, variant="GRED", column="avg") == 200
-    assert measured(fig31, "reach", table, variant="WRED", column="avg") is None
+    assert measured("flow_startup.fig31", "largest_error", table) == pytest.approx(0.1)
+    assert measured("flow_startup.fig31", "reach", table, variant="GRED", column="avg") == 200
+    assert measured("flow_startup.fig31", "reach", table, variant="WRED", column="avg") is None
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,6 @@ from pipelines.ls_aimd import (
     srtt,
     steady,
     throughput,
-    throughput_4a,
     utilisation,
 )
 from sandglass.results.series import Run
@@ -221,9 +220,9 @@ def test_throughput_and_what_is_on_its_way(tmp_path: Path) -> None:
     assert table["mbit"].to_list() == [0.024, 0.016]
     # 400 packets a second, 1 ms, two senders
     assert measured(
-        throughput_4a, "in_flight", table, marking="RED ramp", sender="AIMD"
+        "ls_aimd.throughput_4a", "in_flight", table, marking="RED ramp", sender="AIMD"
     ) == pytest.approx(0.2)
-    assert measured(throughput_4a, "timeouts", table, sender="AIMD") == 3
+    assert measured("ls_aimd.throughput_4a", "timeouts", table, sender="AIMD") == 3
 
 
 def test_the_least_share_is_of_the_second_half() -> None:

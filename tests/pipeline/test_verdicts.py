@@ -41,7 +41,8 @@ def claim(**changes: Any) -> sentences.Claim:
         "bounds": {"at_least": 0.95},
         "explanation": "It is **empty**.",
     }
-    return sentences.Claim.model_validate(content | changes)
+    said = {key: value for key, value in (content | changes).items() if value is not None}
+    return sentences.Claim.model_validate(said)
 
 
 def judge(*sentences: sentences.Claim, table: pl.DataFrame = TABLE) -> list[verdicts.Verdict]:

@@ -34,7 +34,8 @@ class FigureModule(Protocol):
 def module(paper: str, figure: str) -> FigureModule:
     """The figure's own code. Raises UsageError when there is none, or a part of it is not."""
     home = shelf.folder(paper)
-    path = home / f"{figure}.py"
+    name = shelf.at(home).figures[figure].code or figure
+    path = home / f"{name}.py"
     if not path.is_file():
         raise UsageError(f"{path} does not exist: {figure} has no table and plot")
     # A paper's modules import each other from pipelines.PAPER, wherever its folder lies.
@@ -43,7 +44,7 @@ def module(paper: str, figure: str) -> FigureModule:
             spec = ModuleSpec(package, None, is_package=True)
             spec.submodule_search_locations = [str(place)]
             sys.modules[package] = module_from_spec(spec)
-    found = importlib.import_module(f"pipelines.{paper}.{figure}")
+    found = importlib.import_module(f"pipelines.{paper}.{name}")
     lacks = [name for name in ("table", "plot") if not hasattr(found, name)]
     if lacks:
         raise UsageError(f"{path} has no {', '.join(lacks)}")

@@ -58,6 +58,8 @@ class Figure(Part):
     title: str
     caption: str
     setup: Setup
+    code: str = ""
+    """The module with its table and plot, where that is not called as the figure is."""
     axes: dict[str, str | dict[str, Overrides]] = Field(default_factory=dict)
     """The key that an axis sets, or what each label of it sets."""
     runs: Grids
