@@ -36,6 +36,7 @@ def value(table: pl.DataFrame = TABLE, /, **said: Any) -> Any:
         ({"of": "MAX(delay_ms)", "where": "rtt_ms > {above}"}, {"above": 50}, 12),
         ({"of": "SUM(rtt_ms)", "where": "queue IN ({these})"}, {"these": ["PIE", "o'clock"]}, 120),
         ({"of": "SUM(rtt_ms)"}, {"queue": ["CoDel", "PIE"], "rtt_ms": 80}, 160),
+        ({"of": "delay_ms", "where": "delay_ms = MAX(delay_ms)"}, {"queue": "CoDel"}, 6),
         ({"of": "delay_ms"}, {"queue": "PIE", "rtt_ms": 80}, 12),
         ({"of": "delay_ms"}, {"queue": "o'clock"}, None),
         ({"of": "MAX(delay_ms)"}, {"queue": "RED"}, None),
@@ -106,6 +107,7 @@ def test_no_column_is_called_so() -> None:
         {"of": "MAX(a)", "over": ["b"]},
         {"of": "MAX(a)", "ratio": {"a": ["b"]}},
         {"of": "MAX(a)", "ratio": {"a": ["b", "c"], "d": ["e", "f"]}},
+        {"of": "MAX(a)", "ratio": {"a": ["b", "c"]}, "difference": {"a": ["b", "c"]}},
         {"of": "MAX(a)", "whre": "a = 1"},
     ],
 )

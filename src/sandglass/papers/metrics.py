@@ -48,7 +48,7 @@ class Metric(Part):
     over: list[str] = Field(default_factory=list)
     """The columns that tell points apart: what is measured is of the rows of each."""
     where: str = ""
-    """Which rows."""
+    """Which rows, of those that the arguments leave."""
     arguments: dict[str, Value] = Field(default_factory=dict)
     """Those of claims that do not say them."""
     ratio: Pair | None = None
@@ -63,6 +63,8 @@ class Metric(Part):
             raise ValueError(f"needs one of {', '.join(KINDS)}")
         if bool(self.over) != (given != ["of"]):
             raise ValueError(f"{given[0]} needs {'no' if self.over else 'columns'} `over`")
+        if self.ratio and self.difference:
+            raise ValueError("has a ratio and a difference: make two metrics of them")
         return self
 
     @property
@@ -89,12 +91,12 @@ class Metric(Part):
         if missing := named - arguments.keys():
             raise SandglassError(f"says nothing of {', '.join(sorted(missing))}")
         rows = table
-        if self.where:
-            rows = rows.filter(pl.sql_expr(_filled(self.where, arguments, "'")))
         for column, value in arguments.items():
             if column not in named:
                 chosen = value if isinstance(value, list) else [value]
                 rows = rows.filter(pl.any_horizontal(pl.col(column) == each for each in chosen))
+        if self.where:
+            rows = rows.filter(pl.sql_expr(_filled(self.where, arguments, "'")))
         sides = [rows]
         for column, labels in pair.items():
             own = (arguments[m[1]] if (m := NAME.fullmatch(str(each))) else each for each in labels)
