@@ -6,7 +6,6 @@ import polars as pl
 from plotnine import aes, geom_line, geom_point, ggplot, labs, scale_color_manual
 
 from sandglass.experiment import units
-from sandglass.papers.verdicts import scalar
 from sandglass.results import series, style
 
 
@@ -28,17 +27,3 @@ def plot(table: pl.DataFrame) -> ggplot:
         + labs(x="Base RTT (ms)", y="Goodput (Mb/s)", color="")
     )
     return drawn
-
-
-def worst_ratio(table: pl.DataFrame) -> float | None:
-    """The larger goodput over the smaller, where they differ most."""
-    ratio = table["gaimd"] / table["reno"]
-    return scalar(pl.concat([ratio, 1 / ratio]).max())
-
-
-def least_sum(table: pl.DataFrame) -> float | None:
-    """The least goodput of both flows together, Mb/s."""
-    return scalar((table["gaimd"] + table["reno"]).min())
-
-
-METRICS = (worst_ratio, least_sum)
