@@ -14,6 +14,8 @@ from sandglass.install.root import within
 
 FOLDERS = ("src/sandglass/agent", "topologies", "workloads")
 PYTHON = "usr/bin/python3"
+UNCHECKED = (1).to_bytes(4, "little")
+"""The flags of a compiled file that is taken without a look at its source (PEP 552)."""
 
 
 def compile_guests(root: Path) -> None:
@@ -34,10 +36,16 @@ def sources() -> list[Path]:
 
 
 def is_compiled(path: Path, tag: str) -> bool:
-    """Whether a file is compiled, as it is now, for a Python that calls itself by a tag."""
+    """Whether a file is compiled, as it is now, for a Python that calls itself by a tag.
+
+    What an installed package brings compiled is not compared with its source's time.
+    """
     own = f".{sys.implementation.cache_tag}.pyc"
     compiled = importlib.util.cache_from_source(str(path)).removesuffix(own) + f".{tag}.pyc"
     try:
-        return Path(compiled).stat().st_mtime_ns >= path.stat().st_mtime_ns
+        with open(compiled, "rb") as file:  # noqa: PTH123 there are dozens, at each start
+            unchecked = file.read(8)[4:] == UNCHECKED
+            made_ns = os.fstat(file.fileno()).st_mtime_ns
+        return unchecked or made_ns >= path.stat().st_mtime_ns
     except FileNotFoundError:
         return False

@@ -144,10 +144,12 @@ def _metadata(name: str, *, first: bool) -> bytes:
             "name": name,
             "description": f"The lab of another kernel for {DISTRIBUTION}",
             "license": project["license"],
+            "license-files": project["license-files"],
             "requires-python": project["requires-python"],
             "dependencies": [f"{DISTRIBUTION}=={__version__}"],
         }
-    about = StandardMetadata.from_pyproject({"project": {**project, "dynamic": ["version"]}})
+    project = {"project": {**project, "dynamic": ["version"]}}
+    about = StandardMetadata.from_pyproject(project, builds.ROOT)
     about.dynamic = []
     about.version = Version(__version__)
     return bytes(about.as_rfc822())
@@ -163,6 +165,7 @@ def _write(target: Path, content: Content, metadata: bytes, entry_points: str | 
     about = Path("-".join(target.name.split("-")[:2]) + ".dist-info")
     members = dict(sorted(content.items()))
     members |= {about / "METADATA": metadata, about / "WHEEL": (generator + tags).encode()}
+    members[about / "licenses" / "LICENSE"] = (builds.ROOT / "LICENSE").read_bytes()
     if entry_points:
         members[about / "entry_points.txt"] = entry_points.encode()
     record = io.StringIO()
