@@ -30,7 +30,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     kept = tmp_path / "reference"
     shutil.copytree(shelf.reference(PAPER), kept)
     monkeypatch.setattr(shelf, "reference", lambda _: kept)
-    monkeypatch.setattr(builds, "ROOT", tmp_path)
+    monkeypatch.setattr(builds, "WORK", tmp_path)
     (tmp_path / "results" / PAPER).mkdir(parents=True)
     for figure in reference.figures(PAPER):
         reproduced(figure, reference.table(PAPER, figure))
@@ -39,7 +39,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def reproduced(figure: str, table: pl.DataFrame, profile: str = "paper") -> None:
     """Leave a figure as `reproduce` does."""
-    stem = builds.ROOT / "results" / PAPER / figure
+    stem = builds.WORK / "results" / PAPER / figure
     table.write_csv(stem.with_suffix(".csv"))
     about = reference.origin(PAPER, figure).document() | {"profile": profile}
     stem.with_suffix(".json").write_text(json.dumps(about))
@@ -134,7 +134,7 @@ def test_a_figure_that_is_new(home: Path, capsys: pytest.CaptureFixture[str]) ->
 def test_all_or_nothing(home: Path) -> None:
     before = contents(home)
     reproduced(FIGURE, less(FIGURE))
-    (builds.ROOT / "results" / PAPER / f"{OTHER}.json").unlink()
+    (builds.WORK / "results" / PAPER / f"{OTHER}.json").unlink()
     with pytest.raises(SandglassError, match=rf"{OTHER}\.json does not exist") as raised:
         papers.reference([PAPER], renew=True)
     assert raised.value.hint == f"./sandglass reproduce {PAPER}/{OTHER} --profile paper"
@@ -166,7 +166,7 @@ def test_claims_that_change_are_judged_again(home: Path) -> None:
     with pytest.raises(SandglassError, match="there is no claim a-claim-that-was about") as raised:
         reference.verdicts(PAPER)
     assert "./sandglass reference dualq --judge" in str(raised.value.hint)
-    shutil.rmtree(builds.ROOT / "results" / PAPER)
+    shutil.rmtree(builds.WORK / "results" / PAPER)
     papers.reference([f"{PAPER}/{FIGURE}"], judge=True)
     assert contents(home) == before
     file.unlink()
@@ -183,7 +183,7 @@ def test_the_list_of_the_smoke_profiles_runs(home: Path) -> None:
         reproduced(figure, reference.table(PAPER, figure), "smoke")
     with pytest.raises(SandglassError, match=r"runs\.csv does not exist"):
         papers.reference([PAPER], smoke=True)
-    listed = builds.ROOT / "results" / PAPER / "runs.csv"
+    listed = builds.WORK / "results" / PAPER / "runs.csv"
     kept.with_columns(pl.col("goodput_mbit") * (1 + 1e-9), wall_s=1.5).write_csv(listed)
     papers.reference([PAPER], smoke=True)
     assert contents(home) == before
@@ -299,7 +299,7 @@ def test_a_paper_of_another_directory_has_its_first_reference(
     pl.DataFrame({"rtt": ["20ms", "40ms"], "delay_ms": [0.5, 0.7]}).write_csv(results / "queue.csv")
     (results / "queue.json").write_text(json.dumps(source))
     monkeypatch.setattr(os, "environ", os.environ | {"SANDGLASS_PAPERS": ""})
-    monkeypatch.setattr(builds, "ROOT", tmp_path)
+    monkeypatch.setattr(builds, "WORK", tmp_path)
     papers.reference([str(tmp_path / "mine")], renew=True)
     assert "mine: the reference is renewed" in capsys.readouterr().out
     assert [each.verdict for each in reference.verdicts("mine")] == ["holds", "fails"]

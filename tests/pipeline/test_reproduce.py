@@ -127,7 +127,7 @@ def test_strict_makes_a_failed_claim_a_failure(
     """One that is not judged is none, unless it is all that there is."""
     (tmp_path / "results" / "abe").mkdir(parents=True)
     found = reference.verdicts("abe")
-    monkeypatch.setattr(builds, "ROOT", tmp_path)
+    monkeypatch.setattr(builds, "WORK", tmp_path)
     monkeypatch.setattr(setup_lab, "lab", lambda: None)
     monkeypatch.setattr(reproduce, "snakemake", lambda *_: 0)
     chosen = {
