@@ -23,11 +23,11 @@ def snakemake(
 ) -> subprocess.CompletedProcess[str]:
     """Snakemake at work in `folder`: the Snakefile is the repository's, the results are not.
 
-    Without `lab` it finds no lab kernel, as on a machine where nothing is built yet.
+    Without `lab` it finds no lab kernel, nor can build one: no kernel is built below a space.
     """
     command = [sys.executable, "-m", "snakemake", "--snakefile", str(repository / "Snakefile")]
     command += ["--directory", str(folder), "--cores", "2", *words]
-    environment = os.environ | ({} if lab else {"SANDGLASS_CACHE": str(folder / "cache")})
+    environment = os.environ | ({} if lab else {"SANDGLASS_CACHE": str(folder / "no lab")})
     # Snakemake's plugin that tells of its jobs is imported before the Snakefile says from where.
     environment["PYTHONPATH"] = str(repository / "src")
     return subprocess.run(
