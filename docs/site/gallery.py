@@ -153,7 +153,7 @@ def _figure_page(entry: Entry, paper: str, name: str, verdicts: list[Verdict]) -
     origins = {"Stated": setup.stated, "Derived": setup.derived, "Re-design": setup.redesign}
     files = [
         (f"pipelines/{paper}/{name}.yaml", "what it is and claims"),
-        (f"pipelines/{paper}/{name}.py", "its numbers and its picture"),
+        (f"pipelines/{paper}/{about.figures[name].code or name}.py", "its numbers and its picture"),
     ]
     experiments = _experiments(paper, name)
     bases = [base for path in experiments for base in grid.bases(path)]

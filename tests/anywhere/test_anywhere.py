@@ -107,5 +107,5 @@ def test_it_is_installed_and_used_without_root_compilers_or_network(
     _in(root, f"{inside} install", network=True)
     said = _in(root, f"{inside} use", network=False)
     assert "0% dropped" in said
-    assert "17 of 17 equal" in said
+    assert "18 of 18 equal" in said
     assert "ready: experiments can run" in said

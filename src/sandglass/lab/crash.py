@@ -20,6 +20,8 @@ POINTER = re.compile(r"at addr 0x([0-9a-f]+),")
 PROCESS = re.compile(r"\] CPU: .* Comm: (?P<name>.+?) (?:Not tainted|Tainted)")
 LEAST_ADDRESS = 4096  # below, it is a NULL pointer's member
 CALLERS_SHOWN = 4
+WAITS = frozenset(["__wait4", "syscall"])
+"""Of the C library, which is in the kernel's program: it waits for the guest's program there."""
 RECLAIM = frozenset(["try_to_free_pages", "shrink_node", "shrink_slab", "balance_pgdat"])
 """Where a kernel without memory looks for some, for ever: no virtual time passes meanwhile
 (mm/vmscan.c)."""
@@ -124,7 +126,8 @@ def read(console: Path, symbols: Path, work: Work = EXPERIMENT) -> Crash | None:
     process = next((match["name"] for line in lines if (match := PROCESS.search(line))), "")
     reason = _reason(panic["reason"])
     time_s = float(panic["time"])
-    return Crash(work, time_s, reason, process, frames, in_kernel=stopped is not None)
+    in_kernel = stopped is not None and stopped["function"] not in WAITS
+    return Crash(work, time_s, reason, process, frames, in_kernel)
 
 
 def located(line: str, symbols: Path) -> str:
