@@ -1,5 +1,6 @@
 """ABE's figures of a single flow (2, 4, 6 to 11): their metrics, on tables worked out by hand."""
 
+import functools
 from pathlib import Path
 
 import polars as pl
@@ -177,10 +178,11 @@ def test_fig06_metrics() -> None:
     other = table.with_columns(rtt_ms=pl.lit(240.0), cwnd_packets=pl.lit(50, pl.Int64))
     assert fig06.back_offs_in_a_row(table, 0.5) == 2
     assert fig06.window_after(table, 160, 0.5) == pytest.approx(0.75)
-    assert measured(fig06, "utilisation_after", table, rtt_ms=160, beta=0.5) == pytest.approx(0.7)
-    assert measured(
-        fig06, "utilisation_after", table, rtt_ms=160, beta=0.5, from_s=3
-    ) == pytest.approx(0.675)
+    utilisation_after = functools.partial(
+        measured, fig06, "utilisation_after", table, rtt_ms=160, beta=0.5
+    )
+    assert utilisation_after() == pytest.approx(0.7)
+    assert utilisation_after(from_s=3) == pytest.approx(0.675)
     both = pl.concat([table, other])
     assert measured(
         fig06, "window_after_over", both, rtt_ms=160, over_ms=240, beta=0.5
@@ -305,30 +307,11 @@ DELAYS = pl.DataFrame(
 def test_sojourn_metrics() -> None:
     assert sojourn.added(DELAYS, "NewReno", "PIE", 100, 0.7, 90) == 3
     assert sojourn.added(DELAYS, "NewReno", "PIE", 100, 0.6, 90) is None
-    assert (
-        measured(
-            "abe.fig08",
-            "largest",
-            DELAYS,
-            control="NewReno",
-            queue="PIE",
-            percentile=90,
-            beta_up_to=0.85,
-        )
-        == 12
+    largest = functools.partial(
+        measured, "abe.fig08", "largest", DELAYS, control="NewReno", queue="PIE"
     )
-    assert (
-        measured(
-            "abe.fig08",
-            "largest",
-            DELAYS,
-            control="NewReno",
-            queue="PIE",
-            percentile=50,
-            beta_up_to=1,
-        )
-        == 9
-    )
+    assert largest(percentile=90, beta_up_to=0.85) == 12
+    assert largest(percentile=50, beta_up_to=1) == 9
     # PIE's target is 20 ms: medians of 4, 6 and 9, 90th percentiles of 9, 12 and 9.
     assert value(sojourn.off_target(DELAYS, "NewReno", "PIE", 50)) == 16
     assert value(sojourn.off_target(DELAYS, "NewReno", "PIE", 90)) == 11

@@ -1,5 +1,6 @@
 """Figures of the thesis's chapter 2 that it has in words alone: metrics worked out by hand."""
 
+import functools
 from pathlib import Path
 
 import polars as pl
@@ -556,23 +557,11 @@ def test_what_idle_time_leaves() -> None:
     )
     assert measured(after_idle, "largest_window", table, restart="slow start", pause_s=5) == 10
     assert measured(after_idle, "resumed_share", table, restart="old window") == 0.9
-    assert (
-        measured(
-            after_idle,
-            "harm_ratio",
-            table,
-            restart="old window",
-            over="slow start",
-            sender="unpaced",
-        )
-        == 1.5
+    harm_ratio = functools.partial(
+        measured, after_idle, "harm_ratio", table, restart="old window", over="slow start"
     )
-    assert (
-        measured(
-            after_idle, "harm_ratio", table, restart="old window", over="slow start", sender="paced"
-        )
-        is None
-    )
+    assert harm_ratio(sender="unpaced") == 1.5
+    assert harm_ratio(sender="paced") is None
     assert measured(after_idle, "least_harm", table) == 150
     assert after_idle.window_lost(table, "slow start", 1, 5) == 10
     assert after_idle.window_lost(table, "slow start", 2, 5) is None
@@ -677,32 +666,11 @@ def test_pie_rises_while_packets_wait(tmp_path: Path) -> None:
     table = pl.DataFrame(
         {"sample": ["a", "b", "a"], "rate_mbit": [1.0, 1.0, 10.0], "early": [3, 12, 9]}
     )
-    assert (
-        measured(
-            pie_estimator,
-            "total_ratio",
-            table,
-            column="early",
-            sample="a",
-            over="b",
-            rate_from=0,
-            rate_to=1,
-        )
-        == 0.25
+    total_ratio = functools.partial(
+        measured, pie_estimator, "total_ratio", table, column="early", sample="a", over="b"
     )
-    assert (
-        measured(
-            pie_estimator,
-            "total_ratio",
-            table,
-            column="early",
-            sample="a",
-            over="b",
-            rate_from=10,
-            rate_to=10,
-        )
-        is None
-    )
+    assert total_ratio(rate_from=0, rate_to=1) == 0.25
+    assert total_ratio(rate_from=10, rate_to=10) is None
 
 
 def test_long_flows_after_ten_seconds(tmp_path: Path) -> None:
@@ -748,53 +716,20 @@ def test_why_pie_buffer_compares_samples_of_one_buffer() -> None:
             "rising": [1.0, 20.0, 5.0],
         }
     )
-    assert (
-        measured(
-            why_pie_buffer,
-            "ratio",
-            table,
-            column="rising",
-            buffer="6 packets",
-            rate_from=0,
-            rate_to=1,
-        )
-        == 0.05
+    ratio = functools.partial(
+        measured, why_pie_buffer, "ratio", table, column="rising", buffer="6 packets", rate_to=1
     )
-    assert (
-        measured(
-            why_pie_buffer,
-            "ratio",
-            table,
-            column="rising",
-            buffer="6 packets",
-            rate_from=1,
-            rate_to=1,
-        )
-        is None
+    assert ratio(rate_from=0) == 0.05
+    assert ratio(rate_from=1) is None
+    total = functools.partial(
+        measured,
+        why_pie_buffer,
+        "total",
+        table,
+        column="rising",
+        buffer="6 packets",
+        sample="10 kB",
+        rate_to=1,
     )
-    assert (
-        measured(
-            why_pie_buffer,
-            "total",
-            table,
-            column="rising",
-            buffer="6 packets",
-            sample="10 kB",
-            rate_from=0,
-            rate_to=1,
-        )
-        == 1
-    )
-    assert (
-        measured(
-            why_pie_buffer,
-            "total",
-            table,
-            column="rising",
-            buffer="6 packets",
-            sample="10 kB",
-            rate_from=1,
-            rate_to=1,
-        )
-        is None
-    )
+    assert total(rate_from=0) == 1
+    assert total(rate_from=1) is None

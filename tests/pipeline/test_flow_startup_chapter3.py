@@ -1,5 +1,6 @@
 """What the thesis's chapters 3 and 4 have in words alone: metrics worked out by hand."""
 
+import functools
 import json
 from pathlib import Path
 from typing import Any
@@ -141,23 +142,17 @@ def test_signals_of_one_flow() -> None:
     assert value(signals.response_off(loads(), KEPT)) == pytest.approx(0.03)
     assert measured(signals, "least_growth", loads(), queue=KEPT) == 1.5
     assert measured(signals, "least_growth", loads(), queue="CoDel") is None
-    assert measured(
-        signals, "least_unseen", loads(), queue=KEPT, senders="unpaced", rtt_from=50
-    ) == pytest.approx(0.2)
-    assert (
-        measured(signals, "least_unseen", loads(), queue=KEPT, senders="spread", rtt_from=300)
-        is None
-    )
+    least_unseen = functools.partial(measured, signals, "least_unseen", loads(), queue=KEPT)
+    assert least_unseen(senders="unpaced", rtt_from=50) == pytest.approx(0.2)
+    assert least_unseen(senders="spread", rtt_from=300) is None
 
 
 def test_signals_of_several_flows() -> None:
-    assert measured(
-        signals, "typical", loads(), queue=KEPT, column="load", rtt_from=100
-    ) == pytest.approx(1.35)
-    assert (
-        measured(signals, "typical", loads(), queue=KEPT, column="load", rtt_from=100, flows_from=2)
-        == 1.9
+    typical = functools.partial(
+        measured, signals, "typical", loads(), queue=KEPT, column="load", rtt_from=100
     )
+    assert typical() == pytest.approx(1.35)
+    assert typical(flows_from=2) == 1.9
     assert measured(signals, "least_best", loads(), queue=KEPT, flows_from=1) == 5
 
 
@@ -429,10 +424,11 @@ def test_what_red_drops_again() -> None:
         ],
         orient="row",
     ).with_columns(buffer=pl.lit(248))  # fmt: skip
-    assert measured(
-        red_losses, "resent_lost_ratio", table, queue=red, over="HRED"
-    ) == pytest.approx(2)
-    assert measured(red_losses, "resent_lost_ratio", table, queue=red, over="Taildrop") is None
+    resent_lost_ratio = functools.partial(
+        measured, red_losses, "resent_lost_ratio", table, queue=red
+    )
+    assert resent_lost_ratio(over="HRED") == pytest.approx(2)
+    assert resent_lost_ratio(over="Taildrop") is None
     assert measured(red_losses, "after_a_lost_retransmission", table, queue=red) == pytest.approx(
         6 / 8
     )
@@ -455,12 +451,11 @@ def test_why_red_drops_less_of_what_comes_again() -> None:
         schema=["variant", "flows", "resent", "resent_lost"],
         orient="row",
     )
-    assert measured(
-        why_red_resent, "share_ratio", table, variant="HRED", over="recommended"
-    ) == pytest.approx(2.5)
-    assert (
-        measured(why_red_resent, "share_ratio", table, variant="none", over="recommended") is None
+    share_ratio = functools.partial(
+        measured, why_red_resent, "share_ratio", table, over="recommended"
     )
+    assert share_ratio(variant="HRED") == pytest.approx(2.5)
+    assert share_ratio(variant="none") is None
 
 
 def test_laws_compare_with_what_they_say() -> None:
