@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 import tomllib
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from sandglass.install import builds, setup_lab
 
@@ -13,21 +15,23 @@ ASKED = tomllib.loads((builds.ROOT / "pyproject.toml").read_text())
 
 def names(requirements: list[str]) -> set[str]:
     """Without versions, as pip compares them, and without what is of another Python."""
+    wanted = map(Requirement, requirements)
     return {
-        re.split(r"[=<>\[]", each)[0].lower().replace("_", "-")
-        for each in requirements
-        if ";" not in each
+        canonicalize_name(each.name)
+        for each in wanted
+        if each.marker is None or each.marker.evaluate()
     }
 
 
 def locked(name: str) -> set[str]:
-    return names(re.findall(r"^[^#\s]+==", (builds.ROOT / name).read_text(), re.M))
+    return names(re.findall(r"^[^#\s]+==[^\s;]+", (builds.ROOT / name).read_text(), re.M))
 
 
 def test_running_needs_nothing_of_the_other_locks() -> None:
     run = locked("requirements.lock")
-    assert names(ASKED["project"]["dependencies"]) <= run
-    for group, asked in ASKED["dependency-groups"].items():
+    optional = ASKED["project"]["optional-dependencies"]
+    assert names(ASKED["project"]["dependencies"]) | names(optional["studies"]) <= run
+    for group, asked in (ASKED["dependency-groups"] | {"notebook": optional["notebook"]}).items():
         added = locked(f"requirements-{group}.lock")
         assert names(asked) <= run | added
         assert added
