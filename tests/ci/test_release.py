@@ -15,6 +15,7 @@ import pytest
 
 from sandglass import __version__
 from sandglass.install import builds
+from sandglass.release.release import CHOICES
 from tests.ci.test_workflows import RELEASE, read
 from tests.release.conftest import NEEDS_CLONE
 
@@ -24,7 +25,6 @@ PLAYED = {
     "gh": 'printf "%s\\n" "$@" >"$HOME/gh"\n',
 }
 GIVEN = {"GITHUB_REF_NAME": f"v{__version__}", "GITHUB_REPOSITORY": "owner/sandglass"}
-CHOICES = ("SANDGLASS_KERNEL", "SANDGLASS_KMODS", "SANDGLASS_LAB", "SANDGLASS_PACKAGES")
 
 
 class Runner:

@@ -57,11 +57,15 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 def installed(built: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Where the wheel is installed beside what the core needs."""
     home = tmp_path_factory.mktemp("installed")
+    _install(built[0], home)
+    return home
+
+
+def _install(package: Path, home: Path) -> None:
     options = ["--no-deps", "--no-index", "--quiet", "--disable-pip-version-check"]
     command = [sys.executable, "-m", "pip", "install", *options, "--target", str(home)]
-    subprocess.run([*command, str(built[0])], check=True)
+    subprocess.run([*command, str(package)], check=True)
     _lay_core(home / CORE)
-    return home
 
 
 def _lay_core(home: Path) -> None:
@@ -257,11 +261,8 @@ def test_it_unpacks_its_lab_and_needs_nothing_else(tmp_path: Path) -> None:
     """In an empty cache, with all that it says of itself."""
     package = wheel.build("6.12", tmp_path / "dist")
     assert package.stat().st_size < 100e6
-    options = ["--no-deps", "--no-index", "--quiet", "--disable-pip-version-check"]
     home = tmp_path / "home"
-    command = [sys.executable, "-m", "pip", "install", *options, "--target", str(home)]
-    subprocess.run([*command, str(package)], check=True)
-    _lay_core(home / CORE)
+    _install(package, home)
     cache = {"SANDGLASS_CACHE": str(tmp_path / "cache")}
     checked = _sandglass(home, tmp_path, "lab", "check", **cache)
     assert checked.returncode == 0, checked.stdout + checked.stderr

@@ -33,6 +33,7 @@ from sandglass.install import builds, checkout, labs
 from sandglass.install.extras import DISTRIBUTION, further
 from sandglass.install.root import within
 from sandglass.lab import bytecode
+from sandglass.papers.bundle import code
 
 TREE: Final = Path("sandglass", "tree")
 TAG: Final = "py3-none-manylinux_2_17_x86_64.musllinux_1_1_x86_64"
@@ -72,8 +73,8 @@ def build(kernel: str, out: Path) -> Path:
 def around(kernel: str, lab: Path, out: Path) -> Path:
     """The wheel of a lab's file.
 
-    Raises UsageError when such a wheel is there, or the checkout has no git, which knows what
-    belongs to it.
+    Raises UsageError when such a wheel is there, SandglassError when git does not know what belongs
+    to it.
     """
     target = _target(kernel, out)
     _refuse_another(target)
@@ -105,11 +106,7 @@ def _refuse_another(target: Path) -> None:
 
 def _tree() -> Content:
     """What is carried of the checkout, and the two files that a checkout makes for itself."""
-    command = ["git", "-C", str(builds.ROOT), "ls-files", "-z", *CARRIED]
-    listed = subprocess.run(command, capture_output=True, text=True, check=False)
-    if listed.returncode:
-        raise UsageError(f"{builds.ROOT} has no git, which knows what belongs to a wheel")
-    names = [Path(name) for name in listed.stdout.split("\0") if name]
+    names = [Path(name) for name in code.git("ls-files", *CARRIED)]
     schema = reading.SCHEMA.relative_to(builds.ROOT)
     return {
         **{TREE / n: (builds.ROOT / n).read_bytes() for n in names if "tests" not in n.parts},
