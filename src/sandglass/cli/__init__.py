@@ -82,6 +82,6 @@ def every_command(
 
 
 def main() -> None:
-    """Entry point of `sandglass` and of `python -m sandglass`."""
+    """The command line, to the end of the process."""
     completion.answer_shells()
     guarded(lambda: app(prog_name="sandglass"))

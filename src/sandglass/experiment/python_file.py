@@ -21,7 +21,6 @@ from typing import Annotated, Any
 from sandglass.agent import declare, pyfile
 from sandglass.agent.names import has_loops, named_links
 from sandglass.errors import SandglassError, UsageError
-from sandglass.install import setup_lab
 from sandglass.install.builds import ROOT, ROOT_FILES
 
 PYTHON_PACKAGES = "usr/lib/python3/dist-packages"
@@ -148,6 +147,8 @@ def python_path() -> list[Path]:
     """Where a topology finds what it imports, besides this environment."""
     if told := os.environ.get("SANDGLASS_PYTHON_PATH"):  # in a cage, which sees no lab
         return [Path(place) for place in told.split(os.pathsep)]
+    from sandglass.install import setup_lab  # noqa: PLC0415 a stranger's process starts without
+
     return [ROOT, setup_lab.programs() / ROOT_FILES / PYTHON_PACKAGES]
 
 

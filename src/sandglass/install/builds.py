@@ -176,6 +176,11 @@ def traces(kernel: str) -> bool:
     return age(kernel) < [6, 16]
 
 
+def without_ptrace() -> str:
+    """The oldest kernel that holds the lab's programs without ptrace."""
+    return next(kernel for kernel in kernels() if not traces(kernel))
+
+
 def is_debug(kernel: str) -> bool:
     """Whether a kernel is one that looks for faults."""
     return kernel.endswith(DEBUG)

@@ -98,14 +98,16 @@ def machine() -> Iterator[Finding]:
     )
     yield lab_memory()
     yield sandbox()
+    other = builds.without_ptrace()
+    remedy = (
+        "a seccomp profile, or kernel.yama.ptrace_scope=3, forbids it; "
+        f"Linux {other} does without: SANDGLASS_KERNEL={other}"
+    )
     traced = ptrace_allowed()
     yield Finding(
         "ptrace of own processes",
         "allowed" if traced else "",
-        ""
-        if traced
-        else "a seccomp profile, or kernel.yama.ptrace_scope=3, forbids it; "
-        "Linux 7.2 does without: SANDGLASS_KERNEL=7.2",
+        "" if traced else remedy,
         needed=builds.traces(builds.chosen_kernel()),
     )
     home = builds.directory()

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from sandglass.errors import SandglassError, UsageError
-from sandglass.install import builds, extras, root
+from sandglass.install import builds, extras
 
 READABLE = 0o022
 """The umask of set-up: what it makes is of one mode for everybody, and others can read it."""
@@ -62,6 +62,8 @@ def programs() -> Path:
         if builds.INSTALLED:
             _unpack(builds.DEFAULT_KERNEL)
         else:
+            from sandglass.install import root  # noqa: PLC0415 it is for once
+
             before = os.umask(READABLE)
             try:
                 root.make()

@@ -337,8 +337,6 @@ def run(
 
 NOT_TRACED = "check_ptrace"
 """What the kernel's own trial of ptrace is called where it fails."""
-NEWER = "7.2"
-"""A kernel whose programs are held without ptrace."""
 TOO_MANY_PIECES = "UML ran out of memory on the host side!"
 """Each page of a program that does not lie behind the last one is a mapping of the host's."""
 
@@ -352,9 +350,10 @@ def _unfinished(console: Path, status: int | None, watchdog_s: float | None) -> 
         return crashed.error()
     said = console.read_text(errors="replace")
     if NOT_TRACED in said:
+        other = builds.without_ptrace()
         return SandglassError(
             "this machine does not allow a process to trace its children, as this lab does",
-            f"Linux {NEWER} does without: SANDGLASS_KERNEL={NEWER}. Else see: ./sandglass doctor",
+            f"Linux {other} does without: SANDGLASS_KERNEL={other}. Else see: ./sandglass doctor",
         )
     if TOO_MANY_PIECES in said:
         return SandglassError(

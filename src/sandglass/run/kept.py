@@ -14,7 +14,6 @@ import tarfile
 import tempfile
 import time
 from collections.abc import Iterable, Mapping
-from importlib.metadata import version
 from pathlib import Path
 from typing import IO
 
@@ -22,7 +21,7 @@ from sandglass.agent.plan import Plan
 from sandglass.errors import UsageError
 from sandglass.experiment import kernel, units
 from sandglass.experiment.experiment import Experiment
-from sandglass.install import archive, builds
+from sandglass.install import archive, builds, setup_lab
 from sandglass.terminal import complain
 
 DEFAULT_LIMIT = "10GB"
@@ -75,7 +74,7 @@ def _key(experiment: Experiment, plan: Plan) -> str:
         "files": {name: _sum(text.encode()) for name, text in experiment.copied().items()},
         "lab": builds.lab_build(),
         "modules": named_modules(plan),
-        "python": {name: version(name) for name in EVALUATE},
+        "python": {name: setup_lab.python_version(name) for name in EVALUATE},
     }
     return _sum(json.dumps(decides, sort_keys=True).encode())
 
