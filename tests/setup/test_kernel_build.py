@@ -252,6 +252,17 @@ def test_no_file_of_a_lab_tells_where_it_was_built(kernel: str) -> None:
 
 
 @pytest.mark.lab
+@pytest.mark.skipif(not shutil.which("gcc"), reason="there is no compiler")
+@pytest.mark.parametrize("name", ["libc.a", "libc.so", "crt1.o", "libm.a"])
+def test_programs_of_a_lab_are_linked_with_its_own_c_library(name: str) -> None:
+    """And not with that of the machine on which they are built, which may be of another version."""
+    root = builds.lab_kernel().root
+    command = ["gcc", *builds.linked_with(root), f"-print-file-name={name}"]
+    found = subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+    assert Path(found).is_relative_to(root), found
+
+
+@pytest.mark.lab
 def test_without_modules_there_is_a_guest_too(
     build: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

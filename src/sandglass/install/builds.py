@@ -363,6 +363,14 @@ def kernel_build(kernel_directory: Path) -> str:
     return fingerprint([ROOT / "kernel" / "init.c"], source_and_key)
 
 
+def linked_with(root: Path) -> tuple[str, ...]:
+    """What has a compiler take headers, start files and libraries of a root's files.
+
+    With a sysroot alone gcc finds this machine's start files and libraries first.
+    """
+    return f"--sysroot={root}", f"-B{root}/usr/lib/x86_64-linux-gnu/"
+
+
 def further_packages() -> list[str]:
     """The Debian packages that a lab's root has besides those of setup/packages-lab.txt.
 

@@ -5,6 +5,8 @@ Nothing here needs more than the standard library, as in builds.py.
 
 from pathlib import Path
 
+from sandglass.install import builds
+
 WARNINGS = ("-Wall", "-Wextra", "-Wno-unused-parameter", "-Wno-missing-field-initializers")
 
 
@@ -26,5 +28,5 @@ def plugin(source: Path, directory: Path) -> Path:
 def compilation(source: Path, directory: Path, root: Path = Path("/")) -> tuple[str, ...]:
     """The command that makes a plugin of a source, for the tc of a root file system."""
     target = str(plugin(source, directory))
-    options = (f"--sysroot={root}", "-shared", "-fPIC", "-O2", *WARNINGS)
+    options = (*builds.linked_with(root), "-shared", "-fPIC", "-O2", *WARNINGS)
     return ("cc", *options, "-o", target, str(source))

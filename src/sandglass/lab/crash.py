@@ -21,7 +21,7 @@ PROCESS = re.compile(r"\] CPU: .* Comm: (?P<name>.+?) (?:Not tainted|Tainted)")
 LEAST_ADDRESS = 4096  # below, it is a NULL pointer's member
 CALLERS_SHOWN = 4
 WAITS = frozenset(["__wait4", "syscall"])
-"""Of the C library, which is in the kernel's program: it waits for the guest's program there."""
+"""Of the root's C library, which is in the kernel: there it waits for the guest's program."""
 RECLAIM = frozenset(["try_to_free_pages", "shrink_node", "shrink_slab", "balance_pgdat"])
 """Where a kernel without memory looks for some, for ever: no virtual time passes meanwhile
 (mm/vmscan.c)."""
