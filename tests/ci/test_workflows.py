@@ -28,6 +28,7 @@ THEIRS = AUTHOR / ".github" / "workflows" / "experiments.yml"
 DECIDE = [
     "src/sandglass/install/root.py",
     "kernel/lab.config",
+    *builds.COMPILATION,
     "kernel/patches/6.12/0001-a.patch",
     "setup/packages-lab.txt",
 ]

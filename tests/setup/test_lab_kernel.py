@@ -22,7 +22,7 @@ def sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name, text in {
         "kernel/lab.config": "CONFIG_NET=y\n",
         "kernel/lab.debug.config": "CONFIG_KASAN=y\n",
-        "kernel/make.env": "ARCH=um\n",
+        **dict.fromkeys(builds.COMPILATION, "\n"),
         "kernel/patches/6.12/0001-a.patch": "one\n",
         "kernel/patches/7.2/0001-a.patch": "other\n",
         "kernel/build": "#!/usr/bin/python3\n",
@@ -90,7 +90,7 @@ def test_it_is_found_with_its_modules_and_release(sources: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "changed", ["kernel/lab.config", "kernel/make.env", "kernel/patches/6.12/0001-a.patch"]
+    "changed", ["kernel/lab.config", "kernel/patches/6.12/0001-a.patch", *builds.COMPILATION]
 )
 def test_a_change_of_config_or_patches_asks_for_a_new_kernel(sources: Path, changed: str) -> None:
     put_kernel("6.12.117-1")

@@ -29,6 +29,8 @@ DEBUG = "-debug"
 """What the name of a debug lab's kernel ends in, such as 6.12-debug."""
 SUITE = "bookworm"
 """The release of Debian that the lab is made of, whatever the host is."""
+COMPILATION = ("kernel/make.env", "kernel/cc", "kernel/common.h")
+"""What the kernel is compiled with."""
 ROOT_PACKAGES = "setup/packages-lab.txt"
 ROOT_RECIPE = ("src/sandglass/install/root.py", "src/sandglass/install/maintainers.py")
 ROOT_PATCHES = "setup/patches"
@@ -345,8 +347,8 @@ def fingerprint(files: Iterable[Path], *more: str) -> str:
 
 def kernel_key(kernel: str) -> str:
     """What the kernel proper is made from, but for the source's own version and the compiler."""
-    made_from = [*configurations(kernel), ROOT / "kernel" / "make.env"]
-    return fingerprint([*made_from, *patches(kernel)])
+    how = [ROOT / name for name in COMPILATION]
+    return fingerprint([*configurations(kernel), *how, *patches(kernel)])
 
 
 def built_kernel(kernel: str) -> Path | None:
