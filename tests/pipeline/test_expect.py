@@ -383,6 +383,10 @@ def test_all_that_is_wrong_with_a_file_is_told_with_its_lines(tmp_path: Path) ->
     file.write_text("where: [\n")
     with pytest.raises(UsageError, match=r"fig1\.yaml:2, column 1: .*did not find expected node"):
         strict.parse(file, Said)
+    file.write_text("quote: one\nwhere: Abstract\nquote: another\n")
+    twice = r"fig1\.yaml:3, column 1: the key 'quote' stands there twice, first in line 1"
+    with pytest.raises(UsageError, match=twice):
+        strict.parse(file, Said)
 
 
 def test_code_without_metrics_says_so(

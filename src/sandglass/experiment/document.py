@@ -1,7 +1,7 @@
 """A YAML file as a plain mapping: its lines, its base, and keys set from the command line."""
 
 import copy
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -43,17 +43,10 @@ class _Loader(yaml.SafeLoader):
 
     def compose_mapping_node(self, anchor: Any) -> yaml.MappingNode:
         node = super().compose_mapping_node(anchor)
-        seen: dict[str, yaml.Node] = {}
         for key, _ in node.value:
-            if key.tag == MERGE:
-                continue
-            if key.tag != TEXT:
+            if key.tag not in (TEXT, MERGE):
                 raise _refusal("this key is not text: put it in quotes", key)
-            first = seen.setdefault(key.value, key)
-            if first is not key:
-                line = first.start_mark.line + 1
-                text = f"the key '{key.value}' stands there twice, first in line {line}"
-                raise _refusal(f"{text}: remove one of them", key)
+        _check_keys(node)
         return node
 
     def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
@@ -64,6 +57,35 @@ class _Loader(yaml.SafeLoader):
         if isinstance(value, int) and value.bit_length() > LONGEST_NUMBER:
             raise _refusal("a number with too many digits: nothing is so large", node)
         return value
+
+
+def _check_keys(mapping: yaml.MappingNode) -> None:
+    """Raises MarkedYAMLError for a key that stands twice in it."""
+    seen: dict[tuple[str, str], yaml.Node] = {}
+    for key, _ in mapping.value:
+        if key.tag == MERGE or not isinstance(key, yaml.ScalarNode):
+            continue
+        first = seen.setdefault((key.tag, key.value), key)
+        if first is not key:
+            line = first.start_mark.line + 1
+            text = f"the key '{key.value}' stands there twice, first in line {line}"
+            raise _refusal(f"{text}: remove one of them", key)
+
+
+def _mappings(root: yaml.Node) -> Iterator[yaml.MappingNode]:
+    """The mappings below a node, itself included, each once."""
+    seen: set[int] = set()
+    left = [root]
+    while left:
+        node = left.pop()
+        if isinstance(node, yaml.ScalarNode) or id(node) in seen:
+            continue
+        seen.add(id(node))
+        if isinstance(node, yaml.MappingNode):
+            yield node
+            left += (value for _, value in node.value)
+        else:
+            left += node.value
 
 
 def _refusal(text: str, node: yaml.Node) -> yaml.MarkedYAMLError:
@@ -141,6 +163,8 @@ def plain(path: Path) -> Document:
         with path.open() as file:
             loader = yaml.CSafeLoader(file)
             root = loader.get_single_node() or yaml.ScalarNode(NOTHING, "")
+            for mapping in _mappings(root):
+                _check_keys(mapping)
             return Document(loader.construct_document(root), root)
 
     return _refused(found, f"{path}", of_file=True)
