@@ -272,6 +272,53 @@ def test_two_workloads_of_one_name_are_refused(tmp_path: Path) -> None:
         plan.resolve(experiment, experiment.facts)
 
 
+LEAVING = """\
+from sandglass.agent.declare import Column
+LEAVES = "left"
+{} = {}
+def run(flow, testbed):
+    pass
+"""
+
+
+@pytest.mark.parametrize(
+    ("what", "declared", "said"),
+    [
+        ("TABLES", '{"../../out": {}}', "../../out is no name"),
+        ("PARTS", '{"/tmp/out": {}}', "/tmp/out is no name"),
+        ("LEAVES", "'../left'", "../left is no name"),
+        ("COLUMNS", '{"a b": Column("Int64", "", "")}', "a b is no name"),
+        ("PARTS", '{"packets": {}}', "there is a table packets already"),
+        ("TABLES", '{"flows": {}}', "there is a table flows already"),
+        ("TABLES", '{"mine": {"flow": Column("Int64", "", "")}}', "a column flow already"),
+        ("COLUMNS", '{"n": Column("Int46", "", "")}', "no type Int46, did you mean 'Int64'"),
+        ("COLUMNS", '{"n": Column("read_csv", "", "")}', "column n has no type read_csv"),
+        ("COLUMNS", '{"n": ("Int64", "")}', "columns are {name: Column(type, unit, meaning)}"),
+        ("TABLES", '{"mine": ["n"]}', "columns are {name: Column(type, unit, meaning)}"),
+    ],
+)
+def test_what_a_workload_cannot_leave(tmp_path: Path, what: str, declared: str, said: str) -> None:
+    """A table becomes a file, which is never elsewhere than in the run's directory."""
+    (tmp_path / "mine.py").write_text(LEAVING.format(what, declared))
+    with pytest.raises(UsageError, match=re.escape(said)):
+        reading.load(written(tmp_path, LEAST.replace("bulk", "mine.py")))
+
+
+@pytest.mark.parametrize("what", ["PARTS", "TABLES"])
+def test_two_workloads_share_a_table_or_leave_two(tmp_path: Path, what: str) -> None:
+    flows = "{workload: one.py, from: s1, to: d1}, {workload: two.py, from: s1, to: d1}"
+    text = LEAST.replace("{workload: bulk, from: s1, to: d1}", flows)
+    left = '{{"mine": {{"n": Column("{}", "s", "How long.")}}}}'
+    (tmp_path / "one.py").write_text(LEAVING.format(what, left.format("Int64")))
+    (tmp_path / "two.py").write_text(LEAVING.format(what, left.format("Int64")))
+    experiment = reading.load(written(tmp_path, text))
+    assert len(plan.resolve(experiment, experiment.facts)["workloads"]) == 2
+    (tmp_path / "three.py").write_text(LEAVING.format(what, left.format("Float64")))
+    experiment = reading.load(written(tmp_path, text.replace("two", "three")))
+    with pytest.raises(UsageError, match="one and three each have another table mine"):
+        plan.resolve(experiment, experiment.facts)
+
+
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_examples_load_and_open_with_what_they_show(path: Path) -> None:
     assert path.read_text(encoding="utf-8").startswith("# ")

@@ -196,10 +196,14 @@ def workload(path: Path) -> dict[str, Any]:
         }
         for name, option in getattr(module, "OPTIONS", {}).items()
     }
-    said["COLUMNS"] = _columns(getattr(module, "COLUMNS", {}))
-    for table in TABLES:
-        parts = getattr(module, table, {})
-        said[table] = {str(name): _columns(columns) for name, columns in parts.items()}
+    try:
+        said["COLUMNS"] = _columns(getattr(module, "COLUMNS", {}))
+        for table in TABLES:
+            parts = getattr(module, table, {})
+            said[table] = {str(name): _columns(columns) for name, columns in parts.items()}
+    except (AttributeError, TypeError) as error:
+        text = f"{path}: columns are {{name: Column(type, unit, meaning)}}: {error}"
+        raise ValueError(text) from None
     return said
 
 
@@ -211,7 +215,10 @@ def _workload(path: Path) -> ModuleType:
 
 
 def _columns(declared: Mapping[str, declare.Column]) -> dict[str, list[str]]:
-    return {str(name): [str(part) for part in column] for name, column in declared.items()}
+    return {
+        str(name): [str(part) for part in declare.Column(*column)]
+        for name, column in declared.items()
+    }
 
 
 def problems(path: Path, options: Mapping[str, Any], lasts_ns: int) -> list[list[str]]:

@@ -6,7 +6,8 @@ is found, loaded and asked.
 
 import contextlib
 import functools
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,9 +16,19 @@ from sandglass.agent.declare import Argument, Column, Option
 from sandglass.agent.plan import Options
 from sandglass.errors import nearest
 from sandglass.experiment import foreign, units
+from sandglass.experiment.values import RECORDS
 from sandglass.install.builds import ROOT
 
 FOLDER = ROOT / "workloads"
+NAME = re.compile(r"[A-Za-z]\w*", re.ASCII)
+"""Of a column or a table: it becomes the name of a file."""
+TYPES = (
+    *("Boolean", "String", "Float32", "Float64"),
+    *(f"{sign}Int{bits}" for sign in ("", "U") for bits in (8, 16, 32, 64)),
+)
+"""Of columns, as Polars calls them."""
+KEYS = ("id", "flow", "seed")
+"""Say of which flow a row is."""
 
 
 @dataclass(frozen=True, eq=False)  # one for each file, by which models of flows are known
@@ -174,5 +185,44 @@ def ours(name: str) -> Workload:
 
 @functools.cache
 def load(path: Path) -> Workload:
-    """The workload in a file. Raises ValueError when it is none."""
-    return Workload(path.stem, path, foreign.ask("workload", path))
+    """The workload in a file. Raises ValueError when it is none, or names what it cannot leave."""
+    found = Workload(path.stem, path, foreign.ask("workload", path))
+    for fault in _faults(found):
+        raise ValueError(f"{path}: {fault}")
+    return found
+
+
+def _faults(found: Workload) -> Iterator[str]:
+    """What is wrong with the names and types of what a stranger's flows leave."""
+    tables = [*found.parts, *found.tables]
+    every = {"COLUMNS": found.columns, **found.parts, **found.tables}
+    names = [*tables, *(column for columns in every.values() for column in columns)]
+    for name in [*names, *filter(None, [found.leaves])]:
+        if not NAME.fullmatch(name):
+            yield f"{units.shown(name)} is no name: use letters, digits and _"
+    for name in tables:
+        if name in (*RECORDS, "flows") or tables.count(name) > 1:
+            yield f"there is a table {name} already: call it otherwise"
+    for columns in every.values():
+        for name, column in columns.items():
+            if name in KEYS:
+                yield f"there is a column {name} already: call it otherwise"
+            if column.type not in TYPES:
+                near = nearest(column.type, TYPES)
+                yield f"column {name} has no type {units.shown(column.type)}{near}"
+
+
+def at_odds(kinds: Iterable[Workload]) -> str | None:
+    """The table or column of flows that two workloads of a run declare each in its own way."""
+    met: dict[str, tuple[object, Workload]] = {}
+    for kind in kinds:
+        told: dict[str, object] = {
+            f"column {name} of flows": column[:2] for name, column in kind.columns.items()
+        }
+        for table, columns in [*kind.parts.items(), *kind.tables.items()]:
+            told[f"table {table}"] = [(name, *each[:2]) for name, each in columns.items()]
+        for what, own in told.items():
+            before, whose = met.setdefault(what, (own, kind))
+            if before != own:
+                return f"{whose.name} and {kind.name} each have another {what}"
+    return None

@@ -8,7 +8,7 @@ from sandglass.agent.ipv6 import REPORTED_NS
 from sandglass.agent.plan import DIRECTIONS, Plan
 from sandglass.agent.recorder import QUEUE_INTERVAL_NS, STREAMS
 from sandglass.errors import UsageError
-from sandglass.experiment import qdiscs
+from sandglass.experiment import qdiscs, workload
 from sandglass.experiment.bottleneck import Bottleneck, Change, Reverse, ReverseChange
 from sandglass.experiment.experiment import Experiment
 from sandglass.experiment.flow import Flow
@@ -320,7 +320,7 @@ def _flow(number: int, flow: Flow, size: int | RandomSize | None, end: int) -> p
 def _workloads(experiment: Experiment) -> dict[str, str]:
     """Each workload's file as the guest finds it.
 
-    Raises UsageError when two files of the user's are called the same.
+    Raises UsageError when two files of the user's are called the same, or leave the same.
     """
     kinds = {flow.workload: flow.kind for flow in experiment.flows}
     paths = {kind.file: kind.path for kind in kinds.values()}
@@ -329,6 +329,8 @@ def _workloads(experiment: Experiment) -> dict[str, str]:
             raise UsageError(
                 f"{called} and {paths[kind.file]} are two workloads of one name", "Rename one."
             )
+    if odds := workload.at_odds(kinds.values()):
+        raise UsageError(odds, "Give one of them another name.")
     return {called: kind.file for called, kind in kinds.items()}
 
 
