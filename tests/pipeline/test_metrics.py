@@ -94,7 +94,7 @@ def test_what_a_claim_lacks(said: dict[str, Any], given: dict[str, Any], says: s
 
 
 def test_no_column_is_called_so() -> None:
-    with pytest.raises(pl.exceptions.ColumnNotFoundError):
+    with pytest.raises(SandglassError, match=r"unable to find column .queu.; valid columns: "):
         value(of="MAX(delay_ms)", given={"queu": "PIE"})
 
 

@@ -72,11 +72,18 @@ class Metric(Part):
         return next(key for key in KINDS if getattr(self, key))
 
     def value(self, table: "pl.DataFrame", arguments: Mapping[str, Any]) -> "Found":
-        """Its number, of a figure's table. Raises SandglassError for an argument that is not said.
-
-        What else is wrong is Polars' to say.
-        """
+        """Its number, of a figure's table. Raises SandglassError where it has none to say."""
         import polars as pl  # noqa: PLC0415 a shelf of papers is listed without
+
+        try:
+            return self._value(table, arguments)
+        except (ValueError, pl.exceptions.PolarsError) as error:
+            raise SandglassError(str(error).splitlines()[0]) from None
+
+    def _value(self, table: "pl.DataFrame", arguments: Mapping[str, Any]) -> "Found":
+        import polars as pl  # noqa: PLC0415
+
+        from sandglass.studies import sql  # noqa: PLC0415
 
         arguments = self.arguments | dict(arguments)
         measured = getattr(self, self._kind)
@@ -96,12 +103,12 @@ class Metric(Part):
                 chosen = value if isinstance(value, list) else [value]
                 rows = rows.filter(pl.any_horizontal(pl.col(column) == each for each in chosen))
         if self.where:
-            rows = rows.filter(pl.sql_expr(_filled(self.where, arguments, "'")))
+            rows = rows.filter(sql.expression(_filled(self.where, arguments, "'")))
         sides = [rows]
         for column, labels in pair.items():
             own = (arguments[m[1]] if (m := NAME.fullmatch(str(each))) else each for each in labels)
             sides = [rows.filter(pl.col(column) == each) for each in own]
-        found = pl.sql_expr(_filled(measured, arguments, '"')).alias("value")
+        found = sql.expression(_filled(measured, arguments, '"')).alias("value")
         if self._kind == "of":
             return self._one(sides, found)
         return self._points(sides, found, [_filled(each, arguments, "") for each in self.over])

@@ -28,7 +28,7 @@ from sandglass.experiment.document import Value
 from sandglass.papers import claims, code, ensemble, shelf, verdicts
 from sandglass.papers.verdicts import NoValueError, Verdict
 from sandglass.results import compact
-from sandglass.studies import statistics
+from sandglass.studies import sql, statistics
 from sandglass.studies.statistics import Interval
 
 PLACE = re.compile(r"\{\{(.*?)\}\}", re.S)
@@ -164,7 +164,7 @@ class Numbers:
         found = table(self._paper, self._figure).rows
         _expect(values, found.columns)
         if where:
-            found = found.filter(pl.sql_expr(where))
+            found = found.filter(sql.expression(where))
         for column, value in values.items():
             chosen = value if isinstance(value, list) else [value]
             same = [pl.col(column).eq_missing(each) for each in chosen]

@@ -17,7 +17,7 @@ from sandglass.errors import SandglassError, nearest
 from sandglass.experiment.part import Part
 from sandglass.experiment.values import Time
 from sandglass.results.series import SIGNALLED, Run
-from sandglass.studies import transport
+from sandglass.studies import sql, transport
 from sandglass.studies.window import Window
 
 STEP_NS = 100_000_000
@@ -34,7 +34,7 @@ Floats = npt.NDArray[np.float64]
 def goodput(window: Window) -> float:
     """Payload acknowledged, Mb/s, of all flows."""
     rows = window.run.records("goodput")
-    rows = rows.filter(pl.sql_expr(window.where)) if window.where else rows
+    rows = rows.filter(sql.expression(window.where)) if window.where else rows
     by_flow = rows.group_by("flow").agg(
         after=pl.col("bytes").filter(pl.col("time_ns") <= window.end_ns).max().fill_null(0),
         before=pl.col("bytes").filter(pl.col("time_ns") <= window.start_ns).max().fill_null(0),

@@ -17,7 +17,7 @@ import polars as pl
 
 from sandglass.errors import SandglassError, nearest
 from sandglass.results.series import Run
-from sandglass.studies import statistics
+from sandglass.studies import sql, statistics
 
 LONGEST = 1000
 """Characters of an expression."""
@@ -260,8 +260,8 @@ class Aggregate:
         try:
             rows = run.records(self.table)
             if self.where:
-                rows = rows.filter(pl.sql_expr(self.where))
-            found = rows.select(pl.sql_expr(self.of).alias("value")).head(2).collect()
+                rows = rows.filter(sql.expression(self.where))
+            found = rows.select(sql.expression(self.of).alias("value")).head(2).collect()
         except SandglassError as error:
             raise ValueError(error.message) from None
         except pl.exceptions.PolarsError as error:
@@ -280,10 +280,10 @@ class Aggregate:
 def check_sql(text: str) -> None:
     """Raises ValueError unless the text is one expression of Polars' SQL."""
     try:
-        pl.sql_expr(text)
-    except pl.exceptions.PolarsError as error:
+        sql.expression(text)
+    except ValueError as error:
         raise ValueError(
-            f"{str(error).splitlines()[0]}: write an expression of Polars' SQL, such as "
+            f"{error}: write an expression of Polars' SQL, such as "
             "QUANTILE_CONT(sojourn_ns, 0.95) / 1e6"
         ) from None
 

@@ -3,7 +3,6 @@
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Annotated, Any, Literal, get_args
 
-import polars as pl
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from sandglass.errors import nearest
@@ -12,6 +11,7 @@ from sandglass.experiment.document import Value
 from sandglass.experiment.part import Part, read
 from sandglass.experiment.problems import PartError, Problem
 from sandglass.experiment.values import Time
+from sandglass.studies import sql
 from sandglass.studies.claims import unknown
 from sandglass.studies.points import text
 
@@ -198,9 +198,9 @@ class Rows(Part):
     def _is_sql(self) -> "Rows":
         for key in ("of", "where"):
             try:
-                pl.sql_expr(getattr(self, key) or "1")
-            except pl.exceptions.PolarsError as error:
-                raise PartError([((key,), str(error).splitlines()[0])]) from None
+                sql.expression(getattr(self, key) or "1")
+            except ValueError as error:
+                raise PartError([((key,), str(error))]) from None
         return self
 
 

@@ -12,6 +12,7 @@ from sandglass.experiment import units
 from sandglass.results import plot as drawn
 from sandglass.results import series
 from sandglass.results.series import Run
+from sandglass.studies import sql
 from sandglass.studies.defaults import IN_ROUNDS
 from sandglass.studies.plot import Distribution, Rows, Series
 
@@ -120,8 +121,8 @@ def distributed(run: Run, what: Distribution | Rows, start_ns: int = 0) -> Value
         case Rows():
             title = f"{what.of} of {what.table}"
             rows = run.records(what.table)
-            rows = rows.filter(pl.sql_expr(what.where)) if what.where else rows
-            values = rows.select(pl.sql_expr(what.of))
+            rows = rows.filter(sql.expression(what.where)) if what.where else rows
+            values = rows.select(sql.expression(what.of))
     try:
         found: Any = values.collect().to_series().cast(pl.Float64)
     except pl.exceptions.PolarsError as error:

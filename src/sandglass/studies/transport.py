@@ -14,6 +14,7 @@ import polars as pl
 from sandglass.agent import plan
 from sandglass.experiment import units
 from sandglass.results.series import Run
+from sandglass.studies import sql
 from sandglass.studies.window import Window
 
 WIRE, PAYLOAD = 1514, 1448
@@ -35,7 +36,7 @@ def acknowledged(window: Window, step_ns: int) -> Floats:
     A flow of which nothing was ever acknowledged has a row too.
     """
     rows = window.run.records("goodput")
-    rows = rows.filter(pl.sql_expr(window.where)) if window.where else rows
+    rows = rows.filter(sql.expression(window.where)) if window.where else rows
     grown = (
         rows.with_columns(pl.col("bytes").cast(pl.Int64))
         .with_columns(new=pl.col("bytes") - pl.col("bytes").shift(1, fill_value=0).over("flow"))
@@ -122,7 +123,7 @@ def _transfers(window: Window) -> pl.DataFrame:
     rows = window.run.records("transfers").filter(
         pl.col("start_ns").is_between(window.start_ns, window.end_ns, closed="left")
     )
-    rows = rows.filter(pl.sql_expr(window.where)) if window.where else rows
+    rows = rows.filter(sql.expression(window.where)) if window.where else rows
     ended = pl.min_horizontal(pl.col("end_ns").fill_null(window.end_ns), window.end_ns)
     found = rows.with_columns(took_ns=ended - pl.col("start_ns")).collect()
     if found.is_empty():

@@ -8,6 +8,7 @@ import polars as pl
 from sandglass.experiment import units
 from sandglass.results import series
 from sandglass.results.series import Run
+from sandglass.studies import sql
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ class Window:
         nothing = {"time_ns": self.end_ns, "bytes": 0}
         rows = [{**nothing, "flow": flow} for flow in sorted(known)]
         every = pl.concat([goodput, pl.DataFrame(rows, goodput.schema)])
-        chosen = every.filter(pl.sql_expr(self.where)) if self.where else every
+        chosen = every.filter(sql.expression(self.where)) if self.where else every
         return sorted({*chosen["flow"]} & known)
 
     def _told(self) -> list[dict[str, Any]]:
@@ -57,5 +58,5 @@ class Window:
             (pl.col("payload_bytes") > 0)
             & pl.col("enqueue_ns").is_between(self.start_ns, self.end_ns, closed="left")
         )
-        rows = rows.filter(pl.sql_expr(self.where)) if self.where else rows
+        rows = rows.filter(sql.expression(self.where)) if self.where else rows
         return rows.sort("enqueue_ns", maintain_order=True).collect()
