@@ -1,5 +1,7 @@
 """What a person at the terminal sees while something runs, and when it fails."""
 
+import atexit
+import contextlib
 import datetime
 import errno
 import os
@@ -8,10 +10,10 @@ import shlex
 import shutil
 import signal
 import sys
+import threading
 import time
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -141,6 +143,27 @@ def guarded(command: Callable[[], object]) -> NoReturn:
         sys.exit(1)
 
 
+def program(command: Callable[[], object]) -> NoReturn:
+    """Run the command that a process is for, as `guarded` does, and end the process at once.
+
+    To take modules and their objects apart is a tenth of a second.
+    """
+    try:
+        guarded(command)
+    except SystemExit as end:
+        if isinstance(end.code, str):  # Python says it
+            raise
+        status = end.code or 0
+    for thread in threading.enumerate():
+        if thread is not threading.current_thread() and not thread.daemon:
+            thread.join()
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError):  # closed, or nobody reads: it is told by now
+            stream.flush()
+    os._exit(status)
+
+
 def _unnamed(error: OSError) -> str:
     """What is said of a failure that names no file: without the number, which helps nobody."""
     if error.errno == errno.ENOSPC:
@@ -170,7 +193,7 @@ def note(message: str) -> None:
         print(f"\r\033[Ksandglass: {harmless(message)}", file=sys.stderr, flush=True)
 
 
-@contextmanager
+@contextlib.contextmanager
 def progress(name: str) -> Iterator[Callable[[float, float], None]]:
     """Hands out advance(done_s, total_s), which keeps one line on the terminal; else silent."""
     shown = sys.stderr.isatty()

@@ -25,7 +25,8 @@ from sandglass.cli import (
     upkeep,
 )
 from sandglass.errors import SandglassError
-from sandglass.terminal import guarded, say
+from sandglass.install import builds
+from sandglass.terminal import program, say
 
 app = typer.Typer(
     name="sandglass",
@@ -50,7 +51,7 @@ def tell_version(asked: bool) -> None:
     if not asked:
         return
     from sandglass import __version__
-    from sandglass.install import builds, checkout
+    from sandglass.install import checkout
 
     print(f"sandglass {__version__}, commit {checkout.commit() or 'unknown'}")
     try:
@@ -84,4 +85,5 @@ def every_command(
 def main() -> None:
     """The command line, to the end of the process."""
     completion.answer_shells()
-    guarded(lambda: app(prog_name="sandglass"))
+    with builds.settled():
+        program(lambda: app(prog_name="sandglass"))

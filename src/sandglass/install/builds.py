@@ -63,7 +63,9 @@ DEBUG_ROOT = "/sandglass"
 """Where a debugger is told that sources lie, on whatever machine they are compiled."""
 
 Found = TypeVar("Found")
-_settled: dict[tuple[Callable[[], object], str | None], object] | None = None
+CHOOSE = ("SANDGLASS_KERNEL", "SANDGLASS_KMODS", "SANDGLASS_LAB", "SANDGLASS_PACKAGES")
+"""Variables of the environment that choose another lab."""
+_settled: dict[tuple[object, ...], object] | None = None
 _wanted: str | None = None
 
 
@@ -89,9 +91,10 @@ def once(look_up: Callable[[], Found]) -> Callable[[], Found]:
     def known() -> Found:
         if _settled is None:
             return look_up()
-        if (look_up, _wanted) not in _settled:
-            _settled[look_up, _wanted] = look_up()
-        return cast(Found, _settled[look_up, _wanted])
+        key = (look_up, _wanted, *map(os.environ.get, CHOOSE))
+        if key not in _settled:
+            _settled[key] = look_up()
+        return cast(Found, _settled[key])
 
     return known
 
@@ -199,6 +202,7 @@ def configurations(kernel: str) -> list[Path]:
     return [ROOT / "kernel" / part for part in parts]
 
 
+@once
 def module_directories() -> list[Path]:
     """Where out-of-tree modules lie: kmods/, and the directory $SANDGLASS_KMODS of a user's own.
 
@@ -220,30 +224,34 @@ def placed(path: Path) -> Path:
 
     Modules of a user's own have theirs in the same tree, in which all are built.
     """
+    text = str(path)
     for directory in module_directories():
-        if path.is_relative_to(directory):
-            return "kmods" / path.relative_to(directory)
+        if text.startswith(f"{directory}/"):
+            return Path("kmods", text[len(str(directory)) + 1 :])
     return path.relative_to(ROOT)
 
 
+@once
 def module_sources() -> list[Path]:
     """Everything that out-of-tree modules are built from, without what a build leaves behind.
 
     Raises SandglassError when a module or a shared header of the user's is called as one of ours.
     """
-    kept = {"Kbuild", "Makefile"}
     found: dict[Path, Path] = {}
     for directory in module_directories():
-        for path in directory.rglob("*"):
-            whole = path.parent == directory != ROOT / "kmods"  # builds a user's directory alone
-            if "tests" in path.relative_to(directory).parts:
-                continue
-            if path.suffix not in {".c", ".h", ".mk"} and (path.name not in kept or whole):
-                continue
-            if not path.name.endswith(".mod.c") and found.setdefault(placed(path), path) != path:
-                raise SandglassError(
-                    f"SANDGLASS_KMODS: {placed(path)} is there already", "rename it"
-                )
+        for place, folders, names in os.walk(directory):
+            folders[:] = [name for name in folders if name != "tests"]
+            kept = {"Kbuild", "Makefile"}
+            if Path(place) == directory != ROOT / "kmods":  # they build a user's directory alone
+                kept = set()
+            for name in names:
+                is_source = name.endswith((".c", ".h", ".mk")) and not name.endswith(".mod.c")
+                if is_source or name in kept:
+                    path = Path(place, name)
+                    if found.setdefault(placed(path), path) != path:
+                        raise SandglassError(
+                            f"SANDGLASS_KMODS: {placed(path)} is there already", "rename it"
+                        )
     return [found[name] for name in sorted(found)]
 
 

@@ -14,7 +14,7 @@ from sandglass.experiment import kernel, reading
 from sandglass.experiment.experiment import Experiment
 from sandglass.install import builds, setup_lab
 from sandglass.run import runs
-from sandglass.terminal import guarded
+from sandglass.terminal import program
 from sandglass.workflow import batch as workflow
 from sandglass.workflow.batch import Job
 
@@ -41,4 +41,4 @@ def _done(experiment: Experiment, file: Path, directory: Path) -> str:
 
 
 if __name__ == "__main__":
-    guarded(lambda: batch(sys.argv[1], Path(sys.argv[2]), sys.argv[3:]))
+    program(lambda: batch(sys.argv[1], Path(sys.argv[2]), sys.argv[3:]))

@@ -13,7 +13,7 @@ from sandglass.run import runs
 from sandglass.studies import reading, targets, work
 from sandglass.studies.tables import measured
 from sandglass.studies.work import Task
-from sandglass.terminal import guarded
+from sandglass.terminal import program
 from sandglass.workflow import batch as batches
 from sandglass.workflow.batch import Job
 
@@ -44,4 +44,4 @@ def _done(task: Task) -> str:
 
 
 if __name__ == "__main__":
-    guarded(lambda: batch(int(sys.argv[1])))
+    program(lambda: batch(int(sys.argv[1])))

@@ -14,7 +14,7 @@ from sandglass.studies.points import text
 from sandglass.studies.quantity import count
 from sandglass.studies.study import Study
 from sandglass.studies.tables import read
-from sandglass.terminal import guarded
+from sandglass.terminal import program
 
 
 def publish() -> None:
@@ -66,4 +66,4 @@ def results(study: Study, rows: pl.DataFrame, summary: pl.DataFrame, source: Ori
 
 
 if __name__ == "__main__":
-    guarded(publish)
+    program(publish)

@@ -23,7 +23,7 @@ from sandglass.studies.points import text
 from sandglass.studies.statistics import COLUMNS, FLOATS
 from sandglass.studies.study import TAKEN, Study
 from sandglass.studies.work import Task
-from sandglass.terminal import guarded
+from sandglass.terminal import program
 
 TEXTS = ("metric", "against", "digest", "directory")
 """Columns that are text, even where all that they hold looks like numbers."""
@@ -119,4 +119,4 @@ def read(name: str, study: Study, out: Path = Path()) -> pl.DataFrame:
 
 
 if __name__ == "__main__":
-    guarded(app)
+    program(app)

@@ -12,7 +12,7 @@ from rich.console import Console
 
 from sandglass.studies import conduct
 from sandglass.studies.study import Study
-from sandglass.terminal import INTERRUPTED, guarded
+from sandglass.terminal import INTERRUPTED, program
 
 AT_ONCE = 2
 """With more, labs would only wait for one another."""
@@ -69,7 +69,7 @@ def abreast(
 
 def _conduct(study: Study, out: Path, cores: int, cluster: Path | None, lanes: int) -> None:
     """Conduct one to the end of its process."""
-    guarded(lambda: _ended(conduct.conduct(study, out, cores, cluster, lanes)))
+    program(lambda: _ended(conduct.conduct(study, out, cores, cluster, lanes)))
 
 
 def _ended(status: int) -> None:

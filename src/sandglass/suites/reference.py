@@ -20,7 +20,7 @@ from sandglass.results import compact, series
 from sandglass.results.export.whole import write_all
 from sandglass.suites import suite
 from sandglass.suites.report import JSON, MEANS_CSV
-from sandglass.terminal import guarded
+from sandglass.terminal import program
 
 REFERENCE = builds.ROOT / "results" / "reference" / "suites"
 TABLES = {
@@ -125,4 +125,4 @@ def _short(rows: pl.DataFrame, report: str) -> pl.DataFrame:
 
 
 if __name__ == "__main__":
-    guarded(lambda: renew([Path(each) for each in sys.argv[1:]]))
+    program(lambda: renew([Path(each) for each in sys.argv[1:]]))
