@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import gc
 import importlib
 import json
 import operator
@@ -19,7 +18,6 @@ from typing import TYPE_CHECKING, Any
 CODE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 sys.path[0:1] = [os.path.join(CODE, "src"), CODE]
 sys.path.append("/usr/lib/python3/dist-packages")
-gc.set_threshold(100_000)  # importing makes many objects and no garbage
 
 from mininet.net import VERSION, Mininet  # noqa: E402
 

@@ -573,6 +573,20 @@ def lab_kernel() -> LabKernel:
     )
 
 
+def folder_build(folder: str) -> str:
+    """12 hex digits over the Python files of a folder and those below it."""
+    known = _folder_builds()
+    if folder not in known:
+        known[folder] = fingerprint(sorted((ROOT / folder).rglob("*.py")))
+    return known[folder]
+
+
+@once
+def _folder_builds() -> dict[str, str]:
+    """Those that were asked for while all is settled."""
+    return {}
+
+
 @once
 def lab_build() -> str:
     """What decides every run besides its experiment: kernel, root, recorder, and our code.
@@ -588,13 +602,9 @@ def lab_build() -> str:
         kernel, root = built_kernel(chosen_kernel()), built_root()
         parts = [kernel_build(kernel) if kernel else "not built", root.name if root else ""]
         parts.append(module_builds()["recorder"])
-    return fingerprint(_python(DECIDE_RUNS), *parts, *texts)
+    return fingerprint([], *map(folder_build, DECIDE_RUNS), *parts, *texts)
 
 
 def planning() -> str:
     """12 hex digits over the code that makes plans: with another one, plans may be others."""
-    return fingerprint(_python(MAKE_PLANS))
-
-
-def _python(folders: Iterable[str]) -> list[Path]:
-    return [path for folder in folders for path in sorted((ROOT / folder).rglob("*.py"))]
+    return fingerprint([], *map(folder_build, MAKE_PLANS))

@@ -97,7 +97,7 @@ def _copy(tar: tarfile.TarFile, path: Path) -> None:
     """Add a file of the cache, by whom and when it was made apart.
 
     So two builds give the same bytes. Nothing asks for the times: the guest's Python takes what is
-    compiled unchecked, as root.py and bytecode.py see to, and all of a root has the time of MADE_S.
+    compiled unchecked, as root.py sees to, and all of a root has the time of MADE_S.
     """
     member = tar.gettarinfo(path, str(path.relative_to(builds.directory())))
     if member.islnk():  # a hard link to a file outside

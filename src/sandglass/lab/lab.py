@@ -29,7 +29,7 @@ from sandglass.cage import seccomp
 from sandglass.cage.cage import Cage
 from sandglass.errors import SandglassError, UsageError
 from sandglass.install import builds, elf
-from sandglass.lab import bytecode, crash, debugger, messages, reports, touched
+from sandglass.lab import crash, debugger, image, messages, reports, touched
 from sandglass.terminal import note
 
 # Time and date when a lab boots: any, but always the same.
@@ -56,7 +56,8 @@ FIRST_DOOR = 30  # the first of the file descriptors that a lab inherits
 PROCESSOR = "/sys/devices/system/cpu/cpu{}"
 CPUINFO = Path("/proc/cpuinfo")
 CODE = "/run/sandglass/code"
-AGENT = "src/sandglass/agent"
+AGENT = "src/sandglass/agent/__main__.py"
+BOOT = "src/sandglass/agent/boot.py"
 GUESTS = ("src", "topologies", "workloads")
 """What a guest sees of this checkout."""
 RUN = "/run/sandglass/run"
@@ -106,6 +107,8 @@ class _Doors:
     guest: Path
     code: Path
     programs: Path
+    image: Path | None
+    """What its Python takes our modules out of."""
     further: Path | None
     """What a program of ours wants besides."""
     run: Path
@@ -140,7 +143,7 @@ def _cage(kernel: builds.LabKernel, doors: _Doors, folders: Iterable[str]) -> Ca
             doors.guest,
             doors.programs,
             *(builds.ROOT / folder for folder in folders),
-            *filter(None, [doors.further]),
+            *filter(None, [doors.image, doors.further]),
             CPUINFO,
         ),
         write=(doors.run, *filter(None, [doors.here])),
@@ -157,6 +160,7 @@ def _start(
     pipe: int | None,
     *,
     folders: Iterable[str] = GUESTS,
+    imaged: Path | None,
     memory_mb: int,
     seed: int,
     gdb: list[str] | None = None,
@@ -176,8 +180,7 @@ def _start(
             f"the lab {kernel.lab} is of an older Sandglass: it wants libraries of this machine",
             "Run it by the Sandglass that it is of, whose commit the run names.",
         )
-    bytecode.compile_guests(kernel.root)
-    doors = _Doors(kernel.init.parent, builds.ROOT, kernel.root, further, directory, here)
+    doors = _Doors(kernel.init.parent, builds.ROOT, kernel.root, imaged, further, directory, here)
     command = [
         "linux",
         f"mem={memory_mb * (DEBUG_MEMORY if _debug() else 1)}M",
@@ -200,6 +203,7 @@ def _start(
         f"SANDGLASS_LAB={doors.number('guest')}",
         f"SANDGLASS_PROGRAMS={doors.number('programs')}",
         f"SANDGLASS_RUN={doors.number('run')}",
+        *([f"SANDGLASS_IMAGE={doors.number('image')}"] if imaged else []),
         *arguments,
     ]
 
@@ -237,7 +241,7 @@ def _debug() -> bool:
 
 
 def _python(path: str, *arguments: str) -> list[str]:
-    return ["/usr/bin/python3", "-SBsE", f"{CODE}/{path}", *arguments]
+    return ["/usr/bin/python3", "-SBsE", f"{CODE}/{BOOT}", f"{CODE}/{path}", *arguments]
 
 
 def _program(path: str, *arguments: str) -> list[str]:
@@ -253,6 +257,13 @@ def _watched(path: str, *arguments: str) -> list[str]:
     if not _debug():
         return _program(path, *arguments)
     return ["--", *_python("src/sandglass/agent/leaks.py"), *_python(path, RUN, *arguments)]
+
+
+def _image() -> Path | None:
+    """What labs start out of. It may take a start of one: before there is a processor for that."""
+    return image.found(
+        builds.lab_kernel().root, lambda place: run_program(image.PROGRAM, place, imaged=False)
+    )
 
 
 def run(
@@ -273,7 +284,7 @@ def run(
     """
     watchdog_s = float(os.environ.get("SANDGLASS_WATCHDOG", WATCHDOG_S)) if gdb is None else None
     arguments = [*VIRTUAL_TIME, *_watched(AGENT, "run", "lab", LAB)]
-    console = directory / "console.log"
+    console, imaged = directory / "console.log", _image()
     # one in which somebody looks around keeps no other waiting
     place = own_processor() if gdb is None else contextlib.nullcontext(max(os.sched_getaffinity(0)))
     with (
@@ -287,6 +298,7 @@ def run(
             arguments,
             processor,
             subprocess.PIPE,
+            imaged=imaged,
             memory_mb=plan["memory_mb"],
             seed=plan["seed"],
             gdb=gdb,
@@ -372,17 +384,19 @@ def run_program(
     seed: int = 1,
     clock: tuple[str, ...] = VIRTUAL_TIME,
     further: Path | None = None,
+    imaged: bool = True,
 ) -> None:
     """Boot a lab that runs one Python program of this checkout instead of an experiment.
 
     `clock` is what the kernel is told of time; without a word it keeps the host's, in real time.
 
     The program's argument is the guest's name for `directory`, the only place it can write to. It
-    may mount `further`, by FURTHER, and read it. Its console goes to console.log there.
+    may mount `further`, by FURTHER, and read it. Its console goes to console.log there. Its modules
+    come out of an image if it is to be `imaged`.
 
     Raises SandglassError with the end of the console when it fails or hangs.
     """
-    console = directory / "console.log"
+    console, out_of = directory / "console.log", _image() if imaged else None
     arguments = [*clock, *(_watched if clock else _program)(path)]
     with own_processor() as processor:
         process = _start(
@@ -391,6 +405,7 @@ def run_program(
             processor,
             subprocess.PIPE,
             folders=["."],
+            imaged=out_of,
             memory_mb=memory_mb,
             seed=seed,
             further=further,
@@ -431,7 +446,7 @@ def execute(
     changed, for PATIENCE_S: time stands still.
     """
     patience_s = float(os.environ.get("SANDGLASS_WATCHDOG", PATIENCE_S)) if clock else None
-    console, beat = directory / "console.log", directory / "beat"
+    console, beat, imaged = directory / "console.log", directory / "beat", _image()
     # Of the kernel's own messages none is the program's but a panic.
     arguments = ["loglevel=1", *clock, *_program(path)]
     pipe = None if prompt else subprocess.PIPE
@@ -441,6 +456,7 @@ def execute(
             arguments,
             processor,
             pipe,
+            imaged=imaged,
             memory_mb=memory_mb,
             seed=seed,
             ipv6=True,
@@ -554,12 +570,14 @@ def shell(plan: Plan, directory: Path) -> int:
     if not typed:
         commands = sys.stdin.read() if sys.stdin else ""
         (directory / "commands").write_text(commands)
+    imaged = _image()
     with own_processor() as processor:
         process = _start(
             directory,
             _program(AGENT, "shell", "lab", LAB),
             processor,
             None if typed else subprocess.PIPE,
+            imaged=imaged,
             memory_mb=plan["memory_mb"],
             seed=plan["seed"],
         )

@@ -15,7 +15,6 @@ import hashlib
 import io
 import json
 import stat
-import subprocess
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -27,12 +26,10 @@ from packaging.version import Version
 from pyproject_metadata import StandardMetadata
 
 from sandglass import __version__
-from sandglass.errors import SandglassError, UsageError
+from sandglass.errors import UsageError
 from sandglass.experiment import reading
 from sandglass.install import builds, checkout, labs
 from sandglass.install.extras import DISTRIBUTION, further
-from sandglass.install.root import within
-from sandglass.lab import bytecode
 from sandglass.papers.bundle import code
 
 TREE: Final = Path("sandglass", "tree")
@@ -83,7 +80,6 @@ def around(kernel: str, lab: Path, out: Path) -> Path:
         content: Content = {TREE / "labs" / f"{kernel}.lab": lab.read_bytes()}
         if first:
             content = {Path("sandglass/__init__.py"): SHIM.encode(), **_tree(), **content}
-            content = {**content, **_compiled(builds.lab_kernel().root, Path(scratch))}
         written = Path(scratch) / target.name
         metadata = _metadata(_name(kernel), first=first)
         _write(written, content, metadata, ENTRY_POINTS if first else None)
@@ -113,24 +109,6 @@ def _tree() -> Content:
         TREE / schema: f"{json.dumps(reading.schema(), indent=2)}\n".encode(),
         TREE / ".commit": f"{checkout.commit()}\n".encode(),
     }
-
-
-def _compiled(root: Path, scratch: Path) -> Content:
-    """What guests import, compiled by their Python, which takes it without a look at its source.
-
-    An installer gives the sources times of its own.
-    """
-    copies = scratch / "guests"
-    for path in bytecode.sources():
-        copy = copies / path.relative_to(builds.ROOT)
-        copy.parent.mkdir(parents=True, exist_ok=True)
-        copy.write_bytes(path.read_bytes())
-    command = [*within(root, bytecode.PYTHON), "-SBI", "-m", "compileall", "-q"]
-    command += ["--invalidation-mode", "unchecked-hash", "-s", str(copies), str(copies)]
-    done = subprocess.run(command, env={}, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise SandglassError("what guests import cannot be compiled", done.stdout + done.stderr)
-    return {TREE / p.relative_to(copies): p.read_bytes() for p in copies.rglob("*.pyc")}
 
 
 def _metadata(name: str, *, first: bool) -> bytes:

@@ -74,7 +74,7 @@ def run(
         SandglassError: the run failed; plan and console are kept in `out`.failed.
     """
     wanted = kernel.wanted(experiment) if backend == "lab" else None
-    with builds.on(wanted), foreign.kept():
+    with builds.on(wanted), builds.settled(), foreign.kept():
         return _run(experiment, source, out, backend, cached, progress, gdb, force)
 
 
@@ -108,7 +108,7 @@ def _run(
             if not found:
                 given = {path: path.read_bytes() for path in partial.iterdir()}
                 if backend == "lab":
-                    lab.run(plan, partial, progress, gdb, beside=_import_readers)
+                    lab.run(plan, partial, progress, gdb, beside=_look_ahead)
                 else:
                     from sandglass.run import host
 
@@ -220,9 +220,12 @@ def _check_host(plan: Plan) -> None:
             )
 
 
-def _import_readers() -> None:
-    """Import what reads records, which takes a fifth of a second."""
-    from sandglass.records import evaluation  # noqa: F401
+def _look_ahead() -> None:
+    """Do while the lab is at work what its run is read and described by afterwards."""
+    from sandglass.records import evaluation  # noqa: F401 its imports take a fifth of a second
+
+    checkout.commit()
+    builds.lab_build()
 
 
 def _evaluate(
