@@ -39,23 +39,26 @@ def bottleneck(records: Records, watch: int, room: Room, duration_ns: int) -> di
     Utilisation counts the bytes whose transmission started within the run, as the link counts
     them. Packets are those that arrived; marks are those that left with CE and came without.
     """
-    mine = records[records["watch"] == watch]
-    within = (mine["enqueue_ns"] >= 0) & (mine["enqueue_ns"] <= duration_ns)
-    sent = mine[(mine["outcome"] == SENT) & (mine["leave_ns"] >= 0)]
-    sent = sent[sent["leave_ns"] <= duration_ns]
-    dropped = mine["outcome"][within]
+    mine = records["watch"] == watch
+    enqueue_ns, leave_ns = records["enqueue_ns"], records["leave_ns"]
+    outcome = records["outcome"]
+    within = mine & (enqueue_ns >= 0) & (enqueue_ns <= duration_ns)
+    sent = mine & (outcome == SENT) & (leave_ns >= 0) & (leave_ns <= duration_ns)
+    dropped = outcome[within]
     reasons = {
         name: int((dropped == number).sum())
         for number, name in enumerate(OUTCOMES)
         if number not in (SENT, QUEUED)
     }
     return {
-        "utilisation": room.used(int(sent["size_bytes"].sum(dtype=np.int64)), len(sent)),
-        "queue_delay_ms": quantiles_ms(sent["leave_ns"] - sent["enqueue_ns"]),
+        "utilisation": room.used(
+            int(records["size_bytes"][sent].sum(dtype=np.int64)), int(sent.sum())
+        ),
+        "queue_delay_ms": quantiles_ms(leave_ns[sent] - enqueue_ns[sent]),
         "packets": int(within.sum()),
         "drops": sum(reasons.values()),
         "drops_by_reason": reasons,
-        "marks": int(((sent["ecn_out"] == CE) & (sent["ecn_in"] != CE)).sum()),
+        "marks": int((sent & (records["ecn_out"] == CE) & (records["ecn_in"] != CE)).sum()),
     }
 
 
