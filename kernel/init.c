@@ -11,8 +11,6 @@
  *   /run/sandglass/run   the host's run directory (SANDGLASS_RUN), writable
  *   /run/sandglass/lab   the lab kernel's modules and tc's plugins (SANDGLASS_LAB),
  *                        read-only
- *   /run/sandglass/image the code of our modules (SANDGLASS_IMAGE), read-only, if
- *                        there is one
  * Paths inside the lab are therefore the same on every machine, which keeps
  * the guest's work, and with it its random numbers, the same.
  *
@@ -167,9 +165,6 @@ int main(int argc, char *argv[])
 		      required("SANDGLASS_CODE"));
 	mount_or_fail("hostfs", "/run/sandglass/lab", MS_RDONLY,
 		      required("SANDGLASS_LAB"));
-	if (getenv("SANDGLASS_IMAGE"))
-		mount_or_fail("hostfs", "/run/sandglass/image", MS_RDONLY,
-			      getenv("SANDGLASS_IMAGE"));
 	lay_plugins();
 	mount_or_fail("hostfs", "/run/sandglass/run", 0,
 		      required("SANDGLASS_RUN"));

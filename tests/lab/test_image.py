@@ -10,10 +10,17 @@ from sandglass.errors import SandglassError
 from sandglass.install import builds
 from sandglass.lab import image, lab
 from tests.lab.conftest import Cli
-from tests.lab.experiments import bulk, dumbbell, run
+from tests.lab.experiments import bulk, dumbbell, flow, run
 
 pytestmark = pytest.mark.lab
-EXPERIMENT = dumbbell(bulk(), queue={"kind": "codel"}, duration="1s")
+EXPERIMENT = dumbbell(
+    *(bulk(), flow("ping")),
+    queue={"kind": "codel"},
+    duration="1s",
+    links={"d1-r2": {"loss": "1%", "jitter": "1ms", "delay": "2ms"}},
+    record=["packets"],
+)
+"""With what is drawn: by a wire, and for the identification of packets."""
 
 
 def digest(home: Path) -> str:
@@ -34,7 +41,7 @@ def test_it_is_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(lab, "run_program", None)
     assert lab._image() == made
     assert made
-    assert (made / image.FILE).stat().st_size > 100_000
+    assert made.stat().st_size > 100_000
 
 
 def test_the_newest_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -73,6 +80,6 @@ def test_a_file_with_an_error_is_left_to_who_imports_it(
     done = sandglass("run", tmp_path / "experiment.yaml", root=checkout)
     assert done.returncode == 0, done.stderr
     [made] = set(images.iterdir()) - before
-    held, _ = marshal.loads((made / image.FILE).read_bytes())
+    held, _ = marshal.loads(made.read_bytes())
     assert "workloads.bulk" in held
     assert "workloads.restart" not in held

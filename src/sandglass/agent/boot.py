@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from types import CodeType, ModuleType
     from typing import Any
 
-IMAGE = "/run/sandglass/image/python"
+IMAGE = "/run/sandglass/run/.image"
 Held = dict[str, tuple[str, bool, bytes]]
 """By the name of a module or the path of a program: its file, whether it is a package, its code."""
 Orders = dict[str, list[str]]

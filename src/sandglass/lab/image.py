@@ -4,7 +4,6 @@ There is one for each root of programs and each state of our code, in the cache,
 """
 
 import contextlib
-import shutil
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -14,6 +13,8 @@ from sandglass.install import builds
 
 PROGRAM = "src/sandglass/agent/imaging.py"
 FILE = "python"
+COPY = ".image"
+"""What a lab finds it as, in the run's directory (agent/boot.py)."""
 FOLDERS = ("src/sandglass/agent", "topologies", "workloads")
 PACKAGE = "src/sandglass/__init__.py"
 KEPT = 8
@@ -21,26 +22,24 @@ KEPT = 8
 
 
 def found(root: Path, make: Callable[[Path], object]) -> Path | None:
-    """The directory of the image for a root; None where nothing can be kept, or none can be made.
+    """The image for a root; None where nothing can be kept, or none can be made.
 
     `make` is to put it into a directory, when it is not there.
     """
     builds_of_ours = map(builds.folder_build, FOLDERS)
     key = builds.fingerprint([builds.ROOT / PACKAGE], root.parent.name, *builds_of_ours)
     place = builds.directory() / "images" / key
-    if place.is_dir():
+    if place.is_file():
         return place
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=place.parent, prefix=".") as name:
-            scratch, whole = Path(name), Path(name) / key
+            scratch = Path(name)
             make(scratch)
-            whole.mkdir(mode=0o755)
-            (scratch / FILE).rename(whole / FILE)
-            if not place.is_dir():  # another one was faster
-                whole.rename(place)
+            (scratch / FILE).chmod(0o644)
+            (scratch / FILE).rename(place)
     except (OSError, SandglassError):  # who runs something in the lab is told why
-        return place if place.is_dir() else None
+        return None
     _forget(place.parent)
     return place
 
@@ -51,4 +50,4 @@ def _forget(images: Path) -> None:
         there = [path for path in images.iterdir() if not path.name.startswith(".")]
         there.sort(key=lambda path: path.stat().st_mtime_ns, reverse=True)
         for path in there[KEPT:]:
-            shutil.rmtree(path, ignore_errors=True)
+            path.unlink()

@@ -14,6 +14,7 @@ import os
 import queue
 import re
 import select
+import shutil
 import signal
 import subprocess
 import sys
@@ -107,8 +108,6 @@ class _Doors:
     guest: Path
     code: Path
     programs: Path
-    image: Path | None
-    """What its Python takes our modules out of."""
     further: Path | None
     """What a program of ours wants besides."""
     run: Path
@@ -143,7 +142,7 @@ def _cage(kernel: builds.LabKernel, doors: _Doors, folders: Iterable[str]) -> Ca
             doors.guest,
             doors.programs,
             *(builds.ROOT / folder for folder in folders),
-            *filter(None, [doors.image, doors.further]),
+            *filter(None, [doors.further]),
             CPUINFO,
         ),
         write=(doors.run, *filter(None, [doors.here])),
@@ -180,7 +179,7 @@ def _start(
             f"the lab {kernel.lab} is of an older Sandglass: it wants libraries of this machine",
             "Run it by the Sandglass that it is of, whose commit the run names.",
         )
-    doors = _Doors(kernel.init.parent, builds.ROOT, kernel.root, imaged, further, directory, here)
+    doors = _Doors(kernel.init.parent, builds.ROOT, kernel.root, further, directory, here)
     command = [
         "linux",
         f"mem={memory_mb * (DEBUG_MEMORY if _debug() else 1)}M",
@@ -203,12 +202,15 @@ def _start(
         f"SANDGLASS_LAB={doors.number('guest')}",
         f"SANDGLASS_PROGRAMS={doors.number('programs')}",
         f"SANDGLASS_RUN={doors.number('run')}",
-        *([f"SANDGLASS_IMAGE={doors.number('image')}"] if imaged else []),
         *arguments,
     ]
 
     environment = {"PATH": os.defpath, "HOME": "/"}
     cage = _cage(kernel, doors, folders)
+    if imaged:
+        # A copy: the guest can write there. Another door would show in the command line, and so in
+        # random numbers.
+        shutil.copyfile(imaged, directory / image.COPY)
 
     with cage.prepared(sealed=gdb is None) as enter:
 
@@ -336,7 +338,7 @@ def run(
                     log.write(_timed(line, plan["zero_ns"]))
             status = None
         finally:
-            _end(process)
+            _end(process, directory)
             found = touched.clear(directory)
             console.touch()
     if failure:
@@ -418,7 +420,7 @@ def run_program(
             raise SandglassError(f"{path} has not ended within {WATCHDOG_S} s") from None
         finally:
             process.stdin = typed
-            _end(process)
+            _end(process, directory)
             touched.clear(directory)
     console.write_bytes(said)
     reports.fail_on_report(console, builds.lab_kernel().symbols)
@@ -469,7 +471,7 @@ def execute(
                 _kept(process.stdout, console)
             status = process.wait() if ended else None
         finally:
-            _end(process)
+            _end(process, directory)
             touched.clear(directory)
     symbols = builds.lab_kernel().symbols
     crashed = crash.read(console, symbols, crash.PROGRAM) if console.exists() else None
@@ -547,7 +549,8 @@ def _timed(line: bytes, zero_ns: int) -> bytes:
     return line
 
 
-def _end(process: "subprocess.Popen[bytes]") -> None:
+def _end(process: "subprocess.Popen[bytes]", directory: Path) -> None:
+    (directory / image.COPY).unlink(missing_ok=True)
     if process.poll() is None:
         process.kill()
         process.wait()
@@ -587,4 +590,4 @@ def shell(plan: Plan, directory: Path) -> int:
                 sys.stdout.buffer.flush()
             return process.wait()
         finally:
-            _end(process)
+            _end(process, directory)
