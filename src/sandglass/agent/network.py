@@ -27,7 +27,7 @@ from sandglass.agent.nodes import LazyMininet, needs_openvswitch
 from sandglass.agent.plan import DIRECTIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from mininet.link import Intf
     from mininet.node import Node, Switch
@@ -203,12 +203,9 @@ class Network:
         rate = min((rate for rate in rates if rate), default=None)
         return [links.delay(access.to_host.name, half_ns, rate, verb)]
 
-    def _wire_lines(
-        self, name: str, verb: str, chosen: Callable[[Way], bool] | None = None
-    ) -> list[str]:
-        """tc lines for both ways of a wire, or for those that are chosen."""
+    def _ends(self, name: str) -> Iterator[tuple[int, int, Way, int]]:
+        """Of both ends of a wire, as wires.element takes them."""
         link, planned = self.wires[name], self.plan["wires"][name]
-        lines = []
         ways = (planned["reverse"], link.intf1), (planned["forward"], link.intf2)
         for side, (way, own) in enumerate(ways):
             further_ns = 0
@@ -216,9 +213,11 @@ class Network:
                 if access.own is own:
                     further_ns = self.plan["hosts"][access.host]["half_rtt_ns"]
                     further_ns += self._longer_ns // 2
-            if chosen is None or chosen(way):
-                lines.append(wires.element(link.number, side, way, further_ns, verb))
-        return lines
+            yield link.number, side, way, further_ns
+
+    def _changed(self, name: str) -> list[str]:
+        """tc lines that bring a wire to what it is to be now."""
+        return [wires.element(*each, "change") for each in self._ends(name)]
 
     def _configure(self, node: Node) -> None:
         """Addresses, neighbours, routes, MTU and settings of one node."""
@@ -324,7 +323,7 @@ class Network:
         lines = []
         for name, wire in self.wires.items():
             lines += wires.hand_over(wire.number)
-            lines += self._wire_lines(name, "add")
+            lines += [wires.element(*each, "add", exact=True) for each in self._ends(name)]
         return lines
 
     def _has_rate(self, interface: Intf) -> bool:
@@ -374,7 +373,7 @@ class Network:
                 if name in self.wires:
                     self.plan["wires"][name][direction]["rate_bps"] = rate
         if name in self.wires:
-            lines = self._wire_lines(name, "change")
+            lines = self._changed(name)
             self.tc[wires.NAMESPACE].write(lines)
         for host, access in self.access.items():
             settings = self.plan["hosts"][host]
@@ -383,13 +382,13 @@ class Network:
                 self.tc[access.to_host.node.namespace].write(lines)
         if "half_rtt_ns" in step:
             for wire in self.wires.keys() - {name}:
-                self.tc[wires.NAMESPACE].write(self._wire_lines(wire, "change"))
+                self.tc[wires.NAMESPACE].write(self._changed(wire))
 
     def change_wire(self, name: str, step: WireStep) -> None:
         """Apply one step of a wire's schedule."""
         self.plan["wires"][name]["forward"] = step["forward"]
         self.plan["wires"][name]["reverse"] = step["reverse"]
-        self.tc[wires.NAMESPACE].write(self._wire_lines(name, "change"))
+        self.tc[wires.NAMESPACE].write(self._changed(name))
 
     def renewal(self, seed: int, zero_ns: int) -> dict[str | None, list[str]]:
         """tc lines, by network namespace, for a new run on this network.
@@ -425,9 +424,9 @@ class Network:
                     changed = self._delay(access, "change")
                     lines.setdefault(access.to_host.node.namespace, []).extend(changed)
         for name in self.wires:
-            own = self._wire_lines(name, "change", None if spread_ns else wires.is_random)
-            if own:
-                lines.setdefault(wires.NAMESPACE, []).extend(own)
+            for each in self._ends(name):
+                if spread_ns or wires.is_random(each[2]):
+                    lines.setdefault(wires.NAMESPACE, []).extend(wires.renewed(*each))
         if "noise" in self.plan:
             added = noise.lines(self, seed, zero_ns, again=self._noisy)
             lines.setdefault(wires.NAMESPACE, []).extend(added)

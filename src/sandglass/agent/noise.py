@@ -23,21 +23,25 @@ def lines(network: Network, seed: int, zero_ns: int, *, again: bool) -> list[str
     planned = network.plan["noise"]
     words: dict[tuple[int, int], list[str]] = {}
     names = dict(zip(network.net.links, network.net.link_names, strict=True))
+    fresh = set()
     for access in network.access.values():
         link, card = access.own.link, network.plan["hosts"][access.host]["access_rate_bps"]
         if not link.wired:
             continue
+        wire = network.plan["wires"][names[link]]
+        ways = wire["reverse"], wire["forward"]
         side = int(access.own is link.intf2)
-        way = network.plan["wires"][names[link]]["reverse" if side else "forward"]
         sends, receives = (link.number, 1 - side), (link.number, side)
-        words.setdefault(sends, []).extend(_sent(planned, way["rate_bps"] or card))
+        words.setdefault(sends, []).extend(_sent(planned, ways[side]["rate_bps"] or card))
         words.setdefault(receives, []).extend(_received(planned))
+        fresh |= {(link.number, end) for end in (0, 1) if wires.is_random(ways[end])}
     made = []
     for (number, side), of_end in words.items():
         if of_end:
             place = f"dev {wires.end(number, side)} parent {SHAPED_CLASS} handle {HANDLE}"
             drawn = draws.whole(seed, f"noise at {wires.end(number, side)}")
-            made += [f"qdisc del {place}"] if again else []
+            if again and (number, side) not in fresh:  # with a new element it has gone
+                made.append(f"qdisc del {place}")
             made.append(f"qdisc add {place} noise seed {drawn} start {zero_ns} {' '.join(of_end)}")
     return made
 

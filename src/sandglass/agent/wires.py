@@ -55,23 +55,36 @@ def hand_over(number: int) -> list[str]:
     return lines
 
 
-def element(number: int, side: int, way: Way, further_ns: int, verb: str) -> str:
+def element(
+    number: int, side: int, way: Way, further_ns: int, verb: str, *, exact: bool = False
+) -> str:
     """tc line for what a packet meets that leaves a wire at one side, `further_ns` besides.
 
-    As it is added it is exact and loses nothing, so that the network can be checked; what is drawn
-    comes with the change at the start of the experiment, from the seed's random numbers.
+    An `exact` one loses nothing and draws nothing, so that the network can be checked.
     """
     words = [f"delay {microseconds(way['delay_ns'] + further_ns)}"]
-    if way["jitter_ns"] and verb == "change":
+    if way["jitter_ns"] and not exact:
         words.append(microseconds(way["jitter_ns"]))
     if way["rate_bps"]:
         words.append(f"rate {way['rate_bps']}bit")
-    if verb == "change":
+    if not exact:
         words += way["impairments"]
     return (
         f"qdisc {verb} dev {end(number, side)} root handle {SHAPER} netem "
         f"limit {NETEM_LIMIT} {' '.join(words)}"
     )
+
+
+def renewed(number: int, side: int, way: Way, further_ns: int) -> list[str]:
+    """tc lines for a new element that draws, or for the same one again.
+
+    netem draws the seed of its random numbers as it is made, and keeps it when it is changed: what
+    was drawn before, to build the network, would show in what a wire loses.
+    """
+    if not is_random(way):
+        return [element(number, side, way, further_ns, "change")]
+    gone = f"qdisc del dev {end(number, side)} root"
+    return [gone, element(number, side, way, further_ns, "add")]
 
 
 def is_random(way: Way) -> bool:
