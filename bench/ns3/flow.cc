@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * One bulk flow through one bottleneck of 20 Mb/s in ns-3, as examples/codel.yaml has it in the lab.
+ * Bulk flows through one bottleneck in ns-3, each between a pair of hosts of its own; by default one
+ * through 20 Mb/s, as examples/codel.yaml has it in the lab.
  *
- * Prints the bytes that the application has received, --since a second if asked to. As in the lab the
- * segments carry 1448 bytes, the initial window is 10 segments, every second
+ * Prints the bytes that the applications have received, --since a second if asked to. As in the lab
+ * the segments carry 1448 bytes, the initial window is 10 segments, every second
  * segment is acknowledged, and buffers are never the limit. Any attribute of
  * ns-3 can be changed: --ns3::TcpSocket::DelAckCount=1.
  */
@@ -25,6 +26,9 @@ main(int argc, char* argv[])
     double seconds = 90;
     double since = 0;
     double rttMs = 100;
+    uint32_t pairs = 1;
+    std::string rate = "20Mbps";
+    std::string access = "10Gbps";
     std::string cc = "Cubic";
     std::string queue = "CoDel";
     std::string limit = "1000p";
@@ -41,6 +45,9 @@ main(int argc, char* argv[])
     command.AddValue("seconds", "length of the experiment", seconds);
     command.AddValue("since", "what comes before is not counted, s", since);
     command.AddValue("rtt", "base round trip, ms", rttMs);
+    command.AddValue("pairs", "of hosts, and flows", pairs);
+    command.AddValue("rate", "of the bottleneck", rate);
+    command.AddValue("access", "rate of all other links", access);
     command.AddValue("cc", "congestion control: Cubic, LinuxReno, Dctcp", cc);
     command.AddValue("queue", "CoDel, Pie, Fifo", queue);
     command.AddValue("limit", "longest queue", limit);
@@ -58,38 +65,51 @@ main(int argc, char* argv[])
     }
     Config::SetDefault(queueDisc + "::MaxSize", StringValue(limit));
 
-    NodeContainer nodes; // sender, two routers, receiver
-    nodes.Create(4);
+    NodeContainer nodes; // a sender, two routers, its receiver; then further pairs
+    nodes.Create(2 + 2 * pairs);
     InternetStackHelper().Install(nodes);
     Ipv4AddressHelper address("10.0.0.0", "255.255.255.0");
-    Ipv4Address receiver;
-    for (uint32_t hop = 0; hop < 3; ++hop)
-    {
+    auto link = [&](uint32_t from, uint32_t to, bool bottleneck) {
         PointToPointHelper link;
-        bool bottleneck = hop == 1;
-        link.SetDeviceAttribute("DataRate", StringValue(bottleneck ? "20Mbps" : "10Gbps"));
+        link.SetDeviceAttribute("DataRate", StringValue(bottleneck ? rate : access));
         link.SetChannelAttribute("Delay", TimeValue(MicroSeconds(bottleneck ? 500 * rttMs : 0)));
         // What waits does so in the queue disc.
         link.SetQueue("ns3::DropTailQueue<Packet>", "MaxSize", StringValue("1p"));
-        NetDeviceContainer ends = link.Install(nodes.Get(hop), nodes.Get(hop + 1));
+        NetDeviceContainer ends = link.Install(nodes.Get(from), nodes.Get(to));
         if (bottleneck)
         {
             TrafficControlHelper control;
             control.SetRootQueueDisc(queueDisc);
             control.Install(ends);
         }
-        receiver = address.Assign(ends).GetAddress(1);
+        Ipv4Address other = address.Assign(ends).GetAddress(1);
         address.NewNetwork();
+        return other;
+    };
+    std::vector<std::pair<uint32_t, Ipv4Address>> flows; // senders, and whom they send to
+    for (uint32_t pair = 0; pair < pairs; ++pair)
+    {
+        uint32_t sender = pair ? 2 + 2 * pair : 0;
+        link(sender, 1, false);
+        if (!pair)
+        {
+            link(1, 2, true);
+        }
+        flows.emplace_back(sender, link(2, pair ? sender + 1 : 3, false));
     }
     Ipv4GlobalRoutingHelper::PopulateRoutingTables();
 
     const uint16_t port = 5001;
     PacketSinkHelper sink("ns3::TcpSocketFactory", InetSocketAddress(Ipv4Address::GetAny(), port));
-    ApplicationContainer sinks = sink.Install(nodes.Get(3));
-    BulkSendHelper bulk("ns3::TcpSocketFactory", InetSocketAddress(receiver, port));
-    bulk.SetAttribute("MaxBytes", UintegerValue(0));
-    bulk.SetAttribute("SendSize", UintegerValue(1448));
-    bulk.Install(nodes.Get(0)).Start(Seconds(0));
+    ApplicationContainer sinks;
+    for (auto [sender, receiver] : flows)
+    {
+        sinks.Add(sink.Install(nodes.Get(sender ? sender + 1 : 3)));
+        BulkSendHelper bulk("ns3::TcpSocketFactory", InetSocketAddress(receiver, port));
+        bulk.SetAttribute("MaxBytes", UintegerValue(0));
+        bulk.SetAttribute("SendSize", UintegerValue(1448));
+        bulk.Install(nodes.Get(sender)).Start(Seconds(0));
+    }
 
     std::ofstream record;
     if (!events.empty())
@@ -116,12 +136,19 @@ main(int argc, char* argv[])
                 [note](Ptr<const QueueDiscItem>, const char*) { note("mark", 1); }));
     }
 
-    auto received = DynamicCast<PacketSink>(sinks.Get(0));
+    auto received = [&sinks] {
+        uint64_t bytes = 0;
+        for (uint32_t n = 0; n < sinks.GetN(); ++n)
+        {
+            bytes += DynamicCast<PacketSink>(sinks.Get(n))->GetTotalRx();
+        }
+        return bytes;
+    };
     uint64_t before = 0;
-    Simulator::Schedule(Seconds(since), [&] { before = received->GetTotalRx(); });
+    Simulator::Schedule(Seconds(since), [&] { before = received(); });
     Simulator::Stop(Seconds(seconds));
     Simulator::Run();
-    std::cout << received->GetTotalRx() - before << std::endl;
+    std::cout << received() - before << std::endl;
     Simulator::Destroy();
     return 0;
 }
