@@ -2,6 +2,7 @@
 
 import json
 import marshal
+import time
 from pathlib import Path
 
 import pytest
@@ -73,7 +74,8 @@ def test_a_file_with_an_error_is_left_to_who_imports_it(
     sandglass: Cli, checkout: Path, tmp_path: Path
 ) -> None:
     """Which says where it is; what else there is comes out of an image."""
-    (checkout / "workloads" / "restart.py").write_text("def run(:\n")
+    # what no test before has made an image of
+    (checkout / "workloads" / "restart.py").write_text(f"def run(:  # {tmp_path} {time.time()}\n")
     images = builds.directory() / "images"
     before = set(images.iterdir())
     (tmp_path / "experiment.yaml").write_text(json.dumps(EXPERIMENT))

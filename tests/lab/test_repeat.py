@@ -23,12 +23,25 @@ def short_flows(queue: dict[str, Any], **keys: Any) -> dict[str, Any]:
     return dumbbell(flow, queue=queue, record=[], **keys)
 
 
+DRAWING = {"links": {"d1-r2": {"delay": "2ms", "jitter": "1ms", "loss": "1%"}}}
+
+
+def is_a_run_each(lab: Lab, kind: str, **keys: Any) -> None:
+    """Whether each repetition is what its seed gives in a lab that runs nothing else."""
+    repeated = lab(short_flows(QUEUES[kind], repeat=SEEDS, **keys)).table("flows")
+    for seed in (1, 2, SEEDS):
+        alone = lab(short_flows(QUEUES[kind], **keys), seed).table("flows")
+        assert alone.equals(repeated.filter(seed=seed))
+
+
 @pytest.mark.parametrize("kind", QUEUES)
 def test_a_repetition_is_a_run(lab: Lab, kind: str) -> None:
-    repeated = lab(short_flows(QUEUES[kind], repeat=SEEDS)).table("flows")
-    for seed in (1, 2, SEEDS):
-        alone = lab(short_flows(QUEUES[kind]), seed).table("flows")
-        assert alone.equals(repeated.filter(seed=seed))
+    is_a_run_each(lab, kind)
+
+
+@pytest.mark.parametrize("keys", [{}, {"noise": "testbed"}])
+def test_a_repetition_on_a_wire_that_draws_is_a_run(lab: Lab, keys: dict[str, str]) -> None:
+    is_a_run_each(lab, "codel", **DRAWING, **keys)
 
 
 def test_every_seed_differs(lab: Lab) -> None:
