@@ -210,7 +210,10 @@ def _start(
     if imaged:
         # A copy: the guest can write there. Another door would show in the command line, and so in
         # random numbers.
-        shutil.copyfile(imaged, directory / image.COPY)
+        try:
+            shutil.copyfile(imaged, directory / image.COPY)
+        except OSError:  # a disk that is full: what the run itself cannot write there is told
+            (directory / image.COPY).unlink(missing_ok=True)
 
     with cage.prepared(sealed=gdb is None) as enter:
 
