@@ -177,3 +177,16 @@ def test_ipv6_and_translated_addresses_are_there(sandglass: Cli) -> None:
     assert done.returncode == 0, done.stdout
     assert done.stdout.count("1 packets transmitted, 1 received, 0% packet loss") == 2, done.stdout
     assert "-A POSTROUTING -s 10.0.0.0/8 ! -d 10.0.0.0/8 -j MASQUERADE" in done.stdout
+
+
+@pytest.mark.parametrize("monitor", ["ps aux", "vmstat", "free", "uptime"])
+def test_a_monitor_of_the_machine(sandglass: Cli, monitor: str) -> None:
+    """procps reads all of /proc, and takes for an error what it misses there."""
+    done = sandglass("exec", *monitor.split())
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "nable to" not in done.stdout + done.stderr
+
+
+def test_an_ssh_server_can_start(sandglass: Cli) -> None:
+    done = sandglass("exec", "/usr/sbin/sshd", "-t")
+    assert done.returncode == 0, done.stdout + done.stderr
