@@ -149,11 +149,13 @@ def compiled(program: Path, *flags: str, of: str) -> Path:
 
 def of_pypi() -> Path:
     """The directory of ns-3's wheel, unpacked in the cache."""
-    place = builds.directory() / "ns3"
+    pinned = HERE / "requirements.lock"
+    place = builds.directory() / "ns3" / builds.fingerprint([pinned])
     if not place.is_dir():
-        with tempfile.TemporaryDirectory(dir=builds.directory()) as name:
+        place.parent.mkdir(exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=place.parent) as name:
             command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps"]
-            command += ["--require-hashes", "-r", str(HERE / "requirements.lock"), "-d", name]
+            command += ["--require-hashes", "-r", str(pinned), "-d", name]
             subprocess.run(command, check=True)
             [wheel] = Path(name).glob("*.whl")
             with zipfile.ZipFile(wheel) as found:
