@@ -139,11 +139,11 @@ import sys
 from pathlib import Path
 from sandglass.experiment import reading
 from sandglass.run import runs
-from sandglass.terminal import guarded
+from sandglass.terminal import program
 
 source, out, mark = map(Path, sys.argv[1:])
 wanted = reading.load(source, ["duration={LONG}"])
-guarded(lambda: runs.run(wanted, source, out, progress=lambda done, whole: mark.touch()))
+program(lambda: runs.run(wanted, source, out, progress=lambda done, whole: mark.touch()))
 """
 """What `./sandglass run` does, but that a file tells of progress, and no terminal is needed."""
 

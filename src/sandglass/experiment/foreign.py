@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from sandglass.cage import seccomp
+from sandglass.cage import fork, seccomp
 from sandglass.cage.cage import LIBRARIES, Cage
 from sandglass.errors import SandglassError, UsageError
 from sandglass.experiment import python_file
@@ -87,7 +87,7 @@ class _Process:
             listed=(ROOT,),
             program=seccomp.tool_filter(),
         )
-        with cage.prepared() as enter:
+        with cage.prepared() as enter, fork.uninterrupted():
             self.process = subprocess.Popen(
                 [sys.executable, *SAFE_PATH, "-m", __name__, str(path)],
                 env={

@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import IO
 
 from sandglass.agent.plan import Plan
-from sandglass.cage import seccomp
+from sandglass.cage import fork, seccomp
 from sandglass.cage.cage import Cage
 from sandglass.errors import SandglassError, UsageError
 from sandglass.install import builds, elf
@@ -224,16 +224,17 @@ def _start(
 
         if gdb is not None:
             return debugger.start(kernel, command, environment, in_child, gdb, zero_ns)
-        return subprocess.Popen(
-            command,
-            executable=kernel.linux,
-            env=environment,
-            preexec_fn=in_child,  # noqa: PLW1509 it takes no lock
-            close_fds=False,  # the cage has seen to it: the doors must stay
-            stdin=pipe,
-            stdout=pipe,
-            stderr=subprocess.STDOUT if pipe else None,
-        )
+        with fork.uninterrupted():
+            return subprocess.Popen(
+                command,
+                executable=kernel.linux,
+                env=environment,
+                preexec_fn=in_child,  # noqa: PLW1509 it takes no lock
+                close_fds=False,  # the cage has seen to it: the doors must stay
+                stdin=pipe,
+                stdout=pipe,
+                stderr=subprocess.STDOUT if pipe else None,
+            )
 
 
 def _seccomp() -> list[str]:
