@@ -32,7 +32,7 @@ def lines(network: Network, seed: int, zero_ns: int, *, again: bool) -> list[str
         ways = wire["reverse"], wire["forward"]
         side = int(access.own is link.intf2)
         sends, receives = (link.number, 1 - side), (link.number, side)
-        words.setdefault(sends, []).extend(_sent(planned, ways[side]["rate_bps"] or card))
+        words.setdefault(sends, []).extend(_sent(planned, ways[1 - side]["rate_bps"] or card))
         words.setdefault(receives, []).extend(_received(planned))
         fresh |= {(link.number, end) for end in (0, 1) if wires.is_random(ways[end])}
     made = []
