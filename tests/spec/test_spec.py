@@ -294,6 +294,7 @@ def run(flow, testbed):
         ("COLUMNS", '{"n": Column("Int46", "", "")}', "no type Int46, did you mean 'Int64'"),
         ("COLUMNS", '{"n": Column("read_csv", "", "")}', "column n has no type read_csv"),
         ("COLUMNS", '{"n": ("Int64", "")}', "columns are {name: Column(type, unit, meaning)}"),
+        ("PARTS", '{"COLUMNS": {"a b": Column("Int64", "", "")}}', "a b is no name"),
         ("TABLES", '{"mine": ["n"]}', "columns are {name: Column(type, unit, meaning)}"),
     ],
 )

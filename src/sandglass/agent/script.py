@@ -58,7 +58,7 @@ def prepare(here: str) -> dict[str, str]:
     overlay(FACTORY, "/var")
     os.makedirs("/run/lock")
     tmpfiles.create()
-    os.makedirs("/run/sshd")  # where systemd starts sshd, it makes this, too
+    os.makedirs("/run/sshd", exist_ok=True)  # where systemd starts sshd, it makes this, too
     with open("/etc/ssh/sshd_config", "w") as settings:
         settings.write(SSHD)
     kernel.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", SSH_KEY])

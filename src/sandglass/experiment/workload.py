@@ -195,15 +195,15 @@ def load(path: Path) -> Workload:
 def _faults(found: Workload) -> Iterator[str]:
     """What is wrong with the names and types of what a stranger's flows leave."""
     tables = [*found.parts, *found.tables]
-    every = {"COLUMNS": found.columns, **found.parts, **found.tables}
-    names = [*tables, *(column for columns in every.values() for column in columns)]
+    every = [found.columns, *found.parts.values(), *found.tables.values()]
+    names = [*tables, *(column for columns in every for column in columns)]
     for name in [*names, *filter(None, [found.leaves])]:
         if not NAME.fullmatch(name):
             yield f"{units.shown(name)} is no name: use letters, digits and _"
     for name in tables:
         if name in (*RECORDS, "flows") or tables.count(name) > 1:
             yield f"there is a table {name} already: call it otherwise"
-    for columns in every.values():
+    for columns in every:
         for name, column in columns.items():
             if name in KEYS:
                 yield f"there is a column {name} already: call it otherwise"
