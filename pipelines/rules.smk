@@ -240,6 +240,8 @@ rule report:
         modules=rooms("experiment", "results", "results/pages", "studies", "papers"),
     output:
         "results/{paper}/report.html",
+        "results/{paper}/sentences.csv",
+        "results/{paper}/published.csv",
     log:
         "results/logs/{paper}/report.log",
     message:

@@ -27,10 +27,10 @@ def test_every_item_is_on_the_page() -> None:
     assert all(coverage.cell(item.says) in page for item in items)
 
 
-def test_what_does_not_hold_is_on_the_page_with_its_numbers() -> None:
+def test_what_does_not_agree_is_on_the_page_with_its_numbers() -> None:
     page = failing.page()
     failed = [
-        f"| `{each.figure}/{each.claim}` {each.verdict} ({each.kind}) |"
+        f"- `{each.figure}/{each.claim}` {each.verdict} ({each.kind})"
         for paper in shelf.ours()
         for each in reference.verdicts(paper)
         if each.sentence == "claim" and each.verdict != "holds"
@@ -38,6 +38,8 @@ def test_what_does_not_hold_is_on_the_page_with_its_numbers() -> None:
     assert len(failed) > 100
     assert all(line in page for line in failed)
     assert "{{" not in page
+    counted = [line for line in page.splitlines() if line.startswith("| `")]
+    assert len(counted) == len(shelf.ours())
 
 
 def test_another_papers_claim_judges_an_item() -> None:
@@ -46,8 +48,13 @@ def test_another_papers_claim_judges_an_item() -> None:
 
 @pytest.mark.parametrize("paper", shelf.papers())
 def test_nothing_that_fails_is_without_a_word(paper: str) -> None:
-    failed = [each for each in failing.judged(paper) if each.verdict != "holds"]
-    assert [each.claim for each in failed if not each.explanation.strip()] == []
+    failed = [
+        each
+        for ruling in failing.judged(paper)
+        for each in ruling.judged
+        if each.verdict.verdict != "holds"
+    ]
+    assert [each.name for each in failed if not each.verdict.explanation.strip()] == []
 
 
 WORD = {"place": "Fig. 1", "says": "it is full"}

@@ -7,11 +7,12 @@ from typing import Any
 import polars as pl
 import pytest
 
-from sandglass.papers import report, shelf
-from sandglass.papers.report import Section
+from sandglass.papers import report, rulings, shelf
+from sandglass.papers.report import Section, Whole
 from sandglass.papers.sentences import Entry, Quoted
 from sandglass.papers.verdicts import Verdict
 from tests.pipeline.test_provenance import SOURCE
+from tests.pipeline.test_rulings import judged
 
 FIGURE = shelf.Figure(
     title="Fig. 3: throughput",
@@ -53,6 +54,14 @@ VERDICTS = [
 ]
 
 
+SENTENCES = [
+    rulings.Ruling(
+        "it gains 13 %", "Abstract", [judged("fails", 20, 19, 21, figure="fig03", id="far")]
+    ),
+    rulings.Ruling("it is <full>", "Abstract", [judged("holds", 0.97, figure="fig03", id="full")]),
+]
+
+
 def section(name: str, verdicts: list[Verdict]) -> Section:
     return Section(name, FIGURE, b"<svg/>", SOURCE, verdicts)
 
@@ -72,7 +81,8 @@ def paper(tmp_path: Path) -> shelf.Paper:
 @pytest.fixture
 def page(paper: shelf.Paper) -> str:
     sections = [section("fig03", VERDICTS), section("fig05", [])]
-    return report.page("tr1", paper.head, paper.abstract, sections, RUNS)
+    whole = Whole(paper.abstract, SENTENCES, b"<svg/>", "Ours is within a fifth of 1 of 2", RUNS)
+    return report.page("tr1", paper.head, sections, whole)
 
 
 def test_claims_are_counted_without_checks_and_findings(page: str) -> None:
@@ -107,15 +117,15 @@ def test_cost_counts_shared_runs_once(page: str) -> None:
 
 
 def test_the_page_of_a_figure_has_it_alone(paper: shelf.Paper) -> None:
-    page = report.page("tr1", paper.head, "", [section("fig03", VERDICTS)], None)
+    page = report.page("tr1", paper.head, [section("fig03", VERDICTS)], None)
     assert "All claims" not in page
     assert "Most of it" not in page
     assert "Isolated in ./sandglass reproduce tr1/fig05" in text(page)
 
 
 def test_all_papers(paper: shelf.Paper) -> None:
-    page = report.index({"tr1": (paper, VERDICTS)}, "quick")
+    page = report.index({"tr1": (paper, VERDICTS, SENTENCES)}, "quick")
     assert "made in the profile quick" in text(page)
-    assert "TR-1 5 2 1 1 1 1 of 3 1 of 1 1 of 1 0 of 1" in text(page)
+    assert "TR-1 2 1 1 0 0 0 5 2 1 1 1 1 of 3 1 of 1 1 of 1 0 of 1" in text(page)
     failing = re.findall(r'href="(tr1/report.html#[^"]+)"', page)
     assert failing == ["tr1/report.html#fig03-short", "tr1/report.html#fig03-far"]

@@ -3,7 +3,8 @@
 PAPER/reference/ has a file for each figure, FIGURE.parquet: its table, of all replicas, so
 that whoever has a clone can judge again, and in the file's metadata its origin. verdicts.csv has
 what came of each claim; what a claim says is in the paper's folder, and is put beside that when it
-is read. smoke-runs.csv lists the runs of the smoke profile.
+is read. smoke-runs.csv lists the runs of the smoke profile. SENTENCES has what became of the
+sentences of all our papers.
 """
 
 import json
@@ -14,13 +15,17 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from sandglass.errors import SandglassError
-from sandglass.papers import claims, shelf, steps
+from sandglass.install import builds
+from sandglass.papers import claims, published, rulings, shelf, steps
 from sandglass.papers.provenance import Provenance
+from sandglass.papers.published import Pair
+from sandglass.papers.rulings import Ruling
 from sandglass.papers.verdicts import Verdict, frame
 from sandglass.results import compact, series, style
 from sandglass.results.export.whole import write_all
 
 PROFILE = "paper"
+SENTENCES = builds.ROOT / "results" / "reference" / "sentences.csv"
 VERDICTS = "verdicts.csv"
 NUMBERS = ("measured", "low", "high", "quantile")
 COLUMNS = ("figure", "claim", "n", *NUMBERS, "verdict")
@@ -129,6 +134,7 @@ def judge(named: Mapping[str, Iterable[str]]) -> None:
         found = {name: judged(paper, name) for name in names}
         files[shelf.reference(paper) / VERDICTS] = _listing(paper, found)
     write_all(files)
+    _list_sentences()
 
 
 def renew(found: Mapping[str, Mapping[str, Kept]]) -> None:
@@ -141,6 +147,25 @@ def renew(found: Mapping[str, Mapping[str, Kept]]) -> None:
         judged = {name: each.verdicts for name, each in own.items()}
         files[shelf.reference(paper) / VERDICTS] = _listing(paper, judged)
     write_all(files)
+    _list_sentences()
+
+
+def sentences() -> dict[str, list[Ruling]]:
+    """What became of the sentences of our papers, by the verdicts that are kept."""
+    return {paper: rulings.rulings(paper, verdicts(paper)) for paper in shelf.ours()}
+
+
+def pairs(paper: str, found: Iterable[Ruling]) -> list[Pair]:
+    """The numbers that a paper prints, in its sentences and where figures' tables have them."""
+    listed = [*published.of_claims(found)]
+    for name, figure in shelf.paper(paper).figures.items():
+        if figure.published:
+            listed += published.of_table(name, table(paper, name), figure.published)
+    return listed
+
+
+def _list_sentences() -> None:
+    write_all({SENTENCES: rulings.table(sentences(), PROFILE).write_csv().encode()})
 
 
 def renew_smoke(found: Mapping[str, pl.DataFrame]) -> None:

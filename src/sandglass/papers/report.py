@@ -1,4 +1,5 @@
-"""The pages of papers, one file each: figures with their set-up, origin and verdicts."""
+"""The pages of papers, one file each: how a source's numbers and sentences fare, then its figures
+with their set-up, origin and verdicts."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -6,7 +7,9 @@ from typing import get_args
 
 import polars as pl
 
+from sandglass.papers import rulings
 from sandglass.papers.provenance import Provenance
+from sandglass.papers.rulings import Ruling
 from sandglass.papers.sentences import Sentence
 from sandglass.papers.shelf import PIPELINES, Figure, Paper, PaperHead
 from sandglass.papers.verdicts import WORDS, Verdict, counts
@@ -38,10 +41,23 @@ class Section:
         return [verdict for verdict in self.verdicts if verdict.sentence == sentence]
 
 
-def page(
-    home: str, paper: PaperHead, abstract: str, sections: list[Section], runs: pl.DataFrame | None
-) -> str:
-    """The page of a figure, or with the list of all runs (`provenance.listing`) of the paper.
+@dataclass(frozen=True)
+class Whole:
+    """What the page of a whole paper has before and after its figures."""
+
+    abstract: str
+    """Markdown."""
+    sentences: Sequence[Ruling]
+    numbers: bytes | None
+    """The scatter of printed numbers as SVG, where the source prints any."""
+    told: str
+    """The scatter in words."""
+    runs: pl.DataFrame
+    """The list of all runs (`provenance.listing`)."""
+
+
+def page(home: str, paper: PaperHead, sections: list[Section], whole: Whole | None) -> str:
+    """The page of a figure, or of the whole paper.
 
     Everything but the markdown of abstract and explanations is escaped.
     """
@@ -52,29 +68,33 @@ def page(
         .render(
             home=home,
             paper=paper,
-            abstract=abstract,
             sections=sections,
-            whole=runs is not None,
-            headline=headline(verdicts),
+            whole=whole,
+            headline=(rulings.headline(whole.sentences) if whole else []) + headline(verdicts),
             captions=CAPTIONS.items(),
+            sentences=_sentences(whole.sentences) if whole else None,
             claims=_claims(verdicts),
-            cost=None if runs is None else _cost(sections, runs),
+            cost=_cost(sections, whole.runs) if whole else None,
             signs=SIGNS,
         )
     )
 
 
-def index(papers: Mapping[str, tuple[Paper, Sequence[Verdict]]], profile: str) -> str:
-    """The page over all papers, made in a profile: what holds of each, and what does not."""
-    heads = [Head("paper", number=False), Head("claims")]
-    heads += [Head(word) for word in WORDS]
+def index(
+    papers: Mapping[str, tuple[Paper, Sequence[Verdict], Sequence[Ruling]]], profile: str
+) -> str:
+    """The page over all papers, made in a profile: what became of each, and what does not hold."""
+    heads = [Head("paper", number=False), Head("sentences")]
+    heads += [Head(word) for word in rulings.WORDS]
+    heads += [Head("claims"), *(Head(word) for word in WORDS)]
     heads += [Head(f"{kind}: hold") for kind in get_args(Kind)]
     heads += [Head("checks hold"), Head("findings hold")]
     rows, failing = [], []
-    for name, (about, verdicts) in papers.items():
+    for name, (about, verdicts, sentences) in papers.items():
         claims = [each for each in verdicts if each.sentence == "claim"]
-        found = counts(claims)
+        words, found = rulings.counts(sentences), counts(claims)
         row = [Cell(about.head.paper, about.head.paper, href=f"{name}/report.html")]
+        row += [_number(len(sentences)), *(_number(words.get(word, 0)) for word in rulings.WORDS)]
         row += [_number(len(claims)), *(_number(found.get(word, 0)) for word in WORDS)]
         row += [_holding(each for each in claims if each.kind == kind) for kind in get_args(Kind)]
         row += [
@@ -123,6 +143,55 @@ CLAIM_HEADS = [
     Head("n"),
     Head("verdict", number=False),
 ]
+
+
+SENTENCE_HEADS = [
+    Head("sentence", number=False),
+    Head("verdict", number=False),
+    Head("claims that hold", number=False),
+    Head("printed, and ours", number=False),
+    Head("cause", number=False),
+]
+RULING_SIGNS = dict(zip(rulings.WORDS, ("✓", "≈", "✗", "?", ""), strict=True))
+
+
+def _sentences(found: Iterable[Ruling]) -> Table:
+    """The sentences of a source: those that do not agree first."""
+    order = ("contradicted", "differs in size", "not decided", "agrees", "not judged")
+    rows = []
+    for each in sorted(found, key=lambda ruling: order.index(ruling.verdict)):
+        first = each.claims[0].verdict
+        word = each.verdict
+        cause: str = each.cause
+        if cause and each.flips:
+            cause += f"; {each.flips} of {len(each.failing)} hold with an ingredient restored"
+        rows.append(
+            [
+                Cell(each.quote, each.quote, "quote", f"#{first.figure}-{first.claim}"),
+                Cell(f"{RULING_SIGNS[word]} {word}".strip(), word, f"verdict {_class(word)}"),
+                Cell(f"{each.agree} of {len(each.judged)}" if each.judged else "", each.agree),
+                Cell(printed(each), printed(each)),
+                Cell(cause, cause),
+            ]
+        )
+    return Table(SENTENCE_HEADS, rows)
+
+
+def printed(ruling: Ruling) -> str:
+    """What the source prints in a sentence, and what was measured: 13, 24 % (ours 12.8, 23.1)."""
+    own = [each for each in ruling.numbers if each.verdict.measured is not None]
+    if not own:
+        return ""
+    theirs = ", ".join(number(each.claim.number) for each in own)
+    ours = ", ".join(number(each.verdict.measured) for each in own)
+    units = {each.claim.unit for each in own}
+    unit = f" {units.pop()}".rstrip() if len(units) == 1 else ""
+    return f"{theirs}{unit} (ours {ours})"
+
+
+def _class(word: str) -> str:
+    """The class of a verdict's colour: those of a claim's words."""
+    return {"agrees": "holds", "not decided": "open", "not judged": "not-judged"}.get(word, "fails")
 
 
 def _claims(verdicts: Iterable[Verdict]) -> Table:

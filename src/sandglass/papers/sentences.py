@@ -48,6 +48,14 @@ class Common(Part):
     """Markdown; why it fails, when it does, or what it would take to decide it."""
     isolated: str = ""
     """The figure of this paper that shows the cause, when it fails."""
+    flips: str = ""
+    """FIGURE/CLAIM of this paper that measures the same with the cause restored: what it finds is
+    judged by this claim's bounds."""
+    turns_at: FiniteFloat | None = None
+    """Where the measure would say the opposite of the sentence; else as `Claim.turn` has it."""
+    needs: Literal["most", "all"] = "most"
+    """How many of a sentence's numbers have to agree: all where the source says all, never, always
+    or at most. A sentence needs all as soon as one of its claims says so."""
 
 
 class Claim(Common):
@@ -67,6 +75,8 @@ class Claim(Common):
     bounds: Bounds | None = None
     plotted: FiniteFloat | None = None
     """Instead of bounds: what the paper has of one run, which must be like one of ours."""
+    printed: FiniteFloat | None = None
+    """The paper's number, from which the bounds follow."""
     amended: list[Amendment] = Field(default_factory=list)
     """The bounds that it had before, the first one first."""
 
@@ -75,6 +85,46 @@ class Claim(Common):
         if (self.bounds is None) == (self.plotted is None):
             raise ValueError("needs bounds, or the plotted value of one run, and not both")
         return self
+
+    @property
+    def number(self) -> float | None:
+        """What the paper prints of it, if it prints a number."""
+        return self.printed if self.plotted is None else self.plotted
+
+    @property
+    def turn(self) -> float | None:
+        """Where the measure would say the opposite; None where there is no such place.
+
+        That is 0 where the source prints a number, which must have the right sign at least, and
+        where it says that something is more or less than nothing; 1 where it says so of a ratio.
+        """
+        if self.turns_at is not None:
+            return self.turns_at
+        if self.number:
+            return 0.0
+        ends = self.bounds.model_dump(exclude_none=True) if self.bounds else {}
+        end = ends.get("above", ends.get("below")) if len(ends) == 1 else None
+        return end if end == 0 or (end == 1 and not self.unit) else None
+
+    @property
+    def direction(self) -> Bounds | None:
+        """On which side of its turn the measure has to be; None where both sides are within."""
+        turn = self.turn
+        if turn is None:
+            return None
+        sides = Bounds(above=turn), Bounds(below=turn)
+        if self.number is not None:
+            return next((side for side in sides if side.hold(self.number)), None)
+        assert self.bounds
+        low, high = self.bounds.range
+        if low >= turn:
+            return sides[0]
+        return sides[1] if high <= turn else None
+
+    @property
+    def is_direction(self) -> bool:
+        """Whether it says on which side of its turn the measure is, and no more."""
+        return self.plotted is None and self.bounds is not None and self.bounds == self.direction
 
     @property
     def expected(self) -> str:
@@ -207,6 +257,7 @@ class Terms(Part):
             if not self.agreement:
                 raise ValueError("agrees: the paper has no agreement, which says how far it may be")
             words = words | {"agrees": said.pop("agrees")}
+            said["printed"] = words["agrees"]
             said["bounds"] = self.agreement.bounds(words["agrees"], said.get("unit", ""))
         if "statement" in said:
             said["statement"] = cells.filled(said["statement"], words, "statement")

@@ -52,6 +52,17 @@ class Setup(Part):
     """The paper does not publish it; ours."""
 
 
+class Published(Part):
+    """Where a figure's table has numbers that the source prints."""
+
+    theirs: str
+    """The column with the source's numbers; null where it has none."""
+    ours: str
+    by: Annotated[list[str], Field(min_length=1)]
+    """The columns that tell the numbers apart; of several replicas ours is the mean."""
+    unit: str = ""
+
+
 class Figure(Part):
     """One figure of a paper: PAPER/FIGURE.yaml."""
 
@@ -70,6 +81,8 @@ class Figure(Part):
     """A part of `quick`, or grids of its own."""
     metrics: dict[str, Metric] = Field(default_factory=dict)
     """By name, what claims measure that needs no code."""
+    published: Published | None = None
+    """What of its table the source prints, beside what claims name."""
     sentences: Annotated[list[Quoted], Field(min_length=1)]
     """What the paper says of it: every figure carries its verdict."""
 

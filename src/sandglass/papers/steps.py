@@ -21,7 +21,18 @@ import typer
 from plotnine import ggplot
 
 from sandglass.errors import SandglassError
-from sandglass.papers import claims, ensemble, grid, numbers, provenance, report, shelf, verdicts
+from sandglass.papers import (
+    claims,
+    ensemble,
+    grid,
+    numbers,
+    provenance,
+    published,
+    report,
+    rulings,
+    shelf,
+    verdicts,
+)
 from sandglass.papers.code import FigureModule, metrics, module
 from sandglass.papers.provenance import Provenance
 from sandglass.results import series, style
@@ -147,10 +158,29 @@ def write_report(
         )
         for name in shown
     ]
-    runs = None if figure else pl.read_csv(output(paper, "runs.csv"), infer_schema_length=None)
-    abstract = "" if figure else numbers.rendered(about.abstract, paper)
-    page = report.page(paper, about.head, abstract, sections, runs)
+    whole = None if figure else _whole(paper, sections)
+    page = report.page(paper, about.head, sections, whole)
     output(paper, f"{figure or 'report'}.html").write_text(page)
+
+
+def _whole(paper: str, sections: Sequence[report.Section]) -> report.Whole:
+    """What a paper's page has besides its figures; its tables are written on the way."""
+    sentences = rulings.rulings(paper, (each for own in sections for each in own.verdicts))
+    pairs = [*published.of_claims(sentences)]
+    for each in sections:
+        if each.about.published:
+            pairs += published.of_table(each.name, _table(paper, each.name), each.about.published)
+    table = rulings.table({paper: sentences}, sections[0].source.profile)
+    table.write_csv(output(paper, "sentences.csv"))
+    published.table(pairs).write_csv(output(paper, "published.csv"))
+    scatter = published.plot(pairs)
+    return report.Whole(
+        abstract=numbers.rendered(shelf.paper(paper).abstract, paper),
+        sentences=sentences,
+        numbers=style.drawn(scatter, "svg") if scatter else None,
+        told=published.said(pairs),
+        runs=pl.read_csv(output(paper, "runs.csv"), infer_schema_length=None),
+    )
 
 
 @app.command()
@@ -158,8 +188,9 @@ def index(
     profile: str, papers: Annotated[list[str], typer.Argument(help="Papers' folders.")]
 ) -> None:
     """Write the page over papers."""
+    judged = {name: verdicts.read(output(name, "verdicts.csv")) for name in papers}
     found = {
-        name: (shelf.paper(name), verdicts.read(output(name, "verdicts.csv"))) for name in papers
+        name: (shelf.paper(name), own, rulings.rulings(name, own)) for name, own in judged.items()
     }
     Path("results/index.html").write_text(report.index(found, profile))
 

@@ -1,5 +1,6 @@
 """Bounds on what is measured, and what becomes of a claim by them: it holds, fails, or is open."""
 
+import math
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, FiniteFloat, model_validator
@@ -23,11 +24,17 @@ class Bounds(BaseModel):
     def _some_end(self) -> "Bounds":
         if not self.model_dump(exclude_none=True):
             raise ValueError("needs one of at_least, above, at_most, below")
-        lower = [end for end in (self.at_least, self.above) if end is not None]
-        upper = [end for end in (self.at_most, self.below) if end is not None]
-        if lower and upper and not (self.hold(max(lower)) or max(lower) < min(upper)):
+        low, high = self.range
+        if low > high or (low == high and not self.hold(low)):
             raise ValueError(f"nothing is {self}")
         return self
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """The ends, whether or not they are within; infinite where there is none."""
+        lower = [end for end in (self.at_least, self.above) if end is not None]
+        upper = [end for end in (self.at_most, self.below) if end is not None]
+        return max(lower, default=-math.inf), min(upper, default=math.inf)
 
     def hold(self, value: float) -> bool:
         return not (self._too_low(value) or self._too_high(value))
@@ -55,9 +62,8 @@ class Bounds(BaseModel):
 
     def slack(self, low: float, high: float) -> float:
         """How far an interval is from the nearer end of the bounds; below 0 what lies outside."""
-        lower = [low - end for end in (self.at_least, self.above) if end is not None]
-        upper = [end - high for end in (self.at_most, self.below) if end is not None]
-        return min(lower + upper)
+        least, most = self.range
+        return min(low - least, most - high)
 
     def __str__(self) -> str:
         ends = self.model_dump(exclude_none=True)
