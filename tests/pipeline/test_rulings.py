@@ -5,7 +5,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from sandglass.papers import reference, rulings
+from sandglass.papers import reference, rulings, shelf
 from sandglass.papers.rulings import Judged, Ruling
 from sandglass.papers.sentences import Claim
 from sandglass.papers.verdicts import Verdict
@@ -117,19 +117,14 @@ def test_what_is_said_of_a_paper() -> None:
     ]
 
 
-@pytest.fixture(scope="module")
-def kept() -> dict[str, list[Ruling]]:
-    return reference.sentences()
-
-
-def test_the_list_of_sentences_is_that_of_the_verdicts(kept: dict[str, list[Ruling]]) -> None:
+@pytest.mark.parametrize("paper", shelf.ours())
+def test_the_list_of_sentences_is_that_of_the_verdicts(paper: str) -> None:
     """`./sandglass reference PAPER --judge` writes it."""
-    listed = pl.read_csv(reference.SENTENCES).with_columns(pl.col(pl.String).fill_null(""))
-    assert listed.equals(rulings.table(kept, reference.PROFILE))
-
-
-def test_what_flips_is_seen_to_hold(kept: dict[str, list[Ruling]]) -> None:
-    """A claim that names what restores its cause, and fails, holds there."""
-    named = [each for own in kept.values() for ruled in own for each in ruled.failing]
-    assert [each.name for each in named if each.claim.flips and not each.flips] == []
-    assert any(each.flips for each in named)
+    found = rulings.rulings(paper, reference.verdicts(paper))
+    listed = pl.read_csv(shelf.reference(paper) / reference.SENTENCES)
+    assert listed.with_columns(pl.col(pl.String).fill_null("")).equals(
+        rulings.table(paper, found, reference.PROFILE)
+    )
+    # What names the figure that restores its cause holds there.
+    named = [each for ruled in found for each in ruled.failing if each.claim.flips]
+    assert [each.name for each in named if not each.flips] == []

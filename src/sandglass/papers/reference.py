@@ -3,19 +3,18 @@
 PAPER/reference/ has a file for each figure, FIGURE.parquet: its table, of all replicas, so
 that whoever has a clone can judge again, and in the file's metadata its origin. verdicts.csv has
 what came of each claim; what a claim says is in the paper's folder, and is put beside that when it
-is read. smoke-runs.csv lists the runs of the smoke profile. SENTENCES has what became of the
-sentences of all our papers.
+is read. sentences.csv has what became of each sentence. smoke-runs.csv lists the runs of the smoke
+profile.
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import polars as pl
 
 from sandglass.errors import SandglassError
-from sandglass.install import builds
 from sandglass.papers import claims, published, rulings, shelf, steps
 from sandglass.papers.provenance import Provenance
 from sandglass.papers.published import Pair
@@ -25,8 +24,8 @@ from sandglass.results import compact, series, style
 from sandglass.results.export.whole import write_all
 
 PROFILE = "paper"
-SENTENCES = builds.ROOT / "results" / "reference" / "sentences.csv"
 VERDICTS = "verdicts.csv"
+SENTENCES = "sentences.csv"
 NUMBERS = ("measured", "low", "high", "quantile")
 COLUMNS = ("figure", "claim", "n", *NUMBERS, "verdict")
 """Of VERDICTS."""
@@ -97,7 +96,12 @@ def verdicts(paper: str) -> list[Verdict]:
 
     Raises SandglassError where there are none, or one is on a claim that is no more.
     """
-    about, found = shelf.paper(paper), rows(paper)
+    return _said(paper, rows(paper))
+
+
+def _said(paper: str, found: Sequence[Row]) -> list[Verdict]:
+    """Rows of VERDICTS with what their claims say."""
+    about = shelf.paper(paper)
     said = {
         (name, claim.id): claim
         for name in about.figures.keys() & {row["figure"] for row in found}
@@ -129,30 +133,23 @@ def judged(paper: str, figure: str) -> list[Verdict]:
 
 def judge(named: Mapping[str, Iterable[str]]) -> None:
     """Judge figures' tables, by papers, by the claims as they are now, and keep the verdicts."""
-    files = {}
+    files: dict[Path, bytes] = {}
     for paper, names in named.items():
         found = {name: judged(paper, name) for name in names}
-        files[shelf.reference(paper) / VERDICTS] = _listing(paper, found)
+        files |= _judged(paper, found)
     write_all(files)
-    _list_sentences()
 
 
 def renew(found: Mapping[str, Mapping[str, Kept]]) -> None:
     """Put figures in the place of what is kept of them, by papers; all of them or none."""
-    files = {}
+    files: dict[Path, bytes] = {}
     for paper, own in found.items():
         for name, each in own.items():
             about = json.dumps(each.origin.document())
             files[shelf.kept(paper, name)] = compact.packed(each.table, about)
         judged = {name: each.verdicts for name, each in own.items()}
-        files[shelf.reference(paper) / VERDICTS] = _listing(paper, judged)
+        files |= _judged(paper, judged)
     write_all(files)
-    _list_sentences()
-
-
-def sentences() -> dict[str, list[Ruling]]:
-    """What became of the sentences of our papers, by the verdicts that are kept."""
-    return {paper: rulings.rulings(paper, verdicts(paper)) for paper in shelf.ours()}
 
 
 def pairs(paper: str, found: Iterable[Ruling]) -> list[Pair]:
@@ -164,13 +161,9 @@ def pairs(paper: str, found: Iterable[Ruling]) -> list[Pair]:
     return listed
 
 
-def _list_sentences() -> None:
-    write_all({SENTENCES: rulings.table(sentences(), PROFILE).write_csv().encode()})
-
-
 def renew_smoke(found: Mapping[str, pl.DataFrame]) -> None:
     """Put papers' lists of the smoke profile's runs in the place of those that are kept."""
-    files = {}
+    files: dict[Path, bytes] = {}
     for paper, runs in found.items():
         few = series.rounded(runs.select(SMOKE_COLUMNS), DIGITS)
         files[shelf.reference(paper) / SMOKE_RUNS] = few.write_csv().encode()
@@ -188,8 +181,11 @@ def _short(verdict: Verdict) -> Verdict:
     )
 
 
-def _listing(paper: str, found: Mapping[str, list[Verdict]]) -> bytes:
-    """VERDICTS with these of some figures; those of others stay, unless the figure is no more."""
+def _judged(paper: str, found: Mapping[str, list[Verdict]]) -> dict[Path, bytes]:
+    """VERDICTS with these of some figures, and SENTENCES by them.
+
+    The verdicts of other figures stay, unless the figure is no more.
+    """
     kept = rows(paper) if (shelf.reference(paper) / VERDICTS).is_file() else []
     listed: list[Row] = []
     for figure in shelf.paper(paper).figures:
@@ -197,4 +193,10 @@ def _listing(paper: str, found: Mapping[str, list[Verdict]]) -> bytes:
             listed += [_short(each).model_dump(include={*COLUMNS}) for each in found[figure]]
         else:
             listed += [row for row in kept if row["figure"] == figure]
-    return pl.DataFrame(listed, schema=frame([]).select(COLUMNS).schema).write_csv().encode()
+    said = rulings.rulings(paper, _said(paper, listed))
+    tables = {
+        VERDICTS: pl.DataFrame(listed, schema=frame([]).select(COLUMNS).schema),
+        SENTENCES: rulings.table(paper, said, PROFILE),
+    }
+    home = shelf.reference(paper)
+    return {home / name: table.write_csv().encode() for name, table in tables.items()}

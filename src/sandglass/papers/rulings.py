@@ -6,7 +6,7 @@ every other one is a number, and has to be on the right side as well.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, get_args
@@ -202,8 +202,8 @@ def counts(found: Iterable[Ruling]) -> dict[Word, int]:
     return {word: words.count(word) for word in WORDS if word in words}
 
 
-def table(found: Mapping[str, Sequence[Ruling]], profile: str) -> pl.DataFrame:
-    """The sentences of papers, by the papers' folders: a row each, the columns COLUMNS."""
+def table(paper: str, found: Iterable[Ruling], profile: str) -> pl.DataFrame:
+    """The sentences of a paper, which is called by its folder: a row each, the columns COLUMNS."""
     rows = [
         {
             "paper": paper,
@@ -215,8 +215,7 @@ def table(found: Mapping[str, Sequence[Ruling]], profile: str) -> pl.DataFrame:
             "of": len(each.judged),
             "flips": each.flips,
         }
-        for paper, own in found.items()
-        for each in own
+        for each in found
     ]
     types = dict.fromkeys(("agree", "of", "flips"), pl.Int64)
     return pl.DataFrame(rows, schema={name: types.get(name, pl.String) for name in COLUMNS})

@@ -170,7 +170,7 @@ def _whole(paper: str, sections: Sequence[report.Section]) -> report.Whole:
     for each in sections:
         if each.about.published:
             pairs += published.of_table(each.name, _table(paper, each.name), each.about.published)
-    table = rulings.table({paper: sentences}, sections[0].source.profile)
+    table = rulings.table(paper, sentences, sections[0].source.profile)
     table.write_csv(output(paper, "sentences.csv"))
     published.table(pairs).write_csv(output(paper, "published.csv"))
     scatter = published.plot(pairs)
