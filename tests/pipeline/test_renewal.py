@@ -107,6 +107,7 @@ def test_only_what_is_named_is_renewed(home: Path, capsys: pytest.CaptureFixture
     assert {name for name in before if before[name] != after[name]} == {
         f"{FIGURE}.parquet",
         reference.VERDICTS,
+        reference.SENTENCES,
     }
     rows = {row["claim"]: row for row in reference.rows(PAPER) if row["figure"] == FIGURE}
     assert (rows[CLAIM]["verdict"], rows[CLAIM]["measured"]) == ("fails", 0.00262144)

@@ -156,10 +156,10 @@ RULING_SIGNS = dict(zip(rulings.WORDS, ("✓", "≈", "✗", "?", ""), strict=Tr
 
 
 def _sentences(found: Iterable[Ruling]) -> Table:
-    """The sentences of a source: those that do not agree first."""
+    """The sentences of a source: those that do not agree first, of these those with numbers."""
     order = ("contradicted", "differs in size", "not decided", "agrees", "not judged")
     rows = []
-    for each in sorted(found, key=lambda ruling: order.index(ruling.verdict)):
+    for each in sorted(found, key=lambda one: (order.index(one.verdict), not one.numbers)):
         first = each.claims[0].verdict
         word = each.verdict
         cause: str = each.cause
@@ -170,8 +170,8 @@ def _sentences(found: Iterable[Ruling]) -> Table:
                 Cell(each.quote, each.quote, "quote", f"#{first.figure}-{first.claim}"),
                 Cell(f"{RULING_SIGNS[word]} {word}".strip(), word, f"verdict {_class(word)}"),
                 Cell(f"{each.agree} of {len(each.judged)}" if each.judged else "", each.agree),
-                Cell(printed(each), printed(each)),
-                Cell(cause, cause),
+                Cell(printed(each), printed(each), "words"),
+                Cell(cause, cause, "words"),
             ]
         )
     return Table(SENTENCE_HEADS, rows)
