@@ -33,7 +33,7 @@ def test_every_item_is_on_the_page() -> None:
 def test_what_does_not_agree_is_on_the_page_with_its_numbers() -> None:
     page = failing.page()
     failed = [
-        f"- `{each.figure}/{each.claim}` {each.verdict} ({each.kind})"
+        f"- `{paper}/{each.figure}/{each.claim}` {each.verdict} ({each.kind})"
         for paper in shelf.ours()
         for each in reference.verdicts(paper)
         if each.sentence == "claim" and each.verdict != "holds"

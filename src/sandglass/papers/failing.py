@@ -1,20 +1,19 @@
-"""What the papers' sentences become that do not agree, and why, as a page of the documentation."""
+"""What of the papers does not agree, by cause, as a page of the documentation."""
 
 from collections.abc import Iterator, Sequence
 
 from sandglass.papers import numbers, published, reference, rulings, shelf
 from sandglass.papers.coverage import cell
-from sandglass.papers.report import printed
 from sandglass.papers.rulings import Judged, Ruling
 from sandglass.papers.verdicts import result
 
 HEAD = """# What does not agree, and why
 
-Each sentence of the papers that does not agree in the
-[reference](../docs/pipeline.md#the-reference), with the claims under it that fail or are open: what
-was measured, why, and the figure that shows the cause, where there is one, which
-`./sandglass reproduce PAPER/FIGURE --profile paper` makes. [How a sentence is
-judged](../docs/pipeline.md#read-a-verdict) says what the words mean. Made from
+The claims of the papers that fail or are open in the
+[reference](../docs/pipeline.md#the-reference), gathered by what causes them: the figure that shows
+it, which `./sandglass reproduce PAPER/FIGURE --profile paper` makes, and the explanation of the
+first claim. Each claim's own explanation, its words and its place stand in the paper's report.
+[How a sentence is judged](../docs/pipeline.md#read-a-verdict) says what the words mean. Made from
 `pipelines/PAPER/reference/`.
 """
 COLUMNS = (
@@ -59,36 +58,27 @@ def _counts(papers: dict[str, list[Ruling]]) -> Iterator[str]:
 
 
 def _section(paper: str, found: Sequence[Ruling]) -> Iterator[str]:
+    figures = shelf.paper(paper).figures
+    wrong = [each for ruling in found for each in ruling.judged if each.verdict.verdict != "holds"]
+    causes: dict[str, list[Judged]] = {}
+    for each in wrong:
+        isolated = each.claim.isolated
+        alone = isolated in ("", each.verdict.figure)
+        causes.setdefault(each.name if alone else isolated, []).append(each)
     yield f"## {shelf.paper(paper).head.title}"
     yield ""
-    for ruling in found:
-        wrong = [each for each in ruling.judged if each.verdict.verdict != "holds"]
-        if not wrong:
-            continue
-        cause = f", {ruling.cause}" if ruling.cause else ""
-        both = f" Printed: {printed(ruling)}." if ruling.numbers else ""
-        yield f"### “{cell(ruling.quote)}”"
+    for cause, claims in sorted(causes.items(), key=lambda item: item[0] not in figures):
+        title = figures[cause].title if cause in figures else claims[0].claim.quote
+        yield f"### {cell(title)}"
         yield ""
-        yield (
-            f"{cell(ruling.where)}. **{ruling.verdict}**{cause}; "
-            f"{ruling.agree} of {len(ruling.judged)} claims hold.{both}"
-        )
+        yield cell(claims[0].verdict.explanation)
         yield ""
-        told: set[str] = set()
-        for each in wrong:
-            yield from _claim(paper, each, told)
+        for each in claims:
+            turned = ", and holds with the cause restored" if each.flips else ""
+            expected = each.claim.bounds or f"{each.claim.plotted:g} in one run"
+            unit = each.claim.unit and f" {each.claim.unit}"
+            yield (
+                f"- `{paper}/{each.name}` {each.verdict.verdict} ({each.verdict.kind}){turned}: "
+                f"{result(each.verdict)}; expected {expected}{unit}"
+            )
         yield ""
-
-
-def _claim(paper: str, found: Judged, told: set[str]) -> Iterator[str]:
-    """A claim in a line, and why; what several have in common is told once."""
-    each = found.verdict
-    turned = ", and holds with the cause restored" if found.flips else ""
-    shown = f" Shown by `{paper}/{each.isolated}`." if each.isolated else ""
-    yield (
-        f"- `{found.name}` {each.verdict} ({each.kind}){turned}: {cell(each.expected)}; "
-        f"measured {result(each)}.{shown}"
-    )
-    if each.explanation not in told:
-        told.add(each.explanation)
-        yield f"  {cell(each.explanation)}"
