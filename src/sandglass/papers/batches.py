@@ -5,28 +5,20 @@ is the first that has them: so a job is the same in every profile that contains 
 jobs do no others' runs.
 """
 
-import json
-import math
+import functools
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
-from sandglass.experiment.units import parse_time
 from sandglass.install import builds
 from sandglass.papers import grid, shelf
 from sandglass.papers.grid import Point
 from sandglass.papers.profiles import PROFILES
-
-MOST = 20
-"""Runs in one job."""
-MOST_S = 1800.0
-"""Virtual seconds of a job with several runs: some twenty seconds of a processor."""
-LEAST_JOBS = 4
-"""Jobs of a figure with as many runs, so that several processors share them."""
+from sandglass.studies import jobs
+from sandglass.studies.jobs import Task
 
 
 class Kind(NamedTuple):
@@ -34,7 +26,9 @@ class Kind(NamedTuple):
 
     experiment: str
     modules: tuple[str, ...]
+    """The out-of-tree modules that each of the runs names, in its experiment or its settings."""
     files: tuple[Path, ...]
+    """The experiment file, and the files that the runs name by their paths."""
     needs: tuple[tuple[str, str], ...]
     """The profiles and figures that have them."""
 
@@ -44,27 +38,23 @@ class Batch:
     """The runs of one job."""
 
     paper: str
-    experiment: str
     rule: str
     """The name of Snakemake's rule for it."""
-    modules: tuple[str, ...]
-    """The out-of-tree modules that each of the runs names, in its experiment or its settings."""
-    files: tuple[Path, ...]
-    """The experiment file, and the files that the runs name by their paths."""
+    kind: Kind
     points: list[Point]
 
-    @cached_property
-    def directories(self) -> list[str]:
-        """Where the runs lie."""
-        return [str(point.directory(self.paper)) for point in self.points]
+    @functools.cached_property
+    def tasks(self) -> list[Task]:
+        """The runs as the job is told of them."""
+        source = str(self.kind.files[0].resolve())
+        return [
+            Task(str(each.directory(self.paper)), source, each.settings) for each in self.points
+        ]
 
     @property
-    def words(self) -> list[str]:
-        """The runs as the job's command is told of them: directory and settings, as JSON."""
-        return [
-            json.dumps([directory, point.settings])
-            for directory, point in zip(self.directories, self.points, strict=True)
-        ]
+    def directories(self) -> list[str]:
+        """Where the runs lie."""
+        return [each.directory for each in self.tasks]
 
 
 def batches(paper: str, profile: str) -> list[Batch]:
@@ -93,13 +83,13 @@ def batches(paper: str, profile: str) -> list[Batch]:
             files = tuple(point.files(home))
             kind = Kind(point.experiment, modules, files, tuple(needs[key]))
             alike[kind].append(point)
-    found: list[Batch] = []
-    for kind, own in alike.items():
-        most = min(MOST, math.ceil(min(sizes[each] for each in kind.needs) / LEAST_JOBS))
-        for part in _parts(home, own, most):
-            rule = f"run_{paper}_{len(found)}"
-            found.append(Batch(paper, kind.experiment, rule, kind.modules, kind.files, part))
-    return found
+    length_s = functools.partial(virtual_s, home)
+    parts = [
+        (kind, part)
+        for kind, own in alike.items()
+        for part in jobs.parts(own, length_s, min(sizes[each] for each in kind.needs))
+    ]
+    return [Batch(paper, f"run_{paper}_{n}", *part) for n, part in enumerate(parts)]
 
 
 def _named(patterns: Mapping[str, re.Pattern[str]], text: str) -> set[str]:
@@ -111,23 +101,7 @@ def counts(papers: Sequence[str], profile: str) -> dict[str, int]:
     return {each.rule: len(each.points) for name in papers for each in batches(name, profile)}
 
 
-def _parts(home: Path, points: Sequence[Point], most: int) -> Iterator[list[Point]]:
-    """Points of one experiment, a job's at a time."""
-    part: list[Point] = []
-    part_s = 0.0
-    for point in points:
-        own_s = virtual_s(home, point)
-        if part and (len(part) == most or part_s + own_s > MOST_S):
-            yield part
-            part, part_s = [], 0.0
-        part.append(point)
-        part_s += own_s
-    yield part
-
-
 def virtual_s(home: Path, point: Point) -> float:
     """How long a run of the paper in a folder is, in the lab's time."""
     own = grid.content(shelf.experiment_file(home, point.experiment))
-    duration = point.overrides.get("duration", own.get("duration", "0s"))
-    repeat = point.overrides.get("repeat", own.get("repeat", 1))
-    return int(repeat) * parse_time(str(duration)) / 1e9
+    return jobs.virtual_s({**own, **point.overrides})

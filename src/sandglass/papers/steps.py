@@ -11,8 +11,7 @@ All read and write below results/ in the working directory.
 """
 
 import json
-import sys
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Container, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -26,6 +25,7 @@ from sandglass.papers.code import FigureModule, metrics, module
 from sandglass.papers.provenance import Provenance
 from sandglass.results import series, style
 from sandglass.results.series import Run
+from sandglass.terminal import program
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, help=__doc__)
 
@@ -164,16 +164,5 @@ def index(
     Path("results/index.html").write_text(report.index(found, profile))
 
 
-def main(run: Callable[[], object] = app) -> None:
-    """Run a step; a failure is one message, without a traceback."""
-    try:
-        run()
-    except SandglassError as error:
-        print(f"error: {error.message}", file=sys.stderr)
-        if error.hint:
-            print(f"hint: {error.hint}", file=sys.stderr)
-        sys.exit(error.exit_code)
-
-
 if __name__ == "__main__":
-    main()
+    program(app)

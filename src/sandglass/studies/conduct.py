@@ -117,7 +117,7 @@ def _snakemake(
             log=Path("logs/snakemake.log"),
             cores=cores,
             memory_mb=NO_LIMIT_MB if profile else _free_mb(study, lanes),
-            parts=work.parts(out),
+            parts={rule: len(tasks) for rule, tasks in work.batches(out).items()},
             alone=lanes == 1,
         ),
         lock,

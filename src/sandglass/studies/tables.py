@@ -19,10 +19,10 @@ from sandglass.studies import (
     targets,
     work,
 )
+from sandglass.studies.jobs import Task
 from sandglass.studies.points import text
 from sandglass.studies.statistics import COLUMNS, FLOATS
 from sandglass.studies.study import TAKEN, Study
-from sandglass.studies.work import Task
 from sandglass.terminal import program
 
 TEXTS = ("metric", "against", "digest", "directory")
