@@ -61,7 +61,7 @@ def test_a_label_is_read_back_as_it_is(
     monkeypatch.chdir(tmp_path)
     of = study(tmp_path / "study.yaml", axis(labels))
     rows = [
-        {"load": run.point.labels["load"], "replica": run.number, "seed": run.seed}
+        {"load": run.labels["load"], "replica": run.replica, "seed": run.seed}
         | {"delay": 1 / (3 + index), "digest": f"{index}0", "virtual_s": 5.0, "wall_s": 0.1}
         | {"directory": str(index)}
         for index, run in enumerate(of.runs())

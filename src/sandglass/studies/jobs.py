@@ -18,7 +18,7 @@ import yaml
 from sandglass.experiment import reading
 from sandglass.experiment.experiment import Experiment
 from sandglass.experiment.units import parse_time
-from sandglass.studies.points import rooted
+from sandglass.studies.points import named, rooted
 
 MOST = 20
 """Runs in one job."""
@@ -49,6 +49,16 @@ class Task:
     labels: dict[str, Any] = field(default_factory=dict)
     replica: int = 0
     """Of a study's run: its seed, and what the table says of it besides."""
+
+    @property
+    def home(self) -> Path:
+        """Where the replicas of its point lie, in a study."""
+        return Path(self.directory).parent
+
+    @property
+    def point(self) -> str:
+        """Its point in words."""
+        return named(self.labels)
 
     @property
     def log(self) -> Path:

@@ -37,7 +37,7 @@ def measure() -> None:
     study = reading.resolved(Path(targets.STUDY))
     tasks = work.tasks()
     with builds.settled():
-        stale = work.undone(tasks)
+        stale = [each.directory for each in work.missing(tasks)]
     if stale:
         raise SandglassError(f"not the runs of this study: {', '.join(stale)}")
     rows = [measured(study, task) for task in tasks]
