@@ -102,22 +102,21 @@ def drawn(whole: Sequence[Batch], share: float) -> tuple[dict[str, int], list[Ba
         alike[each.kind.experiment].append(each)
     sizes, jobs = {}, []
     for experiment, own in sorted(alike.items()):
-        runs = [(each, point) for each in own for point in each.points]
+        runs = [(each, task) for each in own for task in each.tasks]
         sizes[experiment] = len(runs)
         number = min(len(runs), max(LEAST, round(share * len(runs))))
         found = choice.sample(runs, number)
         for start in range(0, number, MOST):
             part = found[start : start + MOST]
-            rule, points = f"sample_{experiment}_{start}", [point for _, point in part]
-            jobs.append(dataclasses.replace(part[0][0], rule=rule, points=points))
+            rule, tasks = f"sample_{experiment}_{start}", [task for _, task in part]
+            jobs.append(dataclasses.replace(part[0][0], rule=rule, tasks=tasks))
     jobs.sort(key=_virtual_s, reverse=True)
     return sizes, jobs
 
 
 def _virtual_s(job: Batch) -> float:
     """Virtual seconds of a job's runs."""
-    home = shelf.folder(job.paper)
-    return sum(batches.virtual_s(home, point) for point in job.points)
+    return sum(task.virtual_s for task in job.tasks)
 
 
 def done(job: Batch, folder: Path) -> Done:
@@ -148,7 +147,7 @@ def estimate(paper: str, share: float, cores: int) -> Estimate:
     found: dict[str, list[Done]] = defaultdict(list)
     with tempfile.TemporaryDirectory() as name, ThreadPoolExecutor(cores) as pool:
         folder = Path(name)
-        idle = dataclasses.replace(jobs[0], points=[])
+        idle = dataclasses.replace(jobs[0], tasks=[])
         starts = pool.map(lambda _: done(idle, folder), range(STARTS))
         start_s = fmean(each.whole_s for each in starts)
         ends = pool.map(lambda job: done(job, folder), jobs)

@@ -64,8 +64,7 @@ def code(wildcards) -> list[str]:
 
 
 def run_directories(wildcards) -> list[str]:
-    points = POINTS[wildcards.paper, wildcards.figure]
-    return [str(point.directory(wildcards.paper)) for point in points]
+    return [point.directory for point in POINTS[wildcards.paper, wildcards.figure]]
 
 
 def outputs(paper: str) -> list[str]:

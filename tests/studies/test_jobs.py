@@ -12,44 +12,61 @@ from sandglass.studies.batch import batch
 from sandglass.studies.jobs import Task
 
 
+def tasks(*seconds: float) -> list[Task]:
+    """Runs of so many virtual seconds."""
+    return [
+        Task(f"runs/as-is/{number}", "s.yaml", experiment={"duration": f"{each}s"})
+        for number, each in enumerate(seconds)
+    ]
+
+
+def sizes(runs: int, wanted: int | None = None, cores: int | None = None) -> list[int]:
+    """How many of so many short runs each job has."""
+    return [len(job) for job in jobs.parts(tasks(*[1.0] * runs), wanted, cores)]
+
+
 @given(
-    st.lists(st.sampled_from([1.0, 90.0, 600.0, 5000.0]), max_size=500),
+    st.lists(st.sampled_from([1.0, 90.0, 600.0, 5000.0]), max_size=200),
     st.none() | st.integers(1, 64),
 )
 def test_jobs_are_all_runs_in_their_order_and_none_is_long(
-    runs: list[float], cores: int | None
+    seconds: list[float], cores: int | None
 ) -> None:
-    found = list(jobs.parts(runs, float, cores=cores))
+    runs = tasks(*seconds)
+    found = list(jobs.parts(runs, cores=cores))
     assert [run for job in found for run in job] == runs
-    assert all(0 < len(job) <= jobs.MOST for job in found)
-    assert all(len(job) == 1 or sum(job) <= jobs.MOST_S for job in found)
+    for job in found:
+        assert 0 < len(job) <= jobs.MOST
+        assert len(job) == 1 or sum(run.virtual_s for run in job) <= jobs.MOST_S
 
 
 @pytest.mark.parametrize(("runs", "cores"), [(1, 2), (40, 2), (400, 2), (400, 8), (5000, 16)])
 def test_the_jobs_of_so_many_processors_end_small(runs: int, cores: int) -> None:
-    sizes = [len(job) for job in jobs.parts([1.0] * runs, float, cores=cores)]
-    assert sizes == sorted(sizes, reverse=True)
-    assert sizes[-1] == 1
+    found = sizes(runs, cores=cores)
+    assert found == sorted(found, reverse=True)
+    assert found[-1] == 1
 
 
 def test_where_nobody_knows_the_processors_some_share_what_is_wanted_together() -> None:
-    sizes = [len(job) for job in jobs.parts([1.0] * 45, float)]
-    assert sizes == [12, 12, 12, 9]
-    assert [len(job) for job in jobs.parts([1.0] * 45, float, wanted=500)] == [20, 20, 5]
+    assert sizes(45) == [12, 12, 12, 9]
+    assert sizes(45, wanted=500) == [20, 20, 5]
 
 
-def test_a_runs_time_is_that_of_all_its_repetitions() -> None:
-    assert jobs.virtual_s({"duration": "2min", "repeat": 3}) == 360
-    assert jobs.virtual_s({}) == 0
+def test_a_runs_time_is_that_of_all_its_repetitions(tmp_path: Path) -> None:
+    file = tmp_path / "e.yaml"
+    file.write_text("duration: 2min\nrepeat: 3\n")
+    assert Task("runs/1", str(file)).virtual_s == 360
+    assert Task("runs/1", str(file), ["repeat=2", "duration=10s"]).virtual_s == 20
+    assert Task("runs/1", str(file), experiment={"seed": 1}).virtual_s == 0
 
 
 def test_what_a_job_is_told_is_what_it_reads() -> None:
-    tasks = [
+    runs = [
         Task("results/runs/abe/fig05/as-is", "/home/fig05.yaml", ["rtt=20ms", "seed=2"]),
         Task("runs/queue=CoDel/2", "/home/s.yaml", [], {"rtt": "1ms"}, 2, {"queue": "CoDel"}, 2),
     ]
-    assert jobs.read(jobs.told(tasks)) == tasks
-    assert [str(task.log) for task in tasks] == [
+    assert jobs.read(jobs.told(runs)) == runs
+    assert [str(task.log) for task in runs] == [
         "results/logs/abe/fig05/as-is.log",
         "logs/queue=CoDel/2.log",
     ]
@@ -65,9 +82,9 @@ def test_a_run_that_fails_is_named_and_the_others_are_done(
 
     monkeypatch.chdir(tmp_path)
     checked: list[str] = []
-    tasks = [Task(f"runs/{name}", "experiment.yaml") for name in "abc"]
+    runs = [Task(f"runs/{name}", "experiment.yaml") for name in "abc"]
     with pytest.raises(SandglassError, match="1 run failed: runs/b"):
-        batch("run_p_0", tasks, lambda task: checked.append(task.directory), do)
+        batch("run_p_0", runs, lambda task: checked.append(task.directory), do)
     assert checked == ["runs/a"]
     logs = [Path(f"logs/{name}.log").read_text() for name in "abc"]
     said = ["runs/a is fine\n", "sandglass: no memory\n  buy some\n", "runs/c is fine\n"]

@@ -5,17 +5,15 @@ is the first that has them: so a job is the same in every profile that contains 
 jobs do no others' runs.
 """
 
-import functools
 import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
 from sandglass.install import builds
 from sandglass.papers import grid, shelf
-from sandglass.papers.grid import Point
 from sandglass.papers.profiles import PROFILES
 from sandglass.studies import jobs
 from sandglass.studies.jobs import Task
@@ -41,15 +39,7 @@ class Batch:
     rule: str
     """The name of Snakemake's rule for it."""
     kind: Kind
-    points: list[Point]
-
-    @functools.cached_property
-    def tasks(self) -> list[Task]:
-        """The runs as the job is told of them."""
-        source = str(self.kind.files[0].resolve())
-        return [
-            Task(str(each.directory(self.paper)), source, each.settings) for each in self.points
-        ]
+    tasks: list[Task]
 
     @property
     def directories(self) -> list[str]:
@@ -59,35 +49,33 @@ class Batch:
 
 def batches(paper: str, profile: str) -> list[Batch]:
     """All runs of a profile, each once. Raises UsageError where a profile is wrong."""
-    home = shelf.folder(paper)
     figures = shelf.paper(paper).figures
-    needs: dict[tuple[str, str], list[tuple[str, str]]] = defaultdict(list)
-    points: dict[tuple[str, str], Point] = {}
+    needs: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    points: dict[str, Task] = {}
     sizes: Counter[tuple[str, str]] = Counter()
     for each in PROFILES:
         for figure in figures:
             for point in grid.points(paper, figure, each):
-                needs[point.key].append((each, figure))
-                points.setdefault(point.key, point)
+                needs[point.directory].append((each, figure))
+                points.setdefault(point.directory, point)
                 sizes[each, figure] += 1
     patterns = {name: builds.module_pattern(found) for name, found in builds.modules().items()}
     texts: dict[str, set[str]] = {}
-    alike: dict[Kind, list[Point]] = defaultdict(list)
-    for key, point in points.items():
-        if profile in {each for each, _ in needs[key]}:
-            if point.experiment not in texts:
-                text = grid.text_of(shelf.experiment_file(home, point.experiment))
-                texts[point.experiment] = _named(patterns, text)
-            named = texts[point.experiment] | _named(patterns, point.name)
+    alike: dict[Kind, list[Task]] = defaultdict(list)
+    for directory, point in points.items():
+        if profile in {each for each, _ in needs[directory]}:
+            experiment = point.labels[grid.EXPERIMENT]
+            if experiment not in texts:
+                texts[experiment] = _named(patterns, grid.text_of(Path(point.source)))
+            named = texts[experiment] | _named(patterns, grid.name(point))
             modules = tuple(name for name in patterns if name in named)
-            files = tuple(point.files(home))
-            kind = Kind(point.experiment, modules, files, tuple(needs[key]))
-            alike[kind].append(point)
-    length_s = functools.partial(virtual_s, home)
+            kind = Kind(experiment, modules, tuple(grid.files(point)), tuple(needs[directory]))
+            # What a figure calls it decides nothing.
+            alike[kind].append(replace(point, labels={}, replica=0))
     parts = [
         (kind, part)
         for kind, own in alike.items()
-        for part in jobs.parts(own, length_s, min(sizes[each] for each in kind.needs))
+        for part in jobs.parts(own, min(sizes[each] for each in kind.needs))
     ]
     return [Batch(paper, f"run_{paper}_{n}", *part) for n, part in enumerate(parts)]
 
@@ -98,10 +86,4 @@ def _named(patterns: Mapping[str, re.Pattern[str]], text: str) -> set[str]:
 
 def counts(papers: Sequence[str], profile: str) -> dict[str, int]:
     """How many runs each rule does."""
-    return {each.rule: len(each.points) for name in papers for each in batches(name, profile)}
-
-
-def virtual_s(home: Path, point: Point) -> float:
-    """How long a run of the paper in a folder is, in the lab's time."""
-    own = grid.content(shelf.experiment_file(home, point.experiment))
-    return jobs.virtual_s({**own, **point.overrides})
+    return {each.rule: len(each.tasks) for name in papers for each in batches(name, profile)}

@@ -4,18 +4,19 @@ Snakemake and Python take half a second for each job, as a short run does. So a 
 in one process (batch.py).
 """
 
+import functools
 import json
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, TypeVar
+from typing import Any
 
 import yaml
 
-from sandglass.experiment import reading
+from sandglass.experiment import document, reading
 from sandglass.experiment.experiment import Experiment
 from sandglass.experiment.units import parse_time
 from sandglass.studies.points import named, rooted
@@ -29,8 +30,6 @@ LEAST_JOBS = 4
 on a cluster, and of a paper, whose jobs are the same everywhere."""
 A_CORE = 1.5
 """Jobs for each processor, of the runs that are left."""
-
-Run = TypeVar("Run")
 
 
 @dataclass(frozen=True)
@@ -59,6 +58,13 @@ class Task:
     def point(self) -> str:
         """Its point in words."""
         return named(self.labels)
+
+    @property
+    def virtual_s(self) -> float:
+        """How long it is in the lab's time."""
+        own = self.experiment or content(self.source)
+        told = {**own, **dict(each.split("=", 1) for each in self.settings)}
+        return int(told.get("repeat", 1)) * parse_time(str(told.get("duration", "0s"))) / 1e9
 
     @property
     def log(self) -> Path:
@@ -101,15 +107,11 @@ def read(text: str) -> list[Task]:
 
 
 def parts(
-    runs: Sequence[Run],
-    length_s: Callable[[Run], float],
-    wanted: int | None = None,
-    cores: int | None = None,
-) -> Iterator[list[Run]]:
+    runs: Sequence[Task], wanted: int | None = None, cores: int | None = None
+) -> Iterator[list[Task]]:
     """Runs, a job's at a time.
 
     Args:
-        length_s: a run's virtual seconds.
         wanted: how many runs are wanted together, of which these are some; by default these.
         cores: the processors that do all of them. The last jobs are small then, so that none has
             much to do when the others have ended.
@@ -117,9 +119,9 @@ def parts(
     left = list(runs)
     while left:
         of = len(left) / (A_CORE * cores) if cores else (wanted or len(runs)) / LEAST_JOBS
-        most = min(MOST, math.ceil(of))
-        size, whole_s = 1, length_s(left[0])
-        while size < min(most, len(left)) and (whole_s := whole_s + length_s(left[size])) <= MOST_S:
+        most = min(MOST, math.ceil(of), len(left))
+        size, whole_s = 1, left[0].virtual_s
+        while size < most and (whole_s := whole_s + left[size].virtual_s) <= MOST_S:
             size += 1
         yield left[:size]
         left = left[size:]
@@ -130,7 +132,7 @@ def minutes(tasks: Sequence[Task]) -> int:
     return 10 + 5 * len(tasks)
 
 
-def virtual_s(experiment: Mapping[str, Any]) -> float:
-    """How long a run is in the lab's time, by the keys of its experiment."""
-    duration = parse_time(str(experiment.get("duration", "0s")))
-    return int(experiment.get("repeat", 1)) * duration / 1e9
+@functools.cache
+def content(source: str) -> Mapping[str, Any]:
+    """What stands in an experiment's file, on its bases."""
+    return document.read(Path(source)).data

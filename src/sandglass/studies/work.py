@@ -34,8 +34,7 @@ def write(out: Path, runs: Sequence[Task], todo: Sequence[Task], cores: int | No
     shutil.rmtree(out / JOBS, ignore_errors=True)
     (out / JOBS).mkdir(parents=True)
     (out / RUNS).write_text(jobs.told(runs))
-    parts = jobs.parts(todo, lambda each: jobs.virtual_s(each.experiment), cores=cores)
-    for number, part in enumerate(parts):
+    for number, part in enumerate(jobs.parts(todo, cores=cores)):
         (out / JOBS / f"batch_{number}.json").write_text(jobs.told(part))
 
 
