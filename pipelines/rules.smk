@@ -128,7 +128,7 @@ for batch in [batch for batches in BATCHES.values() for batch in batches]:
             modules=[BUILDS[name] for name in batch.kind.modules],
             tasks=jobs.told(batch.tasks),
         message:
-            f"Run {batch.kind.experiment}, {len(batch.points)} times"
+            f"Run {batch.kind.experiment}, {len(batch.tasks)} times"
         shell:
             'exec >{log:q} 2>&1; cd "$(dirname {output[0]:q})"/../../../.. && '
             "{PYTHON} -m sandglass.studies.batch {rule} <<<{params.tasks:q}"
