@@ -17,6 +17,7 @@ os.environ["PYTHONPATH"] = str(ROOT / "src")
 
 from sandglass.install import builds
 from sandglass.papers import batches, grid, shelf
+from sandglass.studies import jobs
 
 
 configfile: ROOT / "pipelines/config.yaml"

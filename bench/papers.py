@@ -33,6 +33,7 @@ from rich.table import Table
 
 from sandglass.papers import batches, shelf
 from sandglass.papers.batches import Batch
+from sandglass.studies.jobs import MOST, told
 
 PROFILE = "paper"
 SHARE = 0.05
@@ -98,42 +99,34 @@ def drawn(whole: Sequence[Batch], share: float) -> tuple[dict[str, int], list[Ba
     choice = random.Random(SEED)
     alike: dict[str, list[Batch]] = defaultdict(list)
     for each in whole:
-        alike[each.experiment].append(each)
+        alike[each.kind.experiment].append(each)
     sizes, jobs = {}, []
     for experiment, own in sorted(alike.items()):
-        points = [(each, point) for each in own for point in each.points]
-        sizes[experiment] = len(points)
-        number = min(len(points), max(LEAST, round(share * len(points))))
-        found = choice.sample(points, number)
-        for start in range(0, number, batches.MOST):
-            part = found[start : start + batches.MOST]
-            jobs.append(
-                Batch(
-                    part[0][0].paper,
-                    experiment,
-                    f"sample_{experiment}_{start}",
-                    part[0][0].modules,
-                    part[0][0].files,
-                    [point for _, point in part],
-                )
-            )
+        runs = [(each, task) for each in own for task in each.tasks]
+        sizes[experiment] = len(runs)
+        number = min(len(runs), max(LEAST, round(share * len(runs))))
+        found = choice.sample(runs, number)
+        for start in range(0, number, MOST):
+            part = found[start : start + MOST]
+            rule, tasks = f"sample_{experiment}_{start}", [task for _, task in part]
+            jobs.append(dataclasses.replace(part[0][0], rule=rule, tasks=tasks))
     jobs.sort(key=_virtual_s, reverse=True)
     return sizes, jobs
 
 
 def _virtual_s(job: Batch) -> float:
     """Virtual seconds of a job's runs."""
-    home = shelf.folder(job.paper)
-    return sum(batches.virtual_s(home, point) for point in job.points)
+    return sum(task.virtual_s for task in job.tasks)
 
 
 def done(job: Batch, folder: Path) -> Done:
     """Do a job."""
-    command = [sys.executable, "-m", "sandglass.papers.batch", job.rule, str(job.files[0])]
+    command = [sys.executable, "-m", "sandglass.studies.batch", job.rule]
     environment = os.environ | {"SANDGLASS_RUNS_LIMIT": "0"}
     start = time.perf_counter()
     ended = subprocess.run(
-        [*command, *job.words],
+        command,
+        input=told(job.tasks),
         cwd=folder,
         env=environment,
         capture_output=True,
@@ -142,7 +135,7 @@ def done(job: Batch, folder: Path) -> Done:
     )
     whole_s = time.perf_counter() - start
     if ended.returncode:
-        sys.exit(f"sandglass: {job.experiment}: {ended.stderr}")
+        sys.exit(f"sandglass: {job.kind.experiment}: {ended.stderr}")
     runs = [folder / directory / "run.json" for directory in job.directories]
     return Done(whole_s, [float(json.loads(run.read_text())["wall_s"]) for run in runs])
 
@@ -154,13 +147,13 @@ def estimate(paper: str, share: float, cores: int) -> Estimate:
     found: dict[str, list[Done]] = defaultdict(list)
     with tempfile.TemporaryDirectory() as name, ThreadPoolExecutor(cores) as pool:
         folder = Path(name)
-        idle = dataclasses.replace(jobs[0], points=[])
+        idle = dataclasses.replace(jobs[0], tasks=[])
         starts = pool.map(lambda _: done(idle, folder), range(STARTS))
         start_s = fmean(each.whole_s for each in starts)
         ends = pool.map(lambda job: done(job, folder), jobs)
-        told = track(ends, description=paper, total=len(jobs), console=Console(stderr=True))
-        for job, each in zip(jobs, told, strict=True):
-            found[job.experiment].append(each)
+        shown = track(ends, description=paper, total=len(jobs), console=Console(stderr=True))
+        for job, each in zip(jobs, shown, strict=True):
+            found[job.kind.experiment].append(each)
     samples = [Sample(sizes[experiment], ended) for experiment, ended in found.items()]
     return Estimate(
         sum(each.runs for each in samples),

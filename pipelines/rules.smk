@@ -64,8 +64,7 @@ def code(wildcards) -> list[str]:
 
 
 def run_directories(wildcards) -> list[str]:
-    points = POINTS[wildcards.paper, wildcards.figure]
-    return [str(point.directory(wildcards.paper)) for point in points]
+    return [point.directory for point in POINTS[wildcards.paper, wildcards.figure]]
 
 
 def outputs(paper: str) -> list[str]:
@@ -108,14 +107,13 @@ wildcard_constraints:
     figure="|".join(sorted({figure for names in FIGURES.values() for figure in names})),
 
 
-# A process for each run would cost as much as a short run does.
 for batch in [batch for batches in BATCHES.values() for batch in batches]:
 
     rule:
         name:
             batch.rule
         input:
-            [source(path) for path in batch.files],
+            [source(path) for path in batch.kind.files],
         output:
             [directory(run) for run in batch.directories],
         log:
@@ -123,18 +121,17 @@ for batch in [batch for batches in BATCHES.values() for batch in batches]:
         resources:  # what a cluster reserves; a lab has one thread
             lab=1,
             mem_mb=ABOUT[batch.paper].head.memory_mb,
-            runtime=10 + 5 * len(batch.points),  # minutes; the watchdog ends a lab that hangs after 5
+            runtime=jobs.minutes(batch.tasks),
         params:
             lab=LAB,
             planning=PLANNING,
-            modules=[BUILDS[name] for name in batch.modules],
-            runs=batch.words,
+            modules=[BUILDS[name] for name in batch.kind.modules],
+            tasks=jobs.told(batch.tasks),
         message:
-            f"Run {batch.experiment}, {len(batch.points)} times"
+            f"Run {batch.kind.experiment}, {len(batch.tasks)} times"
         shell:
-            'exec >{log:q} 2>&1; file="$(realpath {input[0]:q})"; '
-            'cd "$(dirname {output[0]:q})"/../../../.. && '
-            '{PYTHON} -m sandglass.papers.batch {rule} "$file" {params.runs:q}'
+            'exec >{log:q} 2>&1; cd "$(dirname {output[0]:q})"/../../../.. && '
+            "{PYTHON} -m sandglass.studies.batch {rule} <<<{params.tasks:q}"
 
 
 rule table:

@@ -1,7 +1,6 @@
 # One study, in its own directory: runs in batches, tables, pictures, the page. ./sandglass study
-# says in logs/work.json what there is to run, and starts this.
+# says in logs/runs.json and logs/jobs/ what there is to run, and starts this.
 
-import json
 import os
 import sys
 from pathlib import Path
@@ -10,11 +9,10 @@ ROOT = Path(workflow.basedir).parent
 sys.path.insert(0, str(ROOT / "src"))
 os.environ["PYTHONPATH"] = str(ROOT / "src")
 
-from sandglass.studies import reading, targets, work
+from sandglass.studies import jobs, reading, targets, work
 
 STUDY = reading.resolved(Path(targets.STUDY))
-WORK = json.loads(work.FILE.read_text())
-RUNS = [run["directory"] for run in WORK["runs"]]
+RUNS = [run.directory for run in work.tasks()]
 TABLES = targets.tables(STUDY)
 PAGE = targets.page(STUDY)
 STEP = f"{sys.executable} -m sandglass.studies."
@@ -42,26 +40,25 @@ rule runs:
         "The runs are done"
 
 
-# A process for each run would cost as much as a short run does.
-for number, batch in enumerate(WORK["batches"]):
+for name, tasks in work.batches().items():
 
     rule:
         name:
-            f"batch_{number}"
+            name
         output:
-            [directory(run) for run in batch],
+            [directory(run.directory) for run in tasks],
         log:
-            f"logs/batch_{number}.log",
-        priority: len(batch)
+            f"logs/{name}.log",
+        priority: len(tasks)
         resources:
             mem_mb=STUDY.memory_mb,
-            runtime=10 + 5 * len(batch),  # minutes; the watchdog ends a lab that hangs after 5
+            runtime=jobs.minutes(tasks),
         params:
-            number=number,
+            tasks=work.JOBS / f"{name}.json",
         message:
-            f"{len(batch)} runs from {batch[0]} on"
+            f"{len(tasks)} runs from {tasks[0].directory} on"
         shell:
-            STEP + "batch {params.number} >{log:q} 2>&1"
+            STEP + "batch {rule} measure <{params.tasks:q} >{log:q} 2>&1"
 
 
 rule measure:

@@ -2,8 +2,7 @@
 
 from pathlib import Path
 
-from sandglass.experiment import reading
-from sandglass.papers import grid, shelf
+from sandglass.papers import grid
 from sandglass.run import runs
 
 
@@ -11,8 +10,7 @@ def digests(paper: str, figure: str, profile: str, home: Path) -> dict[str, str]
     """Of the figure's runs, each done by hand in `home`, by the names of their directories."""
     found = {}
     for point in grid.points(paper, figure, profile):
-        path = shelf.experiment_file(shelf.folder(paper), point.experiment)
-        done = runs.run(reading.load(path, point.settings), path, home / point.name)
-        found[point.directory(paper).name] = done.content["digest"]
+        path, name = Path(point.source), Path(point.directory).name
+        found[name] = runs.run(point.load(), path, home / name).content["digest"]
     assert len(found) > 1
     return found

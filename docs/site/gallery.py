@@ -140,11 +140,8 @@ def _figure(paper: str, name: str) -> Entry:
 
 def _experiments(paper: str, figure: str) -> list[Path]:
     """The experiments that a figure is made of."""
-    points = grid.points(paper, figure, "paper")
-    home = shelf.folder(paper)
-    return [
-        shelf.experiment_file(home, name) for name in sorted({each.experiment for each in points})
-    ]
+    sources = {each.source for each in grid.points(paper, figure, "paper")}
+    return [Path(each) for each in sorted(sources)]
 
 
 def _figure_page(entry: Entry, paper: str, name: str, verdicts: list[Verdict]) -> str:

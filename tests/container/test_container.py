@@ -168,7 +168,7 @@ def test_a_figure_lands_in_the_users_directory(reproduced: Path) -> None:
     verdicts = pl.read_csv(reproduced / "abe" / "fig03.verdicts.csv")
     assert not verdicts.is_empty()
     points = grid.points("abe", "fig03", "smoke")
-    assert len(digests(reproduced)) == len({point.directory("abe") for point in points})
+    assert len(digests(reproduced)) == len({point.directory for point in points})
 
 
 def test_what_is_there_is_not_done_again(reproduced: Path) -> None:

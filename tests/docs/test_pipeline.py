@@ -42,7 +42,7 @@ def test_runs_are_as_many_as_it_says() -> None:
     [number] = re.findall(r"quick takes some \w+ minutes \((\d+) runs;", PAGE)
     figures = shelf.paper("abe").figures
     assert int(number) == len(
-        {p.key for name in figures for p in grid.points("abe", name, "quick")}
+        {p.directory for name in figures for p in grid.points("abe", name, "quick")}
     )
 
 

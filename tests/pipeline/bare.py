@@ -7,6 +7,7 @@ rendered from a table (`numbers`).
 import functools
 import json
 import re
+from pathlib import Path
 
 from sandglass.papers import grid, numbers, shelf
 
@@ -44,8 +45,8 @@ def settings(paper: str, figure: str) -> frozenset[str]:
     own = about.figures[figure].model_dump(mode="json")
     for sentence in own["sentences"]:
         _without_explanations(sentence)
-    files = {point.experiment for point in grid.points(paper, figure, "paper")}
-    texts = [grid.text_of(shelf.experiment_file(about.home, each)) for each in files]
+    files = {point.source for point in grid.points(paper, figure, "paper")}
+    texts = [grid.text_of(Path(each)) for each in files]
     return frozenset(re.findall(r"\d+(?:\.\d+)?", " ".join([json.dumps(own), *texts])))
 
 

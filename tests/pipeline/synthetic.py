@@ -13,6 +13,7 @@ from sandglass.experiment.document import Value
 from sandglass.papers import grid, shelf
 from sandglass.papers.verdicts import Extreme
 from sandglass.results.series import Run
+from sandglass.studies.jobs import Task
 
 PACKETS = {
     "enqueue_ns": pl.Int64,
@@ -115,21 +116,21 @@ def write_profile(root: Path, profile: str) -> None:
     seen: set[Path] = set()
     for figure in FIGURES:
         for point in grid.points("abe", figure, profile):
-            directory = root / point.directory("abe")
+            directory = root / point.directory
             if directory not in seen:
                 seen.add(directory)
                 write(directory, _document_at(point), sawtooth(80))
 
 
-def _document_at(point: grid.Point) -> dict[str, Any]:
-    made = document()
-    if point.experiment == "fig05":
+def _document_at(point: Task) -> dict[str, Any]:
+    made, experiment = document(), point.labels["experiment"]
+    if experiment == "fig05":
         return made
-    rtt_ms = units.parse_time(point.axes["rtt"]) / 1e6
-    decline = 0.0 if point.experiment == "fig03-droptail" else max(0.0, rtt_ms - 60) * 0.01
-    made["experiment"] |= {"rtt": point.axes["rtt"], "bottleneck": {"rate": "20mbit"}}
+    rtt_ms = units.parse_time(point.labels["rtt"]) / 1e6
+    decline = 0.0 if experiment == "fig03-droptail" else max(0.0, rtt_ms - 60) * 0.01
+    made["experiment"] |= {"rtt": point.labels["rtt"], "bottleneck": {"rate": "20mbit"}}
     made["flows"] = [{"id": 1, "goodput_mbit": 19.0 - decline}]
-    if point.experiment == "fig03-droptail":
+    if experiment == "fig03-droptail":
         made["bottleneck"] |= {"queue_delay_ms": {"median": rtt_ms / 2, "p95": rtt_ms}}
-    made["digest"] = point.name
+    made["digest"] = grid.name(point)
     return made

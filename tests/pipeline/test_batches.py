@@ -1,42 +1,36 @@
 """Which runs of a paper go into one job."""
 
 from collections import Counter
-from pathlib import Path
 
 import pytest
 
-from sandglass.errors import SandglassError
-from sandglass.experiment import reading
 from sandglass.papers import batches, grid, shelf
 from sandglass.papers.profiles import PROFILES
-from sandglass.workflow import batch
-from sandglass.workflow.batch import Job
+from sandglass.studies import jobs
 
 
 @pytest.mark.parametrize("profile", PROFILES)
 @pytest.mark.parametrize("paper", shelf.papers())
 def test_each_run_is_in_one_job_that_all_its_figures_need(paper: str, profile: str) -> None:
     found = batches.batches(paper, profile)
-    jobs = [set(each.directories) for each in found]
-    assert len(set().union(*jobs)) == sum(len(each.points) for each in found)
+    whole = [set(each.directories) for each in found]
+    assert len(set().union(*whole)) == sum(len(each.tasks) for each in found)
     needs = {
-        figure: {str(point.directory(paper)) for point in grid.points(paper, figure, profile)}
+        figure: {point.directory for point in grid.points(paper, figure, profile)}
         for figure in shelf.paper(paper).figures
     }
-    assert set().union(*needs.values()) == set().union(*jobs)
+    assert set().union(*needs.values()) == set().union(*whole)
     for figure, own in needs.items():
-        assert all(job <= own for job in jobs if job & own), figure
+        assert all(job <= own for job in whole if job & own), figure
 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("paper", shelf.papers())
 def test_no_job_is_long_unless_its_run_is(paper: str) -> None:
-    home = shelf.folder(paper)
     for each in batches.batches(paper, "paper"):
-        assert len(each.points) <= batches.MOST
-        if len(each.points) > 1:
-            long_s = sum(batches.virtual_s(home, point) for point in each.points)
-            assert long_s <= batches.MOST_S
+        assert len(each.tasks) <= jobs.MOST
+        if len(each.tasks) > 1:
+            assert sum(task.virtual_s for task in each.tasks) <= jobs.MOST_S
 
 
 @pytest.mark.thorough
@@ -47,57 +41,39 @@ def test_a_job_is_the_same_in_every_profile_that_has_it(paper: str) -> None:
     for profile in PROFILES:
         for each in batches.batches(paper, profile):
             for directory in each.directories:
-                same = done.setdefault(directory, (each.directories, each.modules))
-                assert same == (each.directories, each.modules)
+                same = done.setdefault(directory, (each.directories, each.kind.modules))
+                assert same == (each.directories, each.kind.modules)
 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("paper", shelf.papers())
 def test_each_value_of_an_axis_makes_an_experiment(paper: str) -> None:
     """What a file's queue cannot take is told here, and not after hours of runs."""
-    home = shelf.folder(paper)
     seen: set[tuple[str, str]] = set()
     for figure in shelf.paper(paper).figures:
         for point in grid.points(paper, figure, "paper"):
             # what sets nothing is an experiment too
-            ours = {(point.experiment, setting) for setting in ["", *point.settings]}
-            if point.replica in (None, 1) and not ours <= seen:
+            ours = {(point.source, setting) for setting in ["", *point.settings]}
+            if point.replica <= 1 and not ours <= seen:
                 seen |= ours
-                reading.load(shelf.experiment_file(home, point.experiment), point.settings)
+                point.load()
 
 
 def test_a_job_names_the_modules_and_files_of_each_of_its_runs() -> None:
     """A change of a module that one of them does not name repeats none of them."""
     found = batches.batches("flow_startup", "paper")
-    assert {"sch_predict"} <= {name for each in found for name in each.modules}
+    assert {"sch_predict"} <= {name for each in found for name in each.kind.modules}
     for each in found:
-        for point in each.points:
-            text = grid.text_of(each.files[0]) + point.name
-            assert ("predict" in text) == ("sch_predict" in each.modules)
-            assert tuple(point.files(shelf.folder("flow_startup"))) == each.files
+        for task in each.tasks:
+            text = grid.text_of(each.kind.files[0]) + grid.name(task)
+            assert ("predict" in text) == ("sch_predict" in each.kind.modules)
+            assert tuple(grid.files(task)) == each.kind.files
 
 
 def test_the_runs_of_one_figure_are_shared_by_several_processors() -> None:
     """Fig. 5 is two runs; a job of both would leave a processor idle."""
-    names = {str(p.directory("abe")) for p in grid.points("abe", "fig05", "quick")}
+    names = {point.directory for point in grid.points("abe", "fig05", "quick")}
     rules = Counter(
         each.rule for each in batches.batches("abe", "quick") if names & set(each.directories)
     )
     assert len(rules) == len(names) == 2
-
-
-def test_a_run_that_fails_is_named_and_the_others_are_done(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def fail() -> str:
-        raise SandglassError("no memory", "buy some")
-
-    made = [("a", lambda: "fine"), ("b", fail), ("c", lambda: "fine too")]
-    jobs = [Job(name, tmp_path / "logs" / f"{name}.log", do) for name, do in made]
-    then: list[int] = []
-    with pytest.raises(SandglassError, match="1 run failed: b"):
-        batch.run(jobs, "run_p_0", then.append)
-    assert then == [0, 2]
-    logs = [(tmp_path / "logs" / f"{name}.log").read_text() for name in "abc"]
-    assert logs == ["fine\n", "sandglass: no memory\n  buy some\n", "fine too\n"]
-    assert capsys.readouterr().err == "".join(logs)

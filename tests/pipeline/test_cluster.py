@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 import yaml
 
-from sandglass.experiment import reading
 from sandglass.install import builds
 from sandglass.papers import grid, shelf
 from sandglass.run import plan
+from sandglass.studies.jobs import Task
 
 PROFILES = builds.ROOT / "profiles"
 KUBERNETES = PROFILES / "kubernetes"
@@ -31,17 +31,15 @@ def read_profile(name: str) -> dict[str, Any]:
 @pytest.mark.parametrize("paper", shelf.papers())
 def test_the_largest_lab_finds_room(paper: str) -> None:
     """Of each experiment the first and the last point of the full grids."""
-    home = shelf.folder(paper)
-    ends: dict[str, list[grid.Point]] = {}
+    ends: dict[str, list[Task]] = {}
     for figure in shelf.paper(paper).figures:
         for point in grid.points(paper, figure, "paper"):
-            ends.setdefault(point.experiment, [point, point])[1] = point
-    for experiment, points in ends.items():
+            ends.setdefault(point.source, [point, point])[1] = point
+    for points in ends.values():
         for point in points:
-            path = shelf.experiment_file(home, experiment)
-            wanted = reading.load(path, point.settings)
+            wanted = point.load()
             needed = 2 * plan.resolve(wanted, wanted.facts)["memory_mb"] + 500
-            assert needed <= shelf.paper(paper).head.memory_mb, point.name
+            assert needed <= shelf.paper(paper).head.memory_mb, point.directory
 
 
 def test_the_rules_that_are_grouped_are_there(profile: dict[str, Any]) -> None:

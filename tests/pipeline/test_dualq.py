@@ -62,7 +62,7 @@ def test_there_are_72_published_cases_and_one_row_of_a_quantity_each() -> None:
 def test_all_published_cases_of_overload_are_run() -> None:
     """CoDel's are not published."""
     figures = ("overload", "overload_half_gain")
-    axes = [point.axes for each in figures for point in grid.points("dualq", each, "paper")]
+    axes = [point.labels for each in figures for point in grid.points("dualq", each, "paper")]
     run = [(str(each["published"]), each["label"], each["load"]) for each in axes]
     cases = overload.published().select(overload.KEY).unique()
     assert len(cases) == 40

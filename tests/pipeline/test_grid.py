@@ -55,14 +55,16 @@ def test_a_grid_is_the_product_of_its_axes(pipelines: Path) -> None:
     profile(pipelines, values)
     points = grid.points("p", "fig1", "quick")
     assert len(points) == 8
-    assert points[0] == grid.Point(
-        "one", {"ecn": "with", "rtt": "20ms"}, {"flows.0.ecn": True, "rtt": "20ms"}
-    )
+    labels = {"experiment": "one", "ecn": "with", "rtt": "20ms"}
+    assert points[0] == grid.run(pipelines / "p", labels, {"flows.0.ecn": True, "rtt": "20ms"})
 
 
 def test_grids_follow_each_other(pipelines: Path) -> None:
     profile(pipelines, {"experiment": ["one"], "rtt": ["20ms"]}, {"experiment": ["two"]})
-    names = [(point.experiment, point.name) for point in grid.points("p", "fig1", "quick")]
+    names = [
+        (point.labels["experiment"], grid.name(point))
+        for point in grid.points("p", "fig1", "quick")
+    ]
     assert names == [("one", "rtt=20ms"), ("two", points.UNCHANGED)]
 
 
@@ -73,9 +75,10 @@ def test_replicas_have_the_same_seeds_at_every_point(pipelines: Path) -> None:
     profile(pipelines, grids)
     found = grid.points("p", "fig1", "quick")
     assert [point.replica for point in found] == [1, 2, 3] * 4
-    assert [point.overrides.get("seed") for point in found] == [None, 2, 3] * 2 + [None, 17, 27] * 2
-    assert found[1].name == "rtt=20ms,seed=2"
-    assert found[0].axes == {"rtt": "20ms"}
+    seeds = [[each for each in point.settings if each.startswith("seed")] for point in found]
+    assert seeds == [[], ["seed=2"], ["seed=3"]] * 2 + [[], ["seed=17"], ["seed=27"]] * 2
+    assert grid.name(found[1]) == "rtt=20ms,seed=2"
+    assert found[0].labels == {"experiment": "one", "rtt": "20ms"}
 
 
 @pytest.mark.parametrize(
@@ -107,7 +110,7 @@ def test_some_points_may_have_more_replicas(pipelines: Path) -> None:
     more = {"experiment": ["one"], "replicas": 3}
     profile(pipelines, more, {"experiment": ["two"], "replicas": 2})
     found = grid.points("p", "fig1", "quick")
-    assert [(point.experiment, point.replica) for point in found] == [
+    assert [(point.labels["experiment"], point.replica) for point in found] == [
         *[("one", 1), ("one", 2), ("one", 3), ("two", 1), ("two", 2)]
     ]
 
@@ -115,21 +118,23 @@ def test_some_points_may_have_more_replicas(pipelines: Path) -> None:
 def test_an_axis_may_stand_for_a_key(pipelines: Path) -> None:
     profile(pipelines, {"experiment": ["one"], "buffer": ["0.5bdp"]})
     (point,) = grid.points("p", "fig1", "quick")
-    assert point.overrides == {"bottleneck.queue.limit": "0.5bdp"}
-    assert point.axes == {"buffer": "0.5bdp"}
+    assert point.settings == ["bottleneck.queue.limit=0.5bdp"]
+    assert point.labels == {"experiment": "one", "buffer": "0.5bdp"}
 
 
 def test_the_command_line_of_a_point() -> None:
-    point = grid.Point("one", {}, {"flows.0.ecn": True, "seed": 2})
+    overrides = {"flows.0.ecn": True, "seed": 2}
+    point = grid.run(Path("p"), {"experiment": "one"}, overrides)
     assert point.settings == ["flows.0.ecn=true", "seed=2"]
-    assert point.directory("p") == Path("results/runs/p/one/flows.0.ecn=true+seed=2")
+    assert point.directory == "results/runs/p/one/flows.0.ecn=true+seed=2"
 
 
 def test_a_run_that_sets_much_has_a_name_that_a_file_system_takes() -> None:
     settings = {f"hosts.s{n}.sysctls.net.ipv4.tcp_congestion_control": "reno" for n in range(6)}
-    names = {
-        grid.Point("one", {}, settings | {"seed": seed}).directory("p").name for seed in (1, 2)
-    }
+    runs = [
+        grid.run(Path("p"), {"experiment": "one"}, settings | {"seed": seed}) for seed in (1, 2)
+    ]
+    names = {Path(run.directory).name for run in runs}
     assert len(names) == 2
     assert all(len(name.encode()) < 220 for name in names)  # of 255
 
@@ -140,7 +145,7 @@ def test_equal_overrides_are_one_run(pipelines: Path) -> None:
     (by_label,) = grid.points("p", "fig1", "quick")
     profile(pipelines, {"experiment": ["one"], "flows.0.ecn": [True]})
     (by_key,) = grid.points("p", "fig1", "quick")
-    assert by_label.directory("p") == by_key.directory("p")
+    assert by_label.directory == by_key.directory
 
 
 @pytest.mark.parametrize(
@@ -167,6 +172,12 @@ RUNS = [
 ]
 
 
+def runs(profile: str) -> list[tuple[object, ...]]:
+    """The runs of fig1, in whatever order each sets its keys."""
+    found = grid.points("p", "fig1", profile)
+    return [(run.labels, set(run.settings), run.replica) for run in found]
+
+
 @pytest.mark.parametrize(
     ("quick", "grids"),
     [
@@ -189,10 +200,9 @@ def test_what_a_profile_leaves_out(
     pipelines: Path, quick: object, grids: list[dict[str, object]]
 ) -> None:
     figure(pipelines, runs=RUNS, quick=quick)
-    found = grid.points("p", "fig1", "quick")
+    found = runs("quick")
     figure(pipelines, runs=RUNS, quick=grids)
-    assert found == grid.points("p", "fig1", "quick")
-    assert found == grid.points("p", "fig1", "smoke")
+    assert found == runs("quick") == runs("smoke")
 
 
 def test_smoke_is_a_part_of_quick(pipelines: Path) -> None:

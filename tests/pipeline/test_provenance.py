@@ -95,13 +95,13 @@ def test_listing_has_shared_runs_once(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.chdir(tmp_path)
     write_profile(tmp_path, "smoke")
     points = [p for figure in FIGURES for p in grid.points("abe", figure, "smoke")]
-    listed = provenance.listing("abe", [*points, *points])
+    listed = provenance.listing([*points, *points])
     assert len(listed) == len(points) == len(listed.unique(["experiment", "settings"]))
     unrecorded = document(bottleneck={"utilisation": 1.0, "queue_delay_ms": None})
     repeated = document(bottleneck=None)
     for point, content in zip(points, (unrecorded, repeated), strict=False):
-        (point.directory("abe") / "run.json").write_text(json.dumps(content))
-    bare = provenance.listing("abe", points[:2]).sort("utilisation", nulls_last=True)
+        (Path(point.directory) / "run.json").write_text(json.dumps(content))
+    bare = provenance.listing(points[:2]).sort("utilisation", nulls_last=True)
     assert bare["delay_median_ms"].to_list() == [None, None]
     assert bare["utilisation"].to_list() == [1.0, None]
     row = listed.filter(pl.col("experiment") == "fig05").row(0, named=True)

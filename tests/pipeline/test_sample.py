@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from bench import papers
 from sandglass.papers import batches
+from sandglass.studies.jobs import MOST
 
 SECONDS = [1.0, 1.5, 2.0, 4.0, 30.0]
 
@@ -45,11 +46,11 @@ def test_what_goes_with_each_run_does_not_hang_on_the_jobs_sizes(
 def test_some_runs_of_each_experiment_are_drawn_once() -> None:
     whole = batches.batches("ls_aimd", papers.PROFILE)
     sizes, jobs = papers.drawn(whole, 0.25)
-    all_runs = Counter(each.experiment for each in whole for _ in each.points)
+    all_runs = Counter(each.kind.experiment for each in whole for _ in each.tasks)
     assert sizes == all_runs
-    drawn = Counter(job.experiment for job in jobs for _ in job.points)
+    drawn = Counter(job.kind.experiment for job in jobs for _ in job.tasks)
     for experiment, number in all_runs.items():
         assert drawn[experiment] == min(number, max(papers.LEAST, round(number / 4)))
-    assert max(len(job.points) for job in jobs) <= batches.MOST
+    assert max(len(job.tasks) for job in jobs) <= MOST
     directories = [directory for job in jobs for directory in job.directories]
     assert len(directories) == len(set(directories))

@@ -45,7 +45,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         paper, figure = page.split("/")
         for point in grid.points(paper, figure, "smoke"):
             for name in ("run.json", ".snakemake_timestamp"):
-                make(home / point.directory(paper) / name)
+                make(home / point.directory / name)
         for end in ("csv", "json", "svg", "png", "verdicts.csv", "html"):
             make(home / "results" / f"{page}.{end}")
     return home

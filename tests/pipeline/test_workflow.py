@@ -44,7 +44,7 @@ def jobs(finished: subprocess.CompletedProcess[str]) -> dict[str, int]:
 def directories(profile: str, figures: Iterable[str]) -> set[Path]:
     """The runs behind some figures; those that share a run do it once."""
     points = [point for figure in figures for point in grid.points("abe", figure, profile)]
-    return {point.directory("abe") for point in points}
+    return {Path(point.directory) for point in points}
 
 
 def runs(profile: str, figures: Iterable[str]) -> int:

@@ -12,7 +12,6 @@ from sandglass.install import builds
 from sandglass.run import runs
 from sandglass.run.plan import resolve
 from sandglass.studies import reading as studies
-from sandglass.studies import work
 from tests.lab.experiments import bulk, dumbbell
 
 
@@ -94,8 +93,8 @@ def test_all_points_of_a_study_run_in_one_lab(tmp_path: Path) -> None:
     }
     (tmp_path / "study.yaml").write_text(json.dumps(study))
     read = studies.load(tmp_path / "study.yaml")
-    assert [kernel.wanted(work.task(read, run).load()) for run in read.runs()] == ["7.2", "7.2"]
+    assert [kernel.wanted(run.load()) for run in read.runs()] == ["7.2", "7.2"]
     del queues["dualpi2"]
     (tmp_path / "study.yaml").write_text(json.dumps(study))
     read = studies.load(tmp_path / "study.yaml")
-    assert [kernel.wanted(work.task(read, run).load()) for run in read.runs()] == [None]
+    assert [kernel.wanted(run.load()) for run in read.runs()] == [None]

@@ -19,7 +19,6 @@ from sandglass.errors import SandglassError
 from sandglass.experiment import reading
 from sandglass.install import builds
 from sandglass.run import runs as running
-from sandglass.studies import work
 from sandglass.workflow import snakemake
 from tests.conftest import copy_checkout
 
@@ -356,16 +355,3 @@ def test_a_second_study_leaves_the_first_one_as_it_is(do: Study, tmp_path: Path)
     assert told.returncode == 1
     assert "another one is at work" in told.stderr
     assert {name: (tmp_path / "out" / name).read_text() for name in first} == first
-
-
-@pytest.mark.parametrize(("runs", "cores"), [(1, 2), (40, 2), (400, 2), (400, 8), (5000, 16)])
-def test_batches_are_all_runs_and_end_small(runs: int, cores: int) -> None:
-    sizes = work.batches(runs, cores)
-    assert sum(sizes) == runs
-    assert sizes == sorted(sizes, reverse=True)
-    assert sizes[-1] == 1
-    assert max(sizes) <= work.LARGEST_BATCH
-
-
-def test_batches_on_a_cluster_do_not_depend_on_this_machine() -> None:
-    assert work.batches(45, None) == [20, 20, 5]

@@ -10,10 +10,10 @@ import yaml
 from sandglass.errors import SandglassError, UsageError
 from sandglass.experiment.document import Value
 from sandglass.studies import drawing, reading, statistics, tables, targets
+from sandglass.studies.jobs import Task
 from sandglass.studies.layout import Results
 from sandglass.studies.plot import Points
 from sandglass.studies.study import Study
-from sandglass.studies.work import Task
 from tests.studies import recorded_runs
 
 
@@ -61,7 +61,7 @@ def test_a_label_is_read_back_as_it_is(
     monkeypatch.chdir(tmp_path)
     of = study(tmp_path / "study.yaml", axis(labels))
     rows = [
-        {"load": run.point.labels["load"], "replica": run.number, "seed": run.seed}
+        {"load": run.labels["load"], "replica": run.replica, "seed": run.seed}
         | {"delay": 1 / (3 + index), "digest": f"{index}0", "virtual_s": 5.0, "wall_s": 0.1}
         | {"directory": str(index)}
         for index, run in enumerate(of.runs())
@@ -95,7 +95,7 @@ def test_what_a_module_measures_has_a_name_of_its_own(tmp_path: Path, name: str)
     metrics = {"length": "virtual_s"}
     of = study(tmp_path / "study.yaml", axis([1, 2]), module="mine.py", metrics=metrics)
     run = recorded_runs.write(tmp_path / "run", 1)
-    task = Task(str(run), 1, {"load": 1}, 1, "study.yaml", {})
+    task = Task(str(run), "study.yaml", seed=1, labels={"load": 1}, replica=1)
     with pytest.raises(SandglassError, match=f"mine.py measures {name}, and a column is called so"):
         tables.measured(of, task)
 
@@ -114,6 +114,6 @@ def test_a_metric_that_a_module_has_not_is_missed_after_the_first_run(
     (tmp_path / "mine.py").write_text("def metrics(run):\n    return {'length': 1}\n")
     of = study(tmp_path / "study.yaml", axis([1, 2]), module="mine.py", **part)
     run = recorded_runs.write(tmp_path / "run", 1)
-    task = Task(str(run), 1, {"load": 1}, 1, "study.yaml", {})
+    task = Task(str(run), "study.yaml", seed=1, labels={"load": 1}, replica=1)
     with pytest.raises(SandglassError, match="there is no metric 'lenght', did you mean 'length'"):
         tables.measured(of, task)

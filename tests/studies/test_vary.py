@@ -8,7 +8,7 @@ import yaml
 
 from sandglass.errors import UsageError
 from sandglass.experiment.topology import TOPOLOGIES
-from sandglass.studies import reading, work
+from sandglass.studies import reading
 from sandglass.studies.study import Study
 
 EXPERIMENT: dict[str, Any] = {
@@ -39,8 +39,7 @@ def files(home: Path) -> Path:
 
 def runs(study: Study) -> list[tuple[dict[str, Any], Any]]:
     """The runs' labels and experiments."""
-    tasks = [work.task(study, run) for run in study.runs()]
-    return [(task.labels, task.load().filled()) for task in tasks]
+    return [(run.labels, run.load().filled()) for run in study.runs()]
 
 
 @pytest.mark.parametrize("vary", ENTRIES, ids=lambda vary: next(iter(vary)))

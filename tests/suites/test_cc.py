@@ -10,7 +10,7 @@ import pytest
 from sandglass.errors import UsageError
 from sandglass.install import builds
 from sandglass.results import series
-from sandglass.studies import extension, metric, work
+from sandglass.studies import extension, metric
 from sandglass.studies.study import Study
 from sandglass.suites import cc, characterise, suite
 from sandglass.suites.suite import Profile, Scenario
@@ -46,11 +46,7 @@ def test_every_study_of_the_folder_is_in_the_suite() -> None:
 
 def of(study: Study, label: str) -> list[Mapped]:
     """The experiments of one contender."""
-    return [
-        work.task(study, each).written()
-        for each in study.runs()
-        if each.point.labels["cc"] == label
-    ]
+    return [each.written() for each in study.runs() if each.labels["cc"] == label]
 
 
 def test_all_that_always_use_ecn_are_told_to_ask_for_it() -> None:

@@ -37,7 +37,7 @@ def test_options_of_name_are_set_and_go_before_those_of_the_suite() -> None:
     asked = characterise.wanted(
         "qdisc", "hred", ["codel"], {"rtt": "50ms", "ecn": True}, "quick", ["5.1.1"], None
     )
-    own = asked.studies["friendly"].runs()[6].point.overrides["bottleneck.queue"]
+    own = asked.studies["friendly"].runs()[6].experiment["bottleneck"]["queue"]
     assert own == {"kind": "hred", "limit": "1bdp", "rate": "20mbit", "rtt": "50ms", "ecn": True}
 
 

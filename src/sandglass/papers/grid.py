@@ -9,10 +9,8 @@ grid may have more of them than another of the figure, for what takes more to de
 import functools
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from sandglass.errors import UsageError
 from sandglass.experiment import document
@@ -20,8 +18,8 @@ from sandglass.experiment.document import Value
 from sandglass.papers import shelf
 from sandglass.papers.profiles import PROFILES, REPLICAS, Grid
 from sandglass.papers.shelf import Figure, Overrides
-from sandglass.studies.points import UNCHANGED, Setting, cut, plain, product, text
-from sandglass.studies.points import Point as GridPoint
+from sandglass.studies.jobs import Task, content
+from sandglass.studies.points import UNCHANGED, Point, Setting, cut, plain, product, text
 
 EXPERIMENT = "experiment"
 """The axis that names a file."""
@@ -33,57 +31,8 @@ LONGEST = 200
 """Bytes of a run's name. A file's has 255, of which a hash takes some, and what is half written."""
 
 
-@dataclass(frozen=True)
-class Point:
-    """One run of a grid: the experiment file, the value on each axis, and what they set."""
-
-    experiment: str
-    axes: dict[str, Value]
-    overrides: Overrides
-    replica: int | None = None
-    """Its number, from 1, where the grid has replicas."""
-
-    @functools.cached_property
-    def name(self) -> str:
-        """Names the overrides and nothing else, so figures and profiles share their runs."""
-        return ",".join(self.settings) or UNCHANGED
-
-    @property
-    def key(self) -> tuple[str, str]:
-        """Which run of a paper it is: the experiment, and the name of its directory."""
-        return self.experiment, self.plain_name
-
-    @functools.cached_property
-    def plain_name(self) -> str:
-        """The name without what a shell or Snakemake reads as its own.
-
-        One that is too long for a file system ends in a hash of what it sets.
-        """
-        name = plain(self.name.replace(",", "+"))
-        return cut(name, LONGEST, self.name) if len(name.encode()) > LONGEST else name
-
-    def directory(self, paper: str) -> Path:
-        """Where the run lies."""
-        return Path("results/runs", paper, *self.key)
-
-    @functools.cached_property
-    def settings(self) -> list[str]:
-        """What it sets, as the command line's `--set` has it: KEY=VALUE."""
-        return [f"{key}={text(value)}" for key, value in self.overrides.items()]
-
-    def files(self, home: Path) -> list[Path]:
-        """The experiment file in the paper's folder, its bases, then the files they name by path.
-
-        These are topologies and workloads that are not of the checkout, traces and histograms.
-        """
-        file = shelf.experiment_file(home, self.experiment)
-        words = {*words_of(file), *_words(" ".join(self.settings))}
-        named = {(home / "experiments" / name).resolve() for name in words}
-        return [file, *bases(file), *sorted(path for path in named if path.is_file())]
-
-
-def points(paper: str, figure: str, profile: str) -> list[Point]:
-    """The runs of a figure, in the order of the profile's grids.
+def points(paper: str, figure: str, profile: str) -> list[Task]:
+    """The runs of a figure, in the order of the profile's grids; with a replica's number in some.
 
     Raises UsageError for an unknown figure or profile, an axis value without a meaning, an
     experiment without a file, and two points that are the same run.
@@ -103,7 +52,7 @@ def points(paper: str, figure: str, profile: str) -> list[Point]:
         raise about.refusal(figure, ((key,), str(error))) from error
 
 
-def _points(figure: Figure, grids: Sequence[Grid], home: Path) -> list[Point]:
+def _points(figure: Figure, grids: Sequence[Grid], home: Path) -> list[Task]:
     """The runs of a figure's grids. Raises ValueError, which says what is wrong with one."""
     if len({REPLICAS in grid for grid in grids}) > 1:
         raise ValueError(f"either all grids of a figure have {REPLICAS}, or none")
@@ -113,37 +62,64 @@ def _points(figure: Figure, grids: Sequence[Grid], home: Path) -> list[Point]:
         for point in product(_factors(grid, figure, home))
         for run in _replicas(point, grid.get(REPLICAS), home)
     ]
-    counts = Counter(point.key for point in found)
-    if twice := [point for point in found if counts[point.key] > 1]:
-        raise ValueError(f"two points are the same run, {twice[0].directory(home.name)}")
+    counts = Counter(run.directory for run in found)
+    if twice := [name for name, count in counts.items() if count > 1]:
+        raise ValueError(f"two points are the same run, {twice[0]}")
     return found
 
 
-def _replicas(found: GridPoint, number: object, home: Path) -> list[Point]:
+def _replicas(point: Point, number: object, home: Path) -> Iterator[Task]:
     """The runs of a point. Raises ValueError where its grid has both replicas and seeds."""
-    axes = found.labels
-    experiment = str(axes.pop(EXPERIMENT))
-    once = Point(experiment, axes, found.overrides)
     if not isinstance(number, int):
-        return [once]
-    if "seed" in found.overrides:
+        yield run(home, point.labels, point.overrides)
+        return
+    if "seed" in point.overrides:
         raise ValueError(f"a grid has either {REPLICAS} or the axis 'seed'")
-    own = content(shelf.experiment_file(home, experiment))
-    first, stride = (int(found.overrides.get(key, own.get(key, 1))) for key in ("seed", "repeat"))
-    return [
-        replace(
-            once,
-            overrides=found.overrides | ({"seed": first + (r - 1) * stride} if r > 1 else {}),
-            replica=r,
-        )
-        for r in range(1, number + 1)
-    ]
+    own = content(str(shelf.experiment_file(home, str(point.labels[EXPERIMENT]))))
+    first, stride = (int(point.overrides.get(key, own.get(key, 1))) for key in ("seed", "repeat"))
+    for r in range(1, number + 1):
+        seed = {"seed": first + (r - 1) * stride} if r > 1 else {}
+        yield run(home, point.labels, point.overrides | seed, r)
 
 
-@functools.cache
-def content(file: Path) -> Mapping[str, Any]:
-    """What stands in an experiment's file."""
-    return document.read(file).data
+def run(
+    home: Path, labels: Mapping[str, Value], overrides: Mapping[str, Value], replica: int = 0
+) -> Task:
+    """A run of the paper in a folder, of the experiment that its labels name."""
+    experiment = str(labels[EXPERIMENT])
+    settings = [f"{key}={text(value)}" for key, value in overrides.items()]
+    return Task(
+        directory=str(Path("results/runs", home.name, experiment, _directory(settings))),
+        source=str(shelf.experiment_file(home, experiment)),
+        settings=settings,
+        labels={EXPERIMENT: experiment, **labels},
+        replica=replica,
+    )
+
+
+def name(run: Task) -> str:
+    """What a run sets and nothing else, so that figures and profiles share it."""
+    return ",".join(run.settings) or UNCHANGED
+
+
+def _directory(settings: Sequence[str]) -> str:
+    """The name of a run without what a shell or Snakemake reads as its own.
+
+    One that is too long for a file system ends in a hash of what it sets.
+    """
+    found = plain("+".join(settings).replace(",", "+"))
+    return cut(found, LONGEST, ",".join(settings)) if len(found.encode()) > LONGEST else found
+
+
+def files(run: Task) -> list[Path]:
+    """The experiment file of a run, its bases, then the files that it names by path.
+
+    These are topologies and workloads that are not of the checkout, traces and histograms.
+    """
+    file = Path(run.source)
+    words = {*words_of(file), *_words(" ".join(run.settings))}
+    named = {(file.parent / name).resolve() for name in words}
+    return [file, *bases(file), *sorted(path for path in named if path.is_file())]
 
 
 @functools.cache

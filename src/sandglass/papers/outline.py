@@ -45,4 +45,4 @@ def outline(name: str) -> Iterator[str]:
 def _runs(paper: str, figures: list[str], profile: str) -> int:
     """How many runs; those that figures share are done once."""
     found = (point for figure in figures for point in grid.points(paper, figure, profile))
-    return len({point.directory(paper) for point in found})
+    return len({point.directory for point in found})

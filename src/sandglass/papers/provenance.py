@@ -4,12 +4,14 @@ import dataclasses
 import textwrap
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from sandglass.papers.grid import Point
+from sandglass.papers import grid
 from sandglass.results.series import Run, load
+from sandglass.studies.jobs import Task
 from sandglass.studies.origin import Origin, origin
 
 CAPTION_COLUMNS = 108
@@ -31,7 +33,7 @@ class Provenance(Origin):
         return {name: every[name] for name in ("paper", "figure", "profile")} | every
 
 
-def listing(paper: str, points: Iterable[Point]) -> pl.DataFrame:
+def listing(points: Iterable[Task]) -> pl.DataFrame:
     """One row per run of a paper, shared ones once: which, from what, and its main numbers.
 
     Columns: experiment, settings, seed, kernel_release, kernel_build, modules (name and build),
@@ -40,14 +42,15 @@ def listing(paper: str, points: Iterable[Point]) -> pl.DataFrame:
     repetitions, whose first one's goodput this is, and the delay also without a record of packets).
     """
     rows = []
-    for directory, point in sorted({point.directory(paper): point for point in points}.items()):
+    by_path = {Path(point.directory): point for point in points}
+    for directory, point in sorted(by_path.items()):
         run = load(directory, {})
         bottleneck = run.field("bottleneck") or {}
         delay = bottleneck.get("queue_delay_ms") or {}
         rows.append(
             {
-                "experiment": point.experiment,
-                "settings": point.name,
+                "experiment": point.labels[grid.EXPERIMENT],
+                "settings": grid.name(point),
                 "seed": run.field("seed"),
                 "kernel_release": run.field("kernel.release"),
                 "kernel_build": run.field("kernel.build"),

@@ -11,8 +11,7 @@ All read and write below results/ in the working directory.
 """
 
 import json
-import sys
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Container, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -37,6 +36,8 @@ from sandglass.papers.code import FigureModule, metrics, module
 from sandglass.papers.provenance import Provenance
 from sandglass.results import series, style
 from sandglass.results.series import Run
+from sandglass.studies.jobs import Task
+from sandglass.terminal import program
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, help=__doc__)
 
@@ -61,10 +62,7 @@ def _table(paper: str, figure: str) -> pl.DataFrame:
 def table(paper: Paper, figure: FigureName, profile: str) -> None:
     """Make the table behind a figure from its runs, and note where they come from."""
     points = grid.points(paper, figure, profile)
-    runs = [
-        series.load(point.directory(paper), {"experiment": point.experiment, **point.axes})
-        for point in points
-    ]
+    runs = [series.load(Path(point.directory), point.labels) for point in points]
     source = provenance.provenance(runs, paper, figure, profile)
     rows = _rows(module(paper, figure), points, runs)
     if rows.is_empty():
@@ -73,7 +71,7 @@ def table(paper: Paper, figure: FigureName, profile: str) -> None:
     series.rounded(rows).write_csv(output(paper, f"{figure}.csv"))
 
 
-def _rows(code: FigureModule, points: Sequence[grid.Point], runs: Sequence[Run]) -> pl.DataFrame:
+def _rows(code: FigureModule, points: Sequence[Task], runs: Sequence[Run]) -> pl.DataFrame:
     """The figure's table, replica by replica."""
     numbers = sorted({point.replica for point in points if point.replica})
     if not numbers:
@@ -138,7 +136,7 @@ def list_runs(paper: Paper, profile: str) -> None:
         for figure in shelf.paper(paper).figures
         for point in grid.points(paper, figure, profile)
     ]
-    provenance.listing(paper, found).write_csv(output(paper, "runs.csv"))
+    provenance.listing(found).write_csv(output(paper, "runs.csv"))
 
 
 @app.command("report")
@@ -195,16 +193,5 @@ def index(
     Path("results/index.html").write_text(report.index(found, profile))
 
 
-def main(run: Callable[[], object] = app) -> None:
-    """Run a step; a failure is one message, without a traceback."""
-    try:
-        run()
-    except SandglassError as error:
-        print(f"error: {error.message}", file=sys.stderr)
-        if error.hint:
-            print(f"hint: {error.hint}", file=sys.stderr)
-        sys.exit(error.exit_code)
-
-
 if __name__ == "__main__":
-    main()
+    program(app)

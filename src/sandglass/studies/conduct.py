@@ -12,7 +12,7 @@ from sandglass.errors import SandglassError, UsageError
 from sandglass.install import builds, extras, memory
 from sandglass.results import series
 from sandglass.studies import extension, manifest, metric, statistics, targets, work
-from sandglass.studies.points import Replica
+from sandglass.studies.jobs import Task
 from sandglass.studies.study import Study
 from sandglass.terminal import complain
 from sandglass.workflow.snakemake import Work, alone, snakemake
@@ -72,26 +72,26 @@ def _conducted(
     wide = None if profile else cores or len(os.sched_getaffinity(0))
     runs = study.runs()
     while True:
-        todo = work.missing(study, out, runs)
+        todo = work.missing(runs, out)
         if todo:
             manifest.clear(out)
         for run in todo:
             # Snakemake does what is not there; what is there of another experiment it keeps.
             shutil.rmtree(out / run.directory, ignore_errors=True)
-        work.write(out, study, runs, todo, wide)
+        work.write(out, runs, todo, wide)
         if study.rule is None:
             break
         if todo and (status := _snakemake(study, out, cores, profile, lanes, "runs", lock)):
             return status
         more = _more(study, out, runs)
         if len(more) == len(runs):
-            work.write(out, study, runs, [], wide)
+            work.write(out, runs, [], wide)
             break
         runs = more
     if status := _snakemake(study, out, cores, profile, lanes, "all", lock):
         return status
-    if left := work.missing(study, out, runs):
-        names = ", ".join(str(run.directory) for run in left)
+    if left := work.missing(runs, out):
+        names = ", ".join(run.directory for run in left)
         raise SandglassError(f"runs of another experiment or lab are left: {names}")
     manifest.finish(out)
     return 0
@@ -117,7 +117,7 @@ def _snakemake(
             log=Path("logs/snakemake.log"),
             cores=cores,
             memory_mb=NO_LIMIT_MB if profile else _free_mb(study, lanes),
-            parts=work.parts(out),
+            parts={rule: len(tasks) for rule, tasks in work.batches(out).items()},
             alone=lanes == 1,
         ),
         lock,
@@ -138,19 +138,19 @@ def _free_mb(study: Study, lanes: int) -> int:
     return free_mb
 
 
-def _more(study: Study, out: Path, runs: Sequence[Replica]) -> list[Replica]:
+def _more(study: Study, out: Path, runs: Sequence[Task]) -> list[Task]:
     """The runs, and as many again for each point that has not enough of them."""
     rule = study.rule
     assert rule is not None
     module = extension.load(study.module) if study.module else None
     values: dict[Path, list[float]] = {}
     for run in runs:
-        loaded = series.load(out / run.directory, run.point.labels)
+        loaded = series.load(out / run.directory, run.labels)
         if rule.of in study.metrics:
             found = metric.values({rule.of: study.metrics[rule.of]}, loaded)
         else:
             found = dict(extension.metrics(module, loaded)) if module else {}
-        values.setdefault(run.directory.parent, []).append(found[rule.of])
+        values.setdefault(run.home, []).append(found[rule.of])
     counts = {
         home: len(own) if statistics.enough(own, rule) else min(len(own) + study.first, rule.most)
         for home, own in values.items()

@@ -49,7 +49,7 @@ class Point:
     @property
     def name(self) -> str:
         """In words: queue=CoDel, rtt=20ms."""
-        return ", ".join(f"{axis}={text(label)}" for axis, label in self.labels.items())
+        return named(self.labels)
 
     @property
     def overrides(self) -> dict[str, Any]:
@@ -69,15 +69,9 @@ class Point:
         return data, behind
 
 
-@dataclass(frozen=True)
-class Replica:
-    """One run of a point; its number, from 1, says which seed it has."""
-
-    point: Point
-    number: int
-    seed: int
-    directory: Path
-    """Relative to the study's."""
+def named(labels: Mapping[str, Value]) -> str:
+    """A point in words, by its value on each axis: queue=CoDel, rtt=20ms."""
+    return ", ".join(f"{axis}={text(label)}" for axis, label in labels.items())
 
 
 def product(factors: Sequence[Sequence[Setting]]) -> list[Point]:

@@ -9,8 +9,8 @@ from sandglass.guide import preview
 from sandglass.guide.preview import Preview, said
 from sandglass.install import memory
 from sandglass.run import kept
-from sandglass.studies import work
-from sandglass.studies.points import Replica, text
+from sandglass.studies.jobs import Task
+from sandglass.studies.points import text
 from sandglass.studies.study import Study
 
 MOST_WARNINGS = 8
@@ -22,7 +22,7 @@ MINUTES_FROM_S, HOURS_FROM_S = 120, 7200
 class Planned(NamedTuple):
     """A run, as it would be done."""
 
-    run: Replica
+    run: Task
     preview: Preview
     kept: bool
     """Whether it is in the cache of runs."""
@@ -46,7 +46,7 @@ class StudyPreview:
         """The first run of each point, by the point's name."""
         found: dict[str, Preview] = {}
         for each in self.runs:
-            found.setdefault(each.run.point.name, each.preview)
+            found.setdefault(each.run.point, each.preview)
         return found
 
     @property
@@ -111,7 +111,7 @@ class StudyPreview:
         if (more := len(many) - MOST_WARNINGS) > 0:
             yield from said("warning", [f"and {more} more"])
         yield ""
-        yield f"the first point, {first.run.point.name}:" if self.study.axes else "the only point:"
+        yield f"the first point, {first.run.point}:" if self.study.axes else "the only point:"
         yield from (f"  {line}".rstrip() for line in list(first.preview.told(warned=False))[1:])
 
     def _runs(self) -> str:
@@ -200,9 +200,9 @@ def study_preview(study: Study) -> StudyPreview:
     runs = []
     kept_runs = kept.names() if kept.limit() else set()
     for run in study.runs():
-        name = run.point.name
+        name = run.point
         if name not in points:
-            points[name] = preview.preview(work.task(study, run).load())
+            points[name] = preview.preview(run.load())
         there = False
         if kept_runs:
             experiment = points[name].experiment.model_copy(update={"seed": run.seed})

@@ -10,9 +10,10 @@ import polars as pl
 from sandglass.experiment.document import Value
 from sandglass.experiment.part import Part
 from sandglass.studies.claims import Expect
+from sandglass.studies.jobs import Task
 from sandglass.studies.metric import Metric
 from sandglass.studies.plot import Entry
-from sandglass.studies.points import Replica, Setting, directories, product, text
+from sandglass.studies.points import Setting, directories, product, text
 from sandglass.studies.statistics import COLUMNS, FLOATS, Rule
 
 FIRST = 5
@@ -106,15 +107,24 @@ class Study:
         once = self.experiment.get("repeat", 1)
         return max(int(point.overrides.get("repeat", once)) for point in product(self.factors))
 
-    def runs(self, counts: Mapping[Path, int] | None = None) -> list[Replica]:
+    def runs(self, counts: Mapping[Path, int] | None = None) -> list[Task]:
         """The runs, point by point; `counts` has how many, by the points' directories.
 
         Replica r has the same seed at every point: common random numbers.
         """
-        homes = directories(product(self.factors))
         stride = self.stride
-        return [
-            Replica(point, number, self.seed + (number - 1) * stride, home / str(number))
-            for point, home in homes.items()
-            for number in range(1, (counts[home] if counts else self.first) + 1)
-        ]
+        found = []
+        for point, home in directories(product(self.factors)).items():
+            experiment, _ = point.experiment(self.experiment)
+            found += [
+                Task(
+                    directory=str(home / str(number)),
+                    source=str(self.source.absolute()),
+                    experiment=experiment,
+                    seed=self.seed + (number - 1) * stride,
+                    labels=point.labels,
+                    replica=number,
+                )
+                for number in range(1, (counts[home] if counts else self.first) + 1)
+            ]
+        return found

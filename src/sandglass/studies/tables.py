@@ -19,10 +19,10 @@ from sandglass.studies import (
     targets,
     work,
 )
+from sandglass.studies.jobs import Task
 from sandglass.studies.points import text
 from sandglass.studies.statistics import COLUMNS, FLOATS
 from sandglass.studies.study import TAKEN, Study
-from sandglass.studies.work import Task
 from sandglass.terminal import program
 
 TEXTS = ("metric", "against", "digest", "directory")
@@ -37,7 +37,7 @@ def measure() -> None:
     study = reading.resolved(Path(targets.STUDY))
     tasks = work.tasks()
     with builds.settled():
-        stale = work.undone(tasks)
+        stale = [each.directory for each in work.missing(tasks)]
     if stale:
         raise SandglassError(f"not the runs of this study: {', '.join(stale)}")
     rows = [measured(study, task) for task in tasks]

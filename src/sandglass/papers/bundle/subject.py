@@ -169,10 +169,11 @@ def of_paper(target: str, profile: str, records: bool) -> Subject:
 
 def _figure(paper: str, figure: str, title: str, profile: str) -> Part:
     points = grid.points(paper, figure, profile)
-    runs = [str(point.directory(paper)) for point in points]
+    runs = [point.directory for point in points]
     home = shelf.folder(paper)
     place = f"code/pipelines/{paper}" if home.parent == shelf.PIPELINES else f"papers/{paper}"
-    used = sorted({shelf.experiment_file(Path(place), point.experiment) for point in points})
+    names = {point.labels[grid.EXPERIMENT] for point in points}
+    used = sorted(shelf.experiment_file(Path(place), each) for each in names)
     return Part(
         f"{paper}/{figure}",
         title,
