@@ -1,6 +1,7 @@
 """A flow of the experiment file: what all have, and what each workload's file adds."""
 
 import functools
+from collections.abc import Iterator
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import (
@@ -17,9 +18,11 @@ from typing_extensions import Self
 from sandglass.agent import declare
 from sandglass.agent.declare import Option
 from sandglass.agent.plan import Options
-from sandglass.experiment import values
+from sandglass.experiment import own_files, values
+from sandglass.experiment.own_files import Own
 from sandglass.experiment.part import Part
 from sandglass.experiment.problems import PartError, Problem
+from sandglass.experiment.series import Series
 from sandglass.experiment.sizes import AnySize, Objects, RandomSize, Sizes, planned, planned_each
 from sandglass.experiment.trace import AnyTrace, Trace
 from sandglass.experiment.values import CongestionControl, Duration, Host, Time
@@ -36,6 +39,9 @@ PLAIN = {
     declare.TEXT: StrictStr,
     declare.TEXTS: Annotated[list[values.Word], Field(min_length=1)],
     declare.WORDS: dict[StrictStr, values.Word],
+    declare.ARGV: own_files.Argv,
+    declare.FILES: own_files.Files,
+    declare.SERIES: dict[values.Named, Series],
 }
 OF_SIZES = {declare.RANDOM_SIZE: AnySize, declare.SIZES: Sizes, declare.OBJECTS: Objects}
 SERVER = "The host that sends: the server."
@@ -112,6 +118,30 @@ class Flow(Part):
         return self.kind.ends_by_itself or self.sizes != [None]
 
     @property
+    def serves(self) -> bool:
+        """Whether it is there before the others start, and until they have ended."""
+        return getattr(self, "role", None) == declare.SERVER
+
+    @property
+    def own_files(self) -> list[Own]:
+        """What it names by paths from the experiment's file."""
+        values = (each for name in self._of_kind(declare.ARGV, declare.FILES) for each in name)
+        return [each for each in values if isinstance(each, Own)]
+
+    @property
+    def programs(self) -> Iterator[tuple[str, Own]]:
+        """The user's own programs that it starts, each with the key that names it."""
+        for name, option in self.kind.options.items():
+            if option.kind == declare.ARGV and (own := own_files.program(getattr(self, name))):
+                yield name, own
+
+    def _of_kind(self, *kinds: str) -> Iterator[list[Any]]:
+        """The values of its keys of some kinds."""
+        for name, option in self.kind.options.items():
+            if option.kind in kinds:
+                yield getattr(self, name)
+
+    @property
     def options(self) -> Options:
         """The workload's own keys, in base units."""
         return {
@@ -137,6 +167,17 @@ class Flow(Part):
             problems.append((("size",), "stands beside duration: give one of them"))
         elif self.duration is not None and self.bounded:
             problems.append((("duration",), f"a {self.kind.name} ends by itself: leave it out"))
+        if self.serves:
+            given = {"start": self.start, "start_within": self.start_within}
+            for key, value in (given | {"duration": self.duration}).items():
+                if value:
+                    text = "a server is there before the others, and until they end: leave it out"
+                    problems.append(((key,), text))
+        brought = [each for files in self._of_kind(declare.FILES) for each in files]
+        for name, option in self.kind.options.items():
+            if option.kind == declare.ARGV:
+                wrong = own_files.wrong(getattr(self, name), brought)
+                problems += (((name, index), text) for index, text in wrong)
         if problems:
             raise PartError(problems)
         return self
@@ -250,4 +291,8 @@ def _in_plan(option: Option, value: Any) -> Any:
         return planned_each(value)
     if isinstance(value, Trace):
         return value.listed
+    if option.kind in (declare.ARGV, declare.FILES):
+        return [each.word if isinstance(each, Own) else each for each in value]
+    if option.kind == declare.SERIES:
+        return {name: series.planned for name, series in value.items()}
     return planned(value) if option.kind in OF_SIZES else value

@@ -120,6 +120,11 @@ class Workload:
         """The files that its flows leave, LEAVES-ID.csv."""
         return str(self._said("LEAVES", ""))
 
+    @property
+    def leaves_with(self) -> str:
+        """The key without which a flow leaves none; empty: all leave one."""
+        return str(self._said("LEAVES_WITH", ""))
+
     def problems(self, options: Options, lasts_ns: int) -> Iterator[tuple[str, str]]:
         """What is wrong with a flow, by its keys, as the file judges it."""
         if "problems" in self.said["functions"]:

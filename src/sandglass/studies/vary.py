@@ -170,7 +170,7 @@ def _rooted(name: str, spec: Any, home: Path) -> Any:
     """An axis; a list of files becomes a mapping, with what they were called as labels."""
     whole = spec if isinstance(spec, dict) else {"values": spec}
     values = whole["values"]
-    there = points.rooted(values, home)
+    there = points.rooted(values, home, whole.get("key", name))
     if there == values:
         return spec
     if isinstance(values, dict):
