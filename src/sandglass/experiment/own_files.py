@@ -303,7 +303,10 @@ def wrong(argv: list[str | Own], files: Iterable[Own]) -> Iterator[tuple[int, st
 
 def _no_program(own: Own) -> str | None:
     """Why a file is none that the lab's Linux starts, as far as that is known without a lab."""
-    file = next(each for each in reversed(own.files) if each.target is None)  # behind its links
+    # It is behind its links; one of these may lead to a program of the lab's.
+    file = next((each for each in reversed(own.files) if each.target is None), None)
+    if file is None:
+        return None
     if not file.executable:
         return f"{own.name} is not executable: make it so, chmod +x '{file.path}'"
     try:
