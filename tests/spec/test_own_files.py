@@ -12,6 +12,7 @@ import pytest
 from sandglass.errors import UsageError
 from sandglass.experiment import own_files, reading
 from sandglass.experiment.experiment import Experiment
+from sandglass.install import builds
 from sandglass.run.plan import resolve
 from sandglass.studies.points import rooted
 
@@ -42,10 +43,13 @@ def refusal(home: Path, *argv: object, **keys: Any) -> str:
 
 
 def compiled(home: Path, name: str, *options: str, code: str = "int main() { return 0; }") -> Path:
-    """A program, or with -shared a library, of one line of C."""
+    """A program, or with -shared a library, with the C library of the lab."""
     target = home / name
     target.parent.mkdir(parents=True, exist_ok=True)
-    command = ["gcc", "-x", "c", "-", "-x", "none", "-o", str(target), *options]
+    root = builds.chosen_root()
+    assert root
+    command = ["gcc", *builds.linked_with(root / builds.ROOT_FILES), "-x", "c", "-", "-x", "none"]
+    command += ["-o", str(target), *options]
     subprocess.run(command, input=code, text=True, check=True)
     return target
 
