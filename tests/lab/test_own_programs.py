@@ -199,6 +199,7 @@ def test_a_run_from_the_cache_has_them_and_a_changed_program_none(
     done: Run, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SANDGLASS_RUNS", str(tmp_path / "runs"))
+    monkeypatch.delenv("SANDGLASS_RUNS_LIMIT")
     source = written(dumbbell(command("sh", "-c", "echo 1 >{out}/1", files=["server"]),
                               queue=QUEUE, duration="1s"), home / "cached.yaml")  # fmt: skip
     first = runs.run(reading.load(source), source, tmp_path / "first", cached=True)
