@@ -14,6 +14,7 @@ from sandglass.experiment import own_files, reading
 from sandglass.experiment.experiment import Experiment
 from sandglass.install import builds
 from sandglass.run.plan import resolve
+from sandglass.studies import vary
 from sandglass.studies.points import rooted
 
 MACHINE = 18  # where an ELF file says which machine it is for
@@ -195,6 +196,11 @@ def test_an_experiment_that_lies_elsewhere_finds_them(tmp_path: Path) -> None:
     }
     assert rooted(there, elsewhere) == there
     assert rooted(["lib"], home, "flows.0.files") == [f"{home}/./lib"]
+    varied = {"key": "flows.0.argv.0", "values": {"mine": "./client", "cat": "cat"}}
+    assert vary.rooted({"program": varied}, home)["program"]["values"] == {
+        "mine": f"{home}/./client",
+        "cat": "cat",
+    }
     found = loaded(elsewhere, *there["argv"], files=there["files"])
     assert [*found.own_files] == ["client", "../tool", "lib/data"]
     assert found.flows[0].options["argv"] == ["./client", "../tool", "data.csv"]

@@ -1,7 +1,6 @@
 """A flow of the experiment file: what all have, and what each workload's file adds."""
 
 import functools
-from collections.abc import Iterator
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import (
@@ -120,26 +119,25 @@ class Flow(Part):
     @property
     def serves(self) -> bool:
         """Whether it is there before the others start, and until they have ended."""
-        return getattr(self, "role", None) == declare.SERVER
+        return self.kind.may_outlast and getattr(self, "role", None) == declare.SERVER
 
     @property
     def own_files(self) -> list[Own]:
         """What it names by paths from the experiment's file."""
-        values = (each for name in self._of_kind(declare.ARGV, declare.FILES) for each in name)
-        return [each for each in values if isinstance(each, Own)]
+        words = (word for argv in self.command_lines.values() for word in argv)
+        return [*(word for word in words if isinstance(word, Own)), *self._files]
 
     @property
-    def programs(self) -> Iterator[tuple[str, Own]]:
-        """The user's own programs that it starts, each with the key that names it."""
-        for name, option in self.kind.options.items():
-            if option.kind == declare.ARGV and (own := own_files.program(getattr(self, name))):
-                yield name, own
+    def command_lines(self) -> dict[str, list[str | Own]]:
+        """The programs that it starts, with their words, by its keys."""
+        kinds = ((name, option.kind) for name, option in self.kind.options.items())
+        return {name: getattr(self, name) or [] for name, kind in kinds if kind == declare.ARGV}
 
-    def _of_kind(self, *kinds: str) -> Iterator[list[Any]]:
-        """The values of its keys of some kinds."""
-        for name, option in self.kind.options.items():
-            if option.kind in kinds:
-                yield getattr(self, name)
+    @property
+    def _files(self) -> list[Own]:
+        options = self.kind.options.items()
+        named = (getattr(self, name) for name, option in options if option.kind == declare.FILES)
+        return [own for files in named for own in files or ()]
 
     @property
     def options(self) -> Options:
@@ -169,15 +167,12 @@ class Flow(Part):
             problems.append((("duration",), f"a {self.kind.name} ends by itself: leave it out"))
         if self.serves:
             given = {"start": self.start, "start_within": self.start_within}
-            for key, value in (given | {"duration": self.duration}).items():
-                if value:
-                    text = "a server is there before the others, and until they end: leave it out"
-                    problems.append(((key,), text))
-        brought = [each for files in self._of_kind(declare.FILES) for each in files]
-        for name, option in self.kind.options.items():
-            if option.kind == declare.ARGV:
-                wrong = own_files.wrong(getattr(self, name), brought)
-                problems += (((name, index), text) for index, text in wrong)
+            text = "a server is there before the others, and until they end: leave it out"
+            times = given | {"duration": self.duration}
+            problems += [((key,), text) for key, value in times.items() if value]
+        for key, argv in self.command_lines.items():
+            wrong = own_files.wrong(argv, self._files)
+            problems += [((key, index), text) for index, text in wrong]
         if problems:
             raise PartError(problems)
         return self

@@ -67,9 +67,10 @@ def problems(flows: Iterable[Flow | None], root: Path) -> Iterator[Problem]:
             continue
         files = {file.name: file for own in flow.own_files for file in own.files}
         library_path = getattr(flow, "environment", {}).get(LIBRARY_PATH, "")
-        for key, own in flow.programs:
-            for text in lacks(own, files.values(), library_path, root):
-                yield ("flows", index, key, 0), text
+        for key, argv in flow.command_lines.items():
+            if argv and isinstance(argv[0], Own):
+                for text in lacks(argv[0], files.values(), library_path, root):
+                    yield ("flows", index, key, 0), text
         for text in astray(files.values(), root):
             yield ("flows", index), text
 

@@ -12,7 +12,7 @@ import os
 import posixpath
 import stat
 import tarfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -281,12 +281,7 @@ Files = Annotated[
 ]
 
 
-def program(argv: list[str | Own]) -> Own | None:
-    """The program that a command line starts, if it is the user's own."""
-    return argv[0] if isinstance(argv[0], Own) else None
-
-
-def wrong(argv: list[str | Own], files: Iterable[Own]) -> Iterator[tuple[int, str]]:
+def wrong(argv: Sequence[str | Own], files: Iterable[Own]) -> Iterator[tuple[int, str]]:
     """What is wrong with the words of a command line, by their places."""
     directories = [each.name for each in files if each.is_directory]
     for index, each in enumerate(argv):

@@ -35,7 +35,7 @@ NOUNS: dict[str, str] = {
 FLAGS = ("TCP", "IPV6", "OPENER", "OTHER_END_CHOOSES", "ENDS_BY_ITSELF", "LEAVES", "LEAVES_WITH")
 """Plain values that a workload may define."""
 TABLES = ("PARTS", "TABLES")
-FUNCTIONS = ("problems", "packets", "evaluate")
+FUNCTIONS = ("problems", "packets", "evaluate", "outlasts")
 
 
 sys.path.append(str(ROOT))  # whose packages `workloads` and `topologies` are

@@ -137,6 +137,11 @@ class Workload:
         return int(foreign.ask("packets", self.path, options, time_ns))
 
     @property
+    def may_outlast(self) -> bool:
+        """Whether a flow with the role of a server goes on until the others have ended."""
+        return "outlasts" in self.said["functions"]
+
+    @property
     def evaluates(self) -> bool:
         """Whether it computes a table and numbers from what a flow has left."""
         return "evaluate" in self.said["functions"]
