@@ -13,6 +13,7 @@ from sandglass.errors import SandglassError
 from sandglass.experiment import reading
 from sandglass.install import builds
 from sandglass.papers.bundle import subject
+from sandglass.records import flow_folders
 from sandglass.results import series
 from sandglass.run import runs
 from sandglass.studies.metric import Aggregate
@@ -259,3 +260,17 @@ def test_a_program_of_go_runs_alike_twice(tmp_path: Path) -> None:
     one, other = (run(experiment, tmp_path, name=name) for name in ("one", "other"))
     assert one.content["digest"] == other.content["digest"]
     assert sorted(one.table("series")["value"]) == [0, 1, 2]
+
+
+def test_more_than_a_flow_may_leave_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As the guest's root could leave it, who writes to the run's directory itself."""
+    monkeypatch.setattr(flow_folders, "MOST_LEFT", 10)
+    folder = tmp_path / "command-12"
+    folder.mkdir()
+    (folder / "log").write_text("0123456789")
+    flow_folders.check(tmp_path)
+    (folder / "more").write_text("0")
+    with pytest.raises(SandglassError, match="command-12 has 2 files"):
+        flow_folders.check(tmp_path)
