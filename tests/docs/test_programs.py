@@ -25,7 +25,7 @@ def test_a_program_of_python_shares_the_link_and_tells_its_window(clone: Path) -
     run = clone / "results" / "runs" / "own"
     told = pl.read_parquet(run / "series.parquet")
     assert {*told["name"]} == {"cwnd", "rtt.ms"}
-    assert told.filter(pl.col("name") == "rtt.ms")["value"].min() > 40
+    assert told.filter(pl.col("name") == "rtt.ms", pl.col("value") <= 40).is_empty()
     content = json.loads((run / "run.json").read_text())
     assert {*content["own_files"]} == {
         f"program/{name}.py" for name in ("aimd", "receiver", "sender")

@@ -151,6 +151,8 @@ def test_only_what_lies_beside_the_experiment_is_brought(tmp_path: Path) -> None
     for word in (".", "..", "../..", "/etc/passwd"):
         with pytest.raises(ValueError, match=r"own directory|no path from the experiment's"):
             own_files.find(word, home)
+    (home / "empty").mkdir()
+    assert "empty has no file in it" in refusal(home, "./client", files=["empty"])
     subprocess.run(["mkfifo", home / "pipe"], check=True)
     assert "is no file, but a pipe, a socket or a device" in refusal(
         home, "./client", files=["pipe"]

@@ -149,6 +149,8 @@ class _Search:
                 f"{self.home}{near}"
             ) from None
         self._take(self.name, path, status)
+        if not self.files:
+            raise ValueError(f"{self._said(self.name)} has no file in it")
         is_directory = path.is_dir()
         return Own(self.written, self.name, is_directory, tuple(self.files.values()))
 
