@@ -153,7 +153,7 @@ def test_programs_of_c_and_python_run_alike_wherever_they_lie(done: Run, home: P
     server, dynamic, static = done.content["flows"]
     assert (server["status"], dynamic["status"], static["status"]) == (None, 0, 0)
     said = (done.path / server["output"]).read_text().splitlines()
-    assert said[0] == "hello /run/sandglass/own alone client helper libpart.so server"
+    assert said[0] == "hello /run/sandglass-flows/own alone client helper libpart.so server"
     assert said[-1] == '{"got": {"bytes": 28}, "who": "hello"}'
     own = done.content["own_files"]
     names = ["alone", "client", "helper/words.py", "libpart.so", "server"]

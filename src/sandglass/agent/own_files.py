@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from sandglass.agent.plan import OwnFiles
 
-HIDDEN = "/run/sandglass"
-"""A directory of the lab's own; on another machine it is hidden behind one of the agent's."""
+HIDDEN = "/run/sandglass-flows"
+"""On a machine that is no lab it is hidden behind one of the agent's own."""
 PLACE = f"{HIDDEN}/own"
 LEFT = f"{HIDDEN}/out"
 ARCHIVE = "own-files.tar"
