@@ -11,11 +11,7 @@ import pytest
 from sandglass.install.builds import ROOT
 
 TEXT = (ROOT / "docs" / "programs.md").read_text()
-COMMANDS = [
-    line
-    for block in re.findall(r"^```\n(.*?)^```$", TEXT, re.S | re.M)
-    for line in block.splitlines()
-]
+COMMANDS = re.findall(r"^\./sandglass .*$", TEXT, re.M)
 
 
 @pytest.mark.lab
