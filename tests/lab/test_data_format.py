@@ -14,6 +14,7 @@ from tests.lab.experiments import Lab, Mapped, Run, bulk, dumbbell, flow
 pytestmark = pytest.mark.lab
 DOCUMENT = (ROOT / "docs" / "data-format.md").read_text()
 RED = {"limit": "200kB", "min": "20kB", "max": "80kB", "avpkt": 1000}
+TALK = ["sh", "-c", 'echo "{\\"n\\": 1}"; echo 1 >{out}/left']
 KINDS: dict[str, Mapped] = {
     "codel": {"kind": "codel"},
     "fq_codel": {"kind": "fq_codel"},
@@ -74,6 +75,7 @@ def rich(lab: Lab) -> Run:
             flow("restart", size="5kB", rounds=2, pause="1s"),
             flow("page", html="5kB", objects=["1kB", "2kB"]),
             flow("web", rate="1mbit"),
+            flow("command", argv=TALK, series={"n": {"json": ["n"]}}, duration="1s"),
             queue={"kind": "codel", "ecn": True},
             pairs=2,
             duration="5s",
@@ -94,7 +96,7 @@ def flent(lab: Lab) -> Run:
     "table",
     [
         *["packets", "headers", "acks", "goodput", "flows", "media", "objects", "rounds"],
-        *["datagrams", "rtt", "transfers"],
+        *["datagrams", "rtt", "transfers", "series"],
     ],
 )
 def test_columns_of_tables(rich: Run, table: str) -> None:
@@ -114,7 +116,9 @@ def test_columns_of_a_queue_without_counters_of_its_own(lab: Lab) -> None:
 
 def test_files(rich: Run, flent: Run) -> None:
     names = {
-        re.sub(r"-\d+\.", "-N.", path.name) for run in (rich, flent) for path in run.path.iterdir()
+        re.sub(r"-\d+(?=\.|$)", "-N", path.name)
+        for run in (rich, flent)
+        for path in run.path.iterdir()
     }
     assert {row[0] for row in rows("Files")} == names
 

@@ -45,6 +45,13 @@ CHANGING = dumbbell(
     duration="2s",
 )
 """Both directions of a link whose capacity changes are always full."""
+TELLING = dumbbell(
+    flow("command", argv=["sh", "-c", "echo n=3; sleep 1; echo n=-1.5; sleep 9"],
+         series={"mine": {"pattern": r"n=(?P<n>\S+)"}}),
+    queue=CODEL,
+    duration="2s",
+)  # fmt: skip
+"""Nothing is sent, and something told."""
 Open = Callable[..., Browser]
 
 
@@ -59,6 +66,7 @@ def run_of(shared: Path) -> Callable[[str], Run]:
         "crowd": CROWD,
         "late": LATE,
         "changing": CHANGING,
+        "telling": TELLING,
     }
 
     def of(name: str) -> Run:

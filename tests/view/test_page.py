@@ -51,7 +51,7 @@ def readings(browser: Browser, panel: str, measure: int = 0) -> dict[str, float]
         f" row.querySelectorAll('.value')[{measure}].textContent])"
     )
     return {
-        name: float(value.replace("\u2009", "").removesuffix(" %"))
+        name: float(value.replace("\u2009", "").replace("\u2212", "-").removesuffix(" %"))
         for name, value in rows
         if value != "\u2013"
     }
@@ -73,6 +73,13 @@ def view(browser: Browser) -> tuple[float, float]:
     """What is in view, in ns."""
     begin, end = browser.run("[state.from, state.to]")
     return begin, end
+
+
+def test_what_a_program_tells_is_a_panel_of_its_flow(opened: Open) -> None:
+    browser = opened("telling")
+    for part, value in ((0.25, 3), (0.75, -1.5)):
+        point(browser, "flows-mine-n", part)
+        assert readings(browser, "flows-mine-n") == {"1: s1 → d1 command": value}
 
 
 def test_readings_at_the_cursor_are_the_records(opened: Open, run_of: Callable[[str], Run]) -> None:

@@ -28,6 +28,7 @@ from sandglass.agent import (  # noqa: E402
     kernel,
     modules,
     openvswitch,
+    own_files,
     programs,
     pyfile,
     recorder,
@@ -143,6 +144,20 @@ def load_workload(file: str, directory: str) -> ModuleType:
     return pyfile.load(os.path.join(directory, name), name.removesuffix(".py"))
 
 
+def furnish(plan: Plan, directory: str, exact: bool) -> None:
+    """Make the place that a network is built in; `exact` in the lab."""
+    if exact:
+        kernel.write_sysctls(ROOM, None, {})
+    else:
+        # Not before: only in the machine's own may congestion controls be allowed.
+        kernel.isolate((kernel.NETNS_DIRECTORY, openvswitch.RUN, own_files.HIDDEN))
+        bring_loopback_up()
+        Mininet.inited = True  # else it raises limits of the whole machine
+        warn(speed.doubts(plan, speed.measure(plan)))
+    if "own_files" in plan:
+        own_files.lay(plan["own_files"], directory)
+
+
 def run(plan: Plan, directory: str, backend: str, module_base: str | None) -> dict[str, Any]:
     """Run a plan to its end and return what was observed.
 
@@ -155,14 +170,7 @@ def run(plan: Plan, directory: str, backend: str, module_base: str | None) -> di
         called: load_workload(file, directory) for called, file in sorted(plan["workloads"].items())
     }
     added = modules.load(plan, module_base)
-    if exact:
-        kernel.write_sysctls(ROOM, None, {})
-    else:
-        # Not before: only in the machine's own may congestion controls be allowed.
-        kernel.isolate((kernel.NETNS_DIRECTORY, openvswitch.RUN))
-        bring_loopback_up()
-        Mininet.inited = True  # else it raises limits of the whole machine
-        warn(speed.doubts(plan, speed.measure(plan)))
+    furnish(plan, directory, exact)
     dropped = kernel.dropped_on_arrival()
     network = Network(plan, os.path.join(directory, "topology.py"))
     if plan["record"]:

@@ -31,6 +31,15 @@ TEXT = "text"
 TEXTS = "list of texts"
 """At least one."""
 WORDS = "texts by names"
+ARGV = "program and its words"
+"""At least one; a word that begins with ./ or ../ is a file beside the experiment's."""
+FILES = "files"
+"""Files and directories beside the experiment's, by their paths from it."""
+SERIES = "series"
+"""What is read of the lines that a program says, by names: agent/series.py."""
+
+SERVER = "server"
+"""The `role` of a flow that is there before the others start, and until they have ended."""
 
 REQUIRED: Any = object()
 """The default of what has none."""

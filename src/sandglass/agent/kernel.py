@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 NETNS_DIRECTORY = "/run/netns"
 CLONE_NEWNET = 0x40000000  # <linux/sched.h>
-MS_BIND = 4096  # <linux/mount.h>
+MS_RDONLY, MS_REMOUNT, MS_BIND = 1, 32, 4096  # <linux/mount.h>
 CLOCK_MONOTONIC = 1
 TIMER_ABSTIME = TFD_TIMER_ABSTIME = 1  # <linux/time.h>, <linux/timerfd.h>
 TFD_CLOEXEC = os.O_CLOEXEC
@@ -99,6 +99,16 @@ def mount(kind: str, place: str, options: str, source: str = "none") -> None:
     """
     done = _libc.mount(source.encode(), place.encode(), kind.encode(), 0, os.fsencode(options))
     _check(done, f"cannot mount {kind} ({options}) on {place}")
+
+
+def protect(place: str) -> None:
+    """Let nobody write to what is mounted at `place`.
+
+    Raises:
+        RunError: it cannot be.
+    """
+    done = _libc.mount(None, os.fsencode(place), None, MS_REMOUNT | MS_RDONLY, None)
+    _check(done, f"cannot protect {place}")
 
 
 def cover(place: str, file: str) -> None:

@@ -187,6 +187,23 @@ class Flow(FlowBase):
     size_bytes: int | None
 
 
+class OwnFile(TypedDict):
+    """A file of the user's that flows need."""
+
+    sha256: str
+    executable: bool
+
+
+class OwnFiles(TypedDict):
+    """What flows need of the user's own, by the paths from the experiment's file."""
+
+    here: str
+    """Where that file would lie in the tree that they are laid out as; empty: at its root."""
+    files: dict[str, OwnFile]
+    links: dict[str, str]
+    """Symbolic links, with what each leads to."""
+
+
 class Plan(TypedDict):
     """Everything that the guest does."""
 
@@ -205,6 +222,7 @@ class Plan(TypedDict):
     workloads: dict[str, str]
     """Files by the names that flows call them: below the checkout, or in the run's directory."""
     flows: list[PlannedFlow]
+    own_files: NotRequired[OwnFiles]
     record: list[str]
     sysctl_advice: dict[str, str]
     """For whoever has written a value that a module's sysctl refuses: what it takes, by name."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import threading
 import traceback
@@ -48,6 +49,7 @@ class FlowThread(threading.Thread):
         self.flow, self.testbed, self.workload = flow, testbed, workload
         self.result: dict[str, Any] = {}
         self.error: RunError | None = None
+        self.outlasts = hasattr(workload, "outlasts") and bool(workload.outlasts(flow))
 
     def run(self) -> None:
         try:
@@ -103,6 +105,8 @@ class Repetition:
         self.threads = [
             FlowThread(flow, self.testbed, workloads[flow["workload"]]) for flow in flows
         ]
+        self._lasting = [thread for thread in self.threads if thread.outlasts]
+        self.testbed.over = {thread.flow["id"]: os.eventfd(0) for thread in self._lasting}
 
     def prepare(self) -> None:
         """Start the flows' threads, and bring queues and random numbers into their first state.
@@ -134,12 +138,15 @@ class Repetition:
         """Wait for the flows to end; returns what became of each.
 
         One that has no end of its own and never comes to it is unfinished, and goes on; unless its
-        ports are needed for another repetition.
+        ports are needed for another repetition. Those that outlast the others end last.
 
         Raises:
-            RunError: of the first flow that failed, or that does not end when it has to.
+            RunError: of the first flow that failed, or that does not end when it has to. Of those
+                that outlast the others before these, which may have failed for that.
         """
-        for thread in self.threads:
+        for thread in sorted(self.threads, key=lambda thread: thread.outlasts):
+            if thread.outlasts:
+                os.eventfd_write(self.testbed.over[thread.flow["id"]], 1)
             try:
                 if not self._time_is_up:
                     thread.join()
@@ -155,7 +162,7 @@ class Repetition:
                 ended_ns = self.duration_ns + LONGEST_WAIT_S * SECOND_NS
                 thread.end_unfinished(ended_ns, UnfinishedError(NOT_ENDED))
             if thread.error:
-                raise thread.error
+                raise next((each.error for each in self._lasting if each.error), thread.error)
         return [thread.result for thread in self.threads]
 
 

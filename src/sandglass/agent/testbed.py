@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from sandglass.agent.plan import Flow, Plan
 
 TIE_NS = 10_000
+SERVERS_NS = -250_000_000
+"""When servers start: behind the last random numbers that are begun anew (repetition.py)."""
 SHUT_DOWN = (errno.ECONNRESET, errno.ECONNABORTED)
 """What connect() says of a socket that is shut down meanwhile."""
 
@@ -31,7 +33,11 @@ class Testbed:
         network: the running Network.
         clock: the experiment's Clock.
         directory: where a workload may leave files.
+        over: by the numbers of flows that outlast the others, what can be read from when these
+            have ended.
     """
+
+    over: dict[int, int]
 
     def __init__(
         self, plan: Plan, flows: list[Flow], network: Network, clock: Clock, directory: str
@@ -56,6 +62,11 @@ class Testbed:
         on what happened before time zero.
         """
         self.clock.sleep_until(flow["start_ns"] + TIE_NS * self._order[flow["id"]])
+
+    def sleep_until_served(self, flow: Flow) -> int:
+        """Sleep until servers start, one after the other as well; returns that time."""
+        self.clock.sleep_until(SERVERS_NS + TIE_NS * self._order[flow["id"]])
+        return SERVERS_NS
 
     def connect_at_start(self, flow: Flow, opener: socket.socket, address: tuple[str, int]) -> bool:
         """Connect a socket at the flow's start; whether it is connected before the flow's end.

@@ -62,7 +62,7 @@ def run(
         changes.append(f"record=[{'' if record == 'none' else record}]")
     if which:
         os.environ["SANDGLASS_LAB"] = builds.lab_called(which).id
-    wanted = reading.load(experiment, changes, seed)
+    wanted = reading.load(experiment, changes, seed, in_lab=backend is Backend.LAB)
     if backend is Backend.LAB:
         if series := kernel.wanted(wanted):
             note(f"in the lab of Linux {series}")

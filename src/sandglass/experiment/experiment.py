@@ -11,12 +11,13 @@ from typing import Annotated, Any
 from pydantic import ConfigDict, Field, PrivateAttr, SerializeAsAny, StrictInt, StrictStr
 
 from sandglass.errors import UsageError
-from sandglass.experiment import units
+from sandglass.experiment import own_files, units
 from sandglass.experiment.bottleneck import Bottleneck, BottleneckOverride
 from sandglass.experiment.flow import Flow
 from sandglass.experiment.host_settings import HostSettings
 from sandglass.experiment.link import Link, LinkSettings
 from sandglass.experiment.noise import AnyNoise, WakeUp
+from sandglass.experiment.own_files import File
 from sandglass.experiment.part import Part
 from sandglass.experiment.topology import TopologyFacts, shaped
 from sandglass.experiment.trace import Trace, TracedRate
@@ -179,11 +180,19 @@ class Experiment(Part):
                 raise UsageError(f"two files of times are called {name}", "Rename one.")
         return found
 
+    @property
+    def own_files(self) -> dict[str, File]:
+        """The files of the user's own that flows need, by their names.
+
+        Raises UsageError when two are called the same.
+        """
+        return own_files.together(own for flow in self.flows for own in flow.own_files)
+
     def filled(self) -> dict[str, Any]:
         """The experiment as a file would hold it, with units and with defaults filled in."""
         whole = self.model_dump(mode="json", by_alias=True, exclude_none=True)
         for flow, written in zip(self.flows, whole["flows"], strict=True):
-            if flow.duration is None and not flow.bounded:
+            if flow.duration is None and not (flow.bounded or flow.serves):
                 written["duration"] = units.format_time(self.duration - flow.start)
         head = {key: whole[key] for key in ("title", "topology")}
         params = {key: value for key, value in self.facts.params.items() if value is not None}

@@ -17,9 +17,11 @@ from typing_extensions import Self
 from sandglass.agent import declare
 from sandglass.agent.declare import Option
 from sandglass.agent.plan import Options
-from sandglass.experiment import values
+from sandglass.experiment import own_files, values
+from sandglass.experiment.own_files import Own
 from sandglass.experiment.part import Part
 from sandglass.experiment.problems import PartError, Problem
+from sandglass.experiment.series import Series
 from sandglass.experiment.sizes import AnySize, Objects, RandomSize, Sizes, planned, planned_each
 from sandglass.experiment.trace import AnyTrace, Trace
 from sandglass.experiment.values import CongestionControl, Duration, Host, Time
@@ -36,6 +38,9 @@ PLAIN = {
     declare.TEXT: StrictStr,
     declare.TEXTS: Annotated[list[values.Word], Field(min_length=1)],
     declare.WORDS: dict[StrictStr, values.Word],
+    declare.ARGV: own_files.Argv,
+    declare.FILES: own_files.Files,
+    declare.SERIES: dict[values.Named, Series],
 }
 OF_SIZES = {declare.RANDOM_SIZE: AnySize, declare.SIZES: Sizes, declare.OBJECTS: Objects}
 SERVER = "The host that sends: the server."
@@ -112,6 +117,29 @@ class Flow(Part):
         return self.kind.ends_by_itself or self.sizes != [None]
 
     @property
+    def serves(self) -> bool:
+        """Whether it is there before the others start, and until they have ended."""
+        return self.kind.may_outlast and getattr(self, "role", None) == declare.SERVER
+
+    @property
+    def own_files(self) -> list[Own]:
+        """What it names by paths from the experiment's file."""
+        words = (word for argv in self.command_lines.values() for word in argv)
+        return [*(word for word in words if isinstance(word, Own)), *self._files]
+
+    @property
+    def command_lines(self) -> dict[str, list[str | Own]]:
+        """The programs that it starts, with their words, by its keys."""
+        kinds = ((name, option.kind) for name, option in self.kind.options.items())
+        return {name: getattr(self, name) or [] for name, kind in kinds if kind == declare.ARGV}
+
+    @property
+    def _files(self) -> list[Own]:
+        options = self.kind.options.items()
+        named = (getattr(self, name) for name, option in options if option.kind == declare.FILES)
+        return [own for files in named for own in files or ()]
+
+    @property
     def options(self) -> Options:
         """The workload's own keys, in base units."""
         return {
@@ -137,6 +165,14 @@ class Flow(Part):
             problems.append((("size",), "stands beside duration: give one of them"))
         elif self.duration is not None and self.bounded:
             problems.append((("duration",), f"a {self.kind.name} ends by itself: leave it out"))
+        if self.serves:
+            given = {"start": self.start, "start_within": self.start_within}
+            text = "a server is there before the others, and until they end: leave it out"
+            times = given | {"duration": self.duration}
+            problems += [((key,), text) for key, value in times.items() if value]
+        for key, argv in self.command_lines.items():
+            wrong = own_files.wrong(argv, self._files)
+            problems += [((key, index), text) for index, text in wrong]
         if problems:
             raise PartError(problems)
         return self
@@ -250,4 +286,8 @@ def _in_plan(option: Option, value: Any) -> Any:
         return planned_each(value)
     if isinstance(value, Trace):
         return value.listed
+    if option.kind in (declare.ARGV, declare.FILES):
+        return [each.word if isinstance(each, Own) else each for each in value]
+    if option.kind == declare.SERIES:
+        return {name: series.planned for name, series in value.items()}
     return planned(value) if option.kind in OF_SIZES else value

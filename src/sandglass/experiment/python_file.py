@@ -32,10 +32,10 @@ NOUNS: dict[str, str] = {
     "bool": "true or false",
 }
 """What a parameter may be, and what it is called."""
-FLAGS = ("TCP", "IPV6", "OPENER", "OTHER_END_CHOOSES", "ENDS_BY_ITSELF", "LEAVES")
+FLAGS = ("TCP", "IPV6", "OPENER", "OTHER_END_CHOOSES", "ENDS_BY_ITSELF", "LEAVES", "LEAVES_WITH")
 """Plain values that a workload may define."""
 TABLES = ("PARTS", "TABLES")
-FUNCTIONS = ("problems", "packets", "evaluate")
+FUNCTIONS = ("problems", "packets", "evaluate", "outlasts")
 
 
 sys.path.append(str(ROOT))  # whose packages `workloads` and `topologies` are

@@ -15,7 +15,7 @@ from typing import Annotated, Any, Union
 from pydantic import TypeAdapter, ValidationError, create_model
 
 from sandglass.errors import UsageError, nearest
-from sandglass.experiment import document, foreign, topology, units, workload
+from sandglass.experiment import document, foreign, loading, topology, units, workload
 from sandglass.experiment.agreement import disagreements
 from sandglass.experiment.bottleneck import BottleneckOverride
 from sandglass.experiment.document import Document, Override
@@ -59,11 +59,16 @@ JSON_TYPES = {"int": "integer", "float": "number", "str": "string", "bool": "boo
 
 
 def load(
-    path: str | Path, overrides: Iterable[Override] = (), seed: int | None = None
+    path: str | Path,
+    overrides: Iterable[Override] = (),
+    seed: int | None = None,
+    *,
+    in_lab: bool = True,
 ) -> Experiment:
     """Read an experiment file, with overrides of its keys and, if given, another seed.
 
-    What is set becomes part of the title, unless the title is: it is another experiment.
+    What is set becomes part of the title, unless the title is: it is another experiment. What the
+    user's own programs lack in the lab is of no concern to one that is not to run `in_lab`.
 
     Raises UsageError, which lists everything that is wrong, a line each.
     """
@@ -84,7 +89,9 @@ def load(
     if seed is not None:
         found.data["seed"] = seed
         changed[("seed",)] = "--seed"
-    return parse(found.data, path, lambda problem: line(path, problem, found, changed))
+    return parse(
+        found.data, path, lambda problem: line(path, problem, found, changed), in_lab=in_lab
+    )
 
 
 def _changes(overrides: Iterable[Override], room: int) -> str:
@@ -109,19 +116,24 @@ def _changes(overrides: Iterable[Override], room: int) -> str:
 
 
 def parse(
-    data: dict[str, Any], source: Path, said: Callable[[Problem], str] | None = None
+    data: dict[str, Any],
+    source: Path,
+    said: Callable[[Problem], str] | None = None,
+    *,
+    in_lab: bool = True,
 ) -> Experiment:
     """The experiment that a mapping describes.
 
-    Paths in it are relative to `source`. `said` tells of a problem and where it is.
+    Paths in it are relative to `source`. `said` tells of a problem and where it is; `in_lab` is as
+    in `load`.
     Raises UsageError.
     """
     with builds.settled(), foreign.kept():  # else each flow looks and asks anew
-        return _parsed(data, source, said)
+        return _parsed(data, source, said, in_lab)
 
 
 def _parsed(
-    data: dict[str, Any], source: Path, said: Callable[[Problem], str] | None
+    data: dict[str, Any], source: Path, said: Callable[[Problem], str] | None, in_lab: bool
 ) -> Experiment:
     data = {"title": source.stem} | data
     written = data.get("flows")
@@ -139,6 +151,8 @@ def _parsed(
         facts = _topology(parts["topology"], data, source, problems)
         problems += _about_bottlenecks(data, facts)
         problems += disagreements(parts, facts, entries)
+        if in_lab and (root := builds.chosen_root()):
+            problems += loading.problems(parts["flows"] or (), root / builds.ROOT_FILES)
     problems = list(dict.fromkeys((_in_file(at, entries), text) for at, text in problems))
     if problems or facts is None:
         said = said or (lambda problem: f"{source}: {where(problem[0])}: {problem[1]}")

@@ -207,7 +207,7 @@ def percent(share: float) -> str:
     return f"{Decimal(str(share)) * 100:f}%"
 
 
-def _word(value: object) -> str:
+def word(value: object) -> str:
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         raise ValueError(f"{units.shown(value)} is not a word: write text, in quotes where needed")
     if "\0" in str(value):
@@ -217,7 +217,7 @@ def _word(value: object) -> str:
 
 Word = Annotated[
     str,
-    BeforeValidator(_word),
+    BeforeValidator(word),
     WithJsonSchema({"type": ["string", "number"]}),
 ]
 """Of a command line; a number is one too."""
@@ -285,6 +285,12 @@ NAME = WithJsonSchema(NAMED)
 Kind = Annotated[str, BeforeValidator(_qdisc), NAME]
 CongestionControl = Annotated[str, BeforeValidator(_congestion_control), NAME]
 Host = Annotated[str, BeforeValidator(lambda text: _name(text, "host")), NAME]
+Named = Annotated[
+    str,
+    BeforeValidator(lambda text: _name(text, "series", r"[A-Za-z][A-Za-z0-9_]*")),
+    WithJsonSchema({"type": "string", "pattern": "^[A-Za-z][A-Za-z0-9_]*$"}),
+]
+"""What a user calls something of a run."""
 Sender = Annotated[
     Host,
     WithJsonSchema({"anyOf": [NAMED, {"type": "array", "items": NAMED, "minItems": 1}]}),

@@ -120,6 +120,11 @@ class Workload:
         """The files that its flows leave, LEAVES-ID.csv."""
         return str(self._said("LEAVES", ""))
 
+    @property
+    def leaves_with(self) -> str:
+        """The key without which a flow leaves none; empty: all leave one."""
+        return str(self._said("LEAVES_WITH", ""))
+
     def problems(self, options: Options, lasts_ns: int) -> Iterator[tuple[str, str]]:
         """What is wrong with a flow, by its keys, as the file judges it."""
         if "problems" in self.said["functions"]:
@@ -130,6 +135,11 @@ class Workload:
         if "packets" not in self.said["functions"]:
             return 0
         return int(foreign.ask("packets", self.path, options, time_ns))
+
+    @property
+    def may_outlast(self) -> bool:
+        """Whether a flow with the role of a server goes on until the others have ended."""
+        return "outlasts" in self.said["functions"]
 
     @property
     def evaluates(self) -> bool:

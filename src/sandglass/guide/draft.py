@@ -1,6 +1,7 @@
 """A new experiment file: of a few answers, or of an example."""
 
 import re
+import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -160,7 +161,9 @@ def _schema(file: Path) -> str:
 def example(name: str, file: Path) -> str:
     """The text of an example, by its name or path, for a file at another place.
 
-    Raises UsageError when there is none, naming the nearest.
+    Programs that lie beside it are laid beside that file, unless they are there.
+
+    Raises UsageError when there is none, naming the nearest, or when another program is there.
     """
     known = {path.stem: path for path in sorted(EXAMPLES.glob("*.yaml"))}
     there = [Path(name), ROOT / name]
@@ -175,5 +178,14 @@ def example(name: str, file: Path) -> str:
         path.read_text(),
         flags=re.M,
     )
+    for name, own in reading.load(path).own_files.items():
+        target = file.parent / name
+        if name.startswith("../"):  # above the folder nothing is laid
+            continue
+        if not target.exists():
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(own.path, target)
+        elif target.read_bytes() != own.path.read_bytes():
+            raise UsageError(f"{target} is there already, and another", "Choose another folder.")
     reading.parse(yaml.safe_load(text), file)  # what it names by paths must be found from there
     return text

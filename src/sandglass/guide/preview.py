@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from sandglass.agent.declare import SERVER
 from sandglass.agent.plan import DIRECTIONS, Bottleneck, Link, Plan, PlannedFlow, Queue
 from sandglass.experiment import units
 from sandglass.experiment.agreement import TCP_CC
@@ -218,7 +219,9 @@ def _about(flow: PlannedFlow, usual: str | None) -> str:
         words.append(units.format_size(size) if isinstance(size, int) else "of random size")
     start = units.format_time(flow["start_ns"])
     lasts = flow["duration_ns"]
-    if lasts is not None:
+    if flow["options"].get("role") == SERVER:
+        words.append("a server: before the others, and until they end")
+    elif lasts is not None:
         words.append(f"from {start} to {units.format_time(flow['start_ns'] + lasts)}")
     else:
         words.append(f"from {start} until it is done")

@@ -512,11 +512,16 @@ def chosen_root() -> Path | None:
 
 def is_in_root(root: Path, name: str) -> bool:
     """Whether a root has a path of the lab's: its links lead on within it, as they do there."""
+    return in_root(root, name) is not None
+
+
+def in_root(root: Path, name: str) -> Path | None:
+    """Where on this machine a root has a path of the lab's; None: it has none."""
     there = root
     left = name.split("/")[::-1]
     for _ in range(MOST_STEPS):
         if not left:
-            return there.exists()
+            return there if there.exists() else None
         part = left.pop()
         if part == "..":
             there = there if there == root else there.parent
@@ -526,7 +531,7 @@ def is_in_root(root: Path, name: str) -> bool:
             left += target.split("/")[::-1]
         elif part:
             there /= part
-    return False
+    return None
 
 
 @once

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from sandglass.agent.plan import Plan
-from sandglass.records import capacity, flow_files, records, summary
+from sandglass.records import capacity, flow_files, flow_folders, records, summary
 from sandglass.records.records import Records, own_counters
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def evaluate(
     ]
     rows_of_flows = [flow for each in flows for flow in each]
     summary.flow_table(rows_of_flows, columns).write_parquet(directory / "flows.parquet")
-    for doubt in summary.doubts(rows_of_flows, plan):
+    for doubt in summary.doubts(observed["flows"], plan):
         warn(doubt)
     for name, rows in _tables(plan, observed, flows[0], kinds, ask, directory).items():
         rows.write_parquet(directory / f"{name}.parquet")
@@ -99,7 +99,8 @@ def _digest(observed: Mapping[str, Any], directory: Path) -> str:
     digest = hashlib.sha256()
     digest.update(json.dumps([observed["flows"], observed["rtt_ns"]], sort_keys=True).encode())
     for path in sorted(_left(directory)):
-        digest.update(f"{path.name} {path.stat().st_size}\n".encode())
+        name = path.relative_to(directory)
+        digest.update(f"{name} {path.stat().st_size}\n".encode())
         digest.update(path.read_bytes())
     for path in sorted(directory.glob("*.flent.gz")):
         measured = json.loads(gzip.decompress(path.read_bytes()))
@@ -112,6 +113,8 @@ def _left(directory: Path) -> Iterator[Path]:
     """The files that the digest counts as they are."""
     for pattern in ("*.records", "*.csv", "command-*.txt"):
         yield from directory.glob(pattern)
+    for folder in flow_folders.folders(directory):
+        yield from flow_folders.files(folder)
 
 
 def _tables(

@@ -36,6 +36,8 @@ def tables(
     found: dict[str, list[pl.DataFrame]] = {}
     for number, planned in enumerate(plan["flows"]):
         kind = kinds[planned["workload"]]
+        if kind.leaves_with and not planned["options"][kind.leaves_with]:
+            continue
         for name, columns in kind.tables.items():
             path = directory / f"{kind.leaves}-{planned['id']}.csv"
             flow = pl.lit(planned["id"], pl.UInt16).alias("flow")

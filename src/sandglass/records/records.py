@@ -92,7 +92,7 @@ def names_of(plan: Mapping[str, Any], observed: Mapping[str, Any]) -> Names:
                 echoes=flow["workload"] == "ping",
             )
             for flow, result in results
-            if not _has_ports(result)
+            if not _has_ports(result) and result.get("opens", True)
         ],
     )
 

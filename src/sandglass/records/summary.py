@@ -176,12 +176,16 @@ def flows(
     return table
 
 
-def doubts(rows: Iterable[Mapping[str, Any]], plan: Plan) -> Iterator[str]:
-    """What flows did not do that they were to do, of all repetitions."""
-    for row in rows:
-        if row["unfinished"]:
-            where = f" with seed {row['seed']}" if plan["repeat"] > 1 else ""
-            yield f"flow {row['id']} ({row['workload']}){where} is unfinished: {row['unfinished']}"
+def doubts(observed: Sequence[Sequence[Result]], plan: Plan) -> Iterator[str]:
+    """What flows did not do that they were to do, of all repetitions, and what they tell of it."""
+    for number, results in enumerate(observed):
+        where = f" with seed {plan['seed'] + number}" if plan["repeat"] > 1 else ""
+        for flow, result in zip(plan["flows"], results, strict=True):
+            called = f"flow {flow['id']} ({flow['workload']}){where}"
+            if why := result.get("unfinished"):
+                yield f"{called} is unfinished: {why}"
+            for doubt in result.get("doubts", ()):
+                yield f"{called} {doubt}"
 
 
 def flow_table(rows: Sequence[Mapping[str, Any]], own: Mapping[str, Column]) -> pl.DataFrame:

@@ -27,7 +27,7 @@ from typing import TypedDict
 
 JOURNAL = Path("/run/sandglass-host.json")
 ALLOWED = Path("/proc/sys/net/ipv4/tcp_allowed_congestion_control")
-MOUNT_POINTS = ("/run/netns", "/run/openvswitch")
+MOUNT_POINTS = ("/run/netns", "/run/openvswitch", "/run/sandglass-flows")
 """Directories of the machine that the agent hides behind its own."""
 PUT_BACK_WITHIN_S = 150.0
 """A network namespace outlives its last process until no connection of it waits for an answer.

@@ -22,6 +22,7 @@ from sandglass.errors import UsageError
 from sandglass.experiment import kernel, units
 from sandglass.experiment.experiment import Experiment
 from sandglass.install import archive, builds, setup_lab
+from sandglass.records import flow_folders
 from sandglass.terminal import complain
 
 DEFAULT_LIMIT = "10GB"
@@ -82,10 +83,11 @@ def _key(experiment: Experiment, plan: Plan) -> str:
 def named_modules(plan: Plan) -> dict[str, str]:
     """The out-of-tree modules that a plan names, each with its build.
 
-    What options of flows are called names none: `trace` of a udp flow is no sch_trace.
+    What options of flows are called names none: `trace` of a udp flow is no sch_trace. Nor do the
+    user's own files.
     """
     flows = [{**flow, "options": list(flow["options"].values())} for flow in plan["flows"]]
-    text = json.dumps({**plan, "flows": flows})
+    text = json.dumps({**plan, "flows": flows, "own_files": None})
     built = builds.lab().module_builds
     return {
         name: built[name]
@@ -124,14 +126,15 @@ def take(name: str, target: Path) -> bool:
 
 
 def _belongs(member: archive.Member) -> bool:
-    """Whether a kept run has such a member: a file, in no directory."""
-    return member.kind == "file" and len(member.parts) == 1
+    """Whether a kept run has such a member: a file, in no directory but those of flows."""
+    in_one = len(member.parts) == 1 or flow_folders.FOLDER.fullmatch(member.parts[0])
+    return member.kind == "file" and bool(in_one)
 
 
 def _check(folder: Path) -> None:
     """Take the checksums out of a folder; raises ArchiveError unless its files have them."""
     sums = folder / SUMS
-    found = {path.name: _checksum(path) for path in folder.iterdir()}
+    found = {name: _checksum(path) for name, path in _named(folder.iterdir()).items()}
     listed = found.pop(SUMS, "")
     if not found or listed != _sum(_lines(found).encode()):
         raise archive.ArchiveError("its files are not those of its checksums")
@@ -148,9 +151,21 @@ def _lines(sums: Mapping[str, str]) -> str:
     return "".join(f"{total}  {name}\n" for name, total in sorted(sums.items()))
 
 
+def _named(paths: Iterable[Path]) -> dict[str, Path]:
+    """The files among some of a run's, and those in directories of flows, by their names there."""
+    found: dict[str, Path] = {}
+    for path in paths:
+        if path.is_dir():
+            found |= {str(each.relative_to(path.parent)): each for each in flow_folders.files(path)}
+        else:
+            found[path.name] = path
+    return found
+
+
 def keep(name: str, files: Iterable[Path]) -> None:
     """Keep these files as the run of this key, unless there is one; of two at once, the first is.
 
+    Of a directory all files are kept.
     What has not been asked for the longest goes when all is more than the limit. A run that cannot
     be kept, for want of room or a right, is only said to be so: it is finished all the same.
     """
@@ -159,7 +174,7 @@ def keep(name: str, files: Iterable[Path]) -> None:
     try:
         _make(home)
         with tempfile.NamedTemporaryFile(dir=home, prefix=".", suffix=PARTIAL) as partial:
-            _pack({path.name: path.read_bytes() for path in files}, partial)
+            _pack({name: path.read_bytes() for name, path in _named(files).items()}, partial)
             partial.flush()
             os.fchmod(partial.fileno(), 0o644)  # for other users
             with contextlib.suppress(FileExistsError):

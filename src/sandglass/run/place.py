@@ -153,7 +153,7 @@ def _kept(error: SandglassError, partial: Path, out: Path) -> SandglassError:
     """Move what tells of a failure out of the way; returns the error with the place it is in."""
     failed = Path(str(out) + FAILED)
     failed.mkdir()
-    own = [path.name for kind in ("workload-*.py", "command-*.txt") for path in partial.glob(kind)]
+    own = [path.name for kind in ("workload-*.py", "command-*") for path in partial.glob(kind)]
     for name in (*TELLING, *own):
         if (partial / name).exists():
             (partial / name).rename(failed / name)

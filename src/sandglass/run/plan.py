@@ -8,7 +8,7 @@ from sandglass.agent.ipv6 import REPORTED_NS
 from sandglass.agent.plan import DIRECTIONS, Plan
 from sandglass.agent.recorder import QUEUE_INTERVAL_NS, STREAMS
 from sandglass.errors import UsageError
-from sandglass.experiment import qdiscs, workload
+from sandglass.experiment import own_files, qdiscs, workload
 from sandglass.experiment.bottleneck import Bottleneck, Change, Reverse, ReverseChange
 from sandglass.experiment.experiment import Experiment
 from sandglass.experiment.flow import Flow
@@ -28,6 +28,7 @@ ETHERNET_HEADER = 14  # the shaper counts it, but neither preamble nor checksum
 LEAST_BUFFER = 16 * 10**6
 LARGEST_BUFFER = 2**31 - 1  # tcp_rmem and tcp_wmem are ints
 MIB = 2**20
+PAGE = 4096
 ZERO_NS = 30 * 10**9
 """Late enough for Open vSwitch, a spanning tree and the building of any network, and the same for
 all but the largest: what happens before it cannot shift what comes after."""
@@ -92,6 +93,8 @@ def resolve(experiment: Experiment, facts: TopologyFacts) -> Plan:
         "zero_ns": _zero_ns(flows, hosts, wires_ns),
         "memory_mb": _memory_mb(experiment, facts, recorded.values(), path_bytes, packet_bytes),
     }
+    if experiment.own_files:
+        whole["own_files"] = own_files.planned(experiment.own_files)
     if experiment.noise is not None and not experiment.noise.is_silent:
         whole["noise"] = _noise(experiment.noise, bottlenecks, packet_bytes)
     return whole
@@ -412,6 +415,7 @@ def _memory_mb(
     samples = len(watched) * len(DIRECTIONS) * experiment.duration // QUEUE_INTERVAL_NS
     recorded = _record_bytes(streams(experiment.record), packets, samples)
     needed = recorded + 4 * path_bytes * max(len(watched), 1)
+    needed += sum(PAGE + file.size for file in experiment.own_files.values())
     return max(512, 256 + 8 * len(facts.hosts) + 4 * flows + -(-needed // MIB))
 
 

@@ -15,13 +15,15 @@ import yaml
 
 from sandglass import __version__
 from sandglass.agent.modules import congestion_controls
+from sandglass.agent.own_files import ARCHIVE
 from sandglass.agent.plan import Plan
 from sandglass.errors import SandglassError
-from sandglass.experiment import document, foreign, kernel, topology
+from sandglass.experiment import document, foreign, kernel, own_files, topology
 from sandglass.experiment.document import Document
 from sandglass.experiment.experiment import Experiment
 from sandglass.install import builds, checkout, programs
 from sandglass.lab import lab
+from sandglass.records import flow_folders
 from sandglass.run import kept, place
 from sandglass.run.plan import named_tables, resolve
 from sandglass.terminal import complain
@@ -115,6 +117,7 @@ def _run(
                     host.run(plan, partial, progress, warn)
                 for path, before in given.items():  # a guest can write to them
                     path.write_bytes(before)
+                flow_folders.check(partial)
                 content = _evaluate(experiment, plan, partial, backend, warn)
                 content["warnings"] = warnings
                 content["wall_s"] = round(time.monotonic() - started, 3)
@@ -193,6 +196,8 @@ def _prepare(experiment: Experiment, source: Path | None, plan: Plan, directory:
             shutil.copyfile(flow.kind.path, directory / flow.kind.file)
     for name, text in experiment.copied().items():
         (directory / name).write_text(text)
+    if "own_files" in plan:
+        own_files.pack(experiment.own_files, plan["own_files"], directory / ARCHIVE)
     if source:
         _keep(document.read(source), source, directory / "experiment.yaml")
 
@@ -262,6 +267,7 @@ def _evaluate(
             "qdiscs": found.observed["qdiscs"],
             "hosts": found.observed["hosts"],
         },
+        "own_files": own_files.sums(plan["own_files"]) if "own_files" in plan else {},
         "flows": found.flows,
         "bottleneck": next(iter(found.bottlenecks.values()), None),
         "bottlenecks": found.bottlenecks,

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sandglass.experiment import document
+from sandglass.experiment import document, own_files
 from sandglass.experiment.document import Value
 from sandglass.experiment.problems import KeyPath
 
@@ -21,6 +21,11 @@ MOST = 200
 UNCHANGED = "as-is"
 LONGEST = 120
 """Bytes of a directory's name."""
+LONGEST_PATH = 256
+"""Characters of what may be the path of a file."""
+FILES = "files"
+OWN_FILES = ("argv", FILES)
+"""Keys of flows that name files by their paths from the experiment's, which programs see too."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,13 +119,22 @@ def text(value: Value) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def rooted(value: Any, home: Path) -> Any:
-    """An experiment in which the files that it names beside its own are found from anywhere."""
+def rooted(value: Any, home: Path, key: str = "") -> Any:
+    """An experiment in which the files that it names beside its own are found from anywhere.
+
+    `key` leads to the value, where it is a part of one.
+    """
     if isinstance(value, dict):
-        return {key: rooted(each, home) for key, each in value.items()}
+        return {name: rooted(each, home, f"{key}.{name}") for name, each in value.items()}
     if isinstance(value, list):
-        return [rooted(each, home) for each in value]
-    if isinstance(value, str) and Path(value).suffix and len(value) < 256:
+        return [rooted(each, home, key) for each in value]
+    if not isinstance(value, str) or len(value) >= LONGEST_PATH:
+        return value
+    named = next((part for part in reversed(key.split(".")) if not part.isdigit()), "")
+    if named in OWN_FILES:
+        own = own_files.is_own(value) or named == FILES
+        return own_files.rooted(value, home) if own and (home / value).exists() else value
+    if Path(value).suffix:
         path = home / value
         return str(path.resolve()) if path.is_file() else value
     return value

@@ -169,12 +169,13 @@ def rooted(value: Mapping[str, Any], home: Path) -> dict[str, Any]:
 def _rooted(name: str, spec: Any, home: Path) -> Any:
     """An axis; a list of files becomes a mapping, with what they were called as labels."""
     whole = spec if isinstance(spec, dict) else {"values": spec}
-    values = whole["values"]
-    there = points.rooted(values, home)
+    values, key = whole["values"], whole.get("key", name)
+    if isinstance(values, dict):
+        labelled = {label: points.rooted(each, home, key) for label, each in values.items()}
+        return spec if labelled == values else whole | {"values": labelled}
+    there = points.rooted(values, home, key)
     if there == values:
         return spec
-    if isinstance(values, dict):
-        return whole | {"values": there}
     return {"key": name} | whole | {"values": dict(zip(map(text, values), there, strict=True))}
 
 

@@ -11,10 +11,12 @@ from typing import Any
 
 import yaml
 
+from sandglass.agent.own_files import ARCHIVE
 from sandglass.errors import SandglassError, UsageError
-from sandglass.experiment import trace
-from sandglass.install import builds
+from sandglass.experiment import own_files, trace
+from sandglass.install import archive, builds
 from sandglass.papers import grid, reproduce, shelf
+from sandglass.records import flow_folders
 
 SHORT_S = 300.0
 """What the runs of the ten-minute variant may have taken, on one processor.
@@ -87,10 +89,15 @@ def of_run(directory: Path, scratch: Path, records: bool) -> Subject:
     content = _read(directory)
     name = directory.resolve().name
     place = RUNS / name
-    experiment = f"experiments/{name}/experiment.yaml"
     files = _kept(directory, place, records)
+    # Where the user's own files lie above the experiment's, they do here, too.
+    home = f"experiments/{name}"
+    own, below = _own_files(content["experiment"], directory, scratch / f"{name}.own")
+    files |= {f"{home}/{used}": path for used, path in own.items()}
+    home = str(Path(home, below))
+    experiment = f"{home}/experiment.yaml"
     for used, kept in _own_code(content["experiment"], directory).items():
-        files[f"experiments/{name}/{used}"] = kept
+        files[f"{home}/{used}"] = kept
     files[experiment] = scratch / f"{name}.yaml"
     files[experiment].write_text(yaml.safe_dump(content["experiment"], sort_keys=False))
     command = ["run", f"../{experiment}", "--out", str(place)]
@@ -127,6 +134,34 @@ def _own_code(experiment: dict[str, Any], directory: Path) -> dict[str, Path]:
                 holder[key] = copy.name
                 found[holder[key]] = copy
     return found
+
+
+def _own_files(
+    experiment: dict[str, Any], directory: Path, scratch: Path
+) -> tuple[dict[str, Path], str]:
+    """A run's copies of the user's own files, by their places, and where the experiment's lies.
+
+    The experiment names them by their paths from there from then on.
+    """
+    archive_file = directory / ARCHIVE
+    if not archive_file.is_file():
+        return {}, ""
+    for flow in experiment["flows"]:
+        for key, value in flow.items():
+            if isinstance(value, list):
+                flow[key] = [own_files.relative(each) for each in value]
+    scratch.mkdir()
+    with archive_file.open("rb") as file:
+        archive.unpack(file, scratch, lambda member: True, exact=True)
+    found = {str(path.relative_to(scratch)): path for path in scratch.rglob("*")}
+    for name, path in found.items():
+        if not path.resolve().is_relative_to(scratch.resolve()):
+            raise UsageError(
+                f"{name} leads to {path.readlink()} of the lab, and a bundle holds files",
+                "Put a file in the place of the link, and run it again.",
+            )
+    planned = json.loads((directory / "plan.json").read_text())["own_files"]
+    return {name: path.resolve() for name, path in found.items() if path.is_file()}, planned["here"]
 
 
 def _with_key(part: Any, key: str) -> Iterator[dict[str, Any]]:
@@ -219,10 +254,16 @@ def _read(directory: Path) -> dict[str, Any]:
 
 def _kept(directory: Path, place: Path, records: bool) -> dict[str, Path]:
     """What is bundled of a run: run.json, with its digest, and with `records` all the rest."""
-    names = [path.name for path in directory.iterdir()] if records else ["run.json"]
-    return {
-        str(place / name): directory / name for name in sorted(names) if not name.startswith(".")
-    }
+    if not records:
+        return {str(place / "run.json"): directory / "run.json"}
+    folders = flow_folders.folders(directory)
+    kept = [
+        file
+        for path in sorted(directory.iterdir())
+        if not path.name.startswith(".")
+        for file in (flow_folders.files(path) if path in folders else [path])
+    ]
+    return {str(place / path.relative_to(directory)): path for path in kept}
 
 
 def tree(home: Path, place: str) -> dict[str, Path]:

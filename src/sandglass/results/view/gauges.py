@@ -11,6 +11,7 @@ import polars as pl
 
 from sandglass.install.modules import Member
 from sandglass.records import records
+from sandglass.results.view.packing import LARGEST
 
 OF_ALL = (
     *("time_ns", "bottleneck", "direction", "backlog_packets", "backlog_bytes"),
@@ -52,6 +53,21 @@ def of(samples: pl.DataFrame, kind: str) -> Iterator[tuple[Mapping[str, Any], pl
             "factor": 1e-3 if in_ms else 1 / parts,
         }
         yield told, table
+
+
+def of_values(title: str, told: pl.DataFrame) -> tuple[Mapping[str, Any], pl.DataFrame] | None:
+    """The same of numbers whose unit nobody knows; None where they are too large for a page."""
+    values = told["value"]
+    most = float(values.abs().max() or 0)  # type: ignore[arg-type]
+    # One that is negative must not become NONE of streams.py.
+    below = bool((values < 0).any())
+    fine = [1] if bool((values == values.round()).all()) and not below else [PARTS, 1000]
+    parts = next((each for each in fine if most * each < LARGEST), None)
+    if parts is None:
+        return None
+    table = told.select(time="time_ns", value=(values * parts).round().cast(pl.Int64))
+    note = {"title": title, "unit": "", "note": "", "factor": 1 / parts}
+    return note | ({"floating": True} if below else {}), table
 
 
 def is_gauge(values: pl.Series) -> bool:

@@ -185,8 +185,10 @@ function panels() {
       found.push({...built, section, link, direction});
     }
   }
-  for (const sort of OF_FLOWS) {
-    found.push({...panel(sort, (stream) => stream.link === undefined, "flows"), section: "Flows"});
+  const ofFlows = (stream) => stream.link === undefined;
+  for (const sort of [...OF_FLOWS, ...gauges(ofFlows)]) {
+    const mine = (stream) => ofFlows(stream) && stream.gauge?.title === sort.gauge;
+    found.push({...panel(sort, mine, "flows"), section: "Flows"});
   }
   return found.filter(
     ({lines, style, section}) => lines.length || (style === "events" && section !== "Flows"),
@@ -225,7 +227,7 @@ function panel(sort, here, where) {
   };
 }
 
-/** A panel for each gauge of a link's queues, whichever runs have it. */
+/** A panel for each gauge of a link's queues, or of flows, whichever runs have it. */
 function gauges(here) {
   const told = streams.filter((stream) => stream.gauge && here(stream)).map(({gauge}) => gauge);
   return [...Map.groupBy(told, ({title}) => title).values()].map(([first]) => ({

@@ -63,6 +63,8 @@ def of(run: Run) -> Iterator[Stream]:
     if "rtt" in recorded:
         echoes = run.records("rtt").select("flow", time="sent_ns", took="rtt_ns")
         yield from by_flow("echoes", echoes.drop_nulls())
+    if "series" in recorded:
+        yield from told_by_programs(run.table("series"))
     yield from completions(run, recorded)
 
 
@@ -204,6 +206,16 @@ def acks(rows: pl.LazyFrame) -> Iterator[Stream]:
         yield Stream("acks", table.drop("flow", "connection", "resent"), flow=flow)
     resent = again.filter(pl.col("count") > 0).sort("time", maintain_order=True)
     yield from by_flow("resent", resent.select("flow", "time", "count"))
+
+
+def told_by_programs(rows: pl.DataFrame) -> Iterator[Stream]:
+    """The series that flows' programs told, as gauges; of a line before time zero nothing."""
+    known = rows.filter(pl.col("time_ns") >= 0).sort("time_ns", maintain_order=True)
+    parts = known.partition_by("series", "name", "flow", as_dict=True, maintain_order=True)
+    for (series, name, flow), told in sorted(parts.items()):
+        if found := gauges.of_values(f"{series}: {name}", told):
+            gauge, table = found
+            yield Stream("gauge", table, flow=int(flow), gauge=gauge)
 
 
 def deliveries(rows: pl.LazyFrame, due: str) -> pl.LazyFrame:

@@ -8,7 +8,7 @@
 
 /**
  * What gauges.py says of the panel of a gauge; its title is the same of the same gauge in all runs.
- * @typedef {{title: string, unit: string, note: string, factor: number}} Gauge
+ * @typedef {{title: string, unit: string, note: string, factor: number, floating?: boolean}} Gauge
  */
 
 /**
