@@ -25,6 +25,7 @@ LAB = {
     "guest": DIGITS,
     "root": NAME,
     "build": DIGITS,
+    "tree": f"({NAME})?",
 }
 KERNEL = {"source": r"[\w.-]+ [\w.+:~-]+", "release": NAME}
 ROOT = {"name": PACKAGE, "version": r"[\w.+:~-]+"}
@@ -41,6 +42,7 @@ def lab(path: Path) -> dict[str, Any]:
     if not isinstance(found, dict):
         raise ManifestError(f"{path}: it is no mapping", HINT)
     found.setdefault("packages", [])
+    found.setdefault("tree", "")
     _match(path, found, LAB)
     modules, packages = found.get("module_builds"), found["packages"]
     if not isinstance(modules, dict):
