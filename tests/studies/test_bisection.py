@@ -1,17 +1,25 @@
 """A history searched for the commit with which a metric left its bounds."""
 
 import csv
+import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
-from sandglass.errors import UsageError
+from sandglass.cli import app
+from sandglass.errors import SandglassError, UsageError
+from sandglass.install import builds, setup_lab
+from sandglass.results.series import FORMAT
+from sandglass.run import runs
 from sandglass.studies import bisection
 from sandglass.studies.bisection import BAD, GOOD, SKIPPED, Bound, Measured
 from tests.setup import trees
 
 COMMITS = 60
+EXPERIMENT = builds.ROOT / "examples" / "codel.yaml"
 Measure = Callable[[str], Measured]
 
 
@@ -120,3 +128,88 @@ def test_the_table_has_every_revision(tmp_path: Path) -> None:
         first, second = csv.DictReader(file)
     assert (first["subject"], first["verdict"], first["value"]) == ("net: a, b", "good", "18.5")
     assert (second["value"], second["why"]) == ("", "it is not built")
+
+
+class Labs:
+    """Takes the place of builds and runs: commit `number` gives a goodput of 20 - `number` / 10."""
+
+    def __init__(self, commits: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.commits = commits
+        self.broken: set[int] = set()
+        self.now = 0
+        monkeypatch.chdir(tmp_path)
+        monkeypatch.setenv("SANDGLASS_LAB", "")
+        monkeypatch.setattr(setup_lab, "packages", lambda: None)
+        monkeypatch.setattr(bisection.Trial, "_lab", self.lab)
+        monkeypatch.setattr(runs, "run", self.run)
+
+    def lab(self, commit: str) -> builds.Lab:
+        self.now = self.commits.index(commit)
+        if self.now in self.broken:
+            raise SandglassError("it is not built: see its log")
+        return builds.Lab(f"{self.now:012}", "6.12", "kernel", "guest", "root", "build", {})
+
+    def run(self, _: object, __: object, out: Path, *, cached: bool) -> runs.RunResult:
+        assert cached
+        assert os.environ["SANDGLASS_LAB"] == f"{self.now:012}"
+        content = {
+            "format": FORMAT,
+            "flows": [{"goodput_mbit": 20 - self.now / 10}],
+            "digest": f"{self.now:064}",
+        }
+        out.mkdir(parents=True)
+        (out / "run.json").write_text(json.dumps(content))
+        return runs.RunResult(out, content, cached=False)
+
+
+def asked(place: Path, *words: str) -> list[str]:
+    """A command line that asks for the first commit below 16.05 Mb/s, the fortieth."""
+    metric = ("--metric", "flows.0.goodput_mbit", *(words or ("--below", "16.05")))
+    return ["bisect", str(EXPERIMENT), "--tree", str(place), "--good", "HEAD~59", "--bad", "HEAD",
+            *metric, "--out", "out"]  # fmt: skip
+
+
+def test_the_command_names_the_commit_and_keeps_a_table(
+    history: tuple[Path, list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place, commits = history
+    labs = Labs(commits, tmp_path, monkeypatch)
+    labs.broken = {29, 30}
+    done = CliRunner().invoke(app, asked(place), catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    assert f"guilty: {commits[40][:12]} Someone, " in done.output
+    assert ": net: 40" in done.output
+    with (tmp_path / "out" / bisection.TABLE).open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [rows[0]["commit"], rows[1]["commit"]] == [commits[59], commits[0]]
+    for row in rows:
+        number = commits.index(row["commit"])
+        if number in labs.broken:
+            assert (row["verdict"], row["why"]) == (SKIPPED, "it is not built: see its log")
+            continue
+        assert row["verdict"] == (BAD if number >= 40 else GOOD)
+        assert float(row["value"]) == 20 - number / 10
+        assert int(row["lab"]) == int(row["digest"]) == number
+    assert {commits[40], commits[39]} <= {row["commit"] for row in rows}
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ((), "bisect: one bound is missing"),
+        (("--below", "1", "--above", "2"), "or one is too many"),
+        (("--metric", "flows.0.goodput_mbit +", "--below", "1"), "cannot be read"),
+        (("--below", "30"), "is bad and not good: the metric is 20"),
+    ],
+)
+def test_a_question_that_has_no_answer_is_refused(
+    history: tuple[Path, list[str]],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    words: tuple[str, ...],
+    said: str,
+) -> None:
+    place, commits = history
+    Labs(commits, tmp_path, monkeypatch)
+    with pytest.raises(UsageError, match=said):
+        CliRunner().invoke(app, asked(place, *words or ("--seed", "1")), catch_exceptions=False)
