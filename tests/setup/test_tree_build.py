@@ -1,6 +1,7 @@
 """A lab of somebody's tree: how kernel/build takes it, and once a whole one."""
 
 import json
+import os
 from pathlib import Path
 from types import ModuleType
 
@@ -179,6 +180,18 @@ def test_modules_are_kept_while_no_header_changes(build: ModuleType, tmp_path: P
     assert other != before
     (built / "Module.symvers").write_text("0x0 tcp vmlinux EXPORT_SYMBOL\n")
     assert build.headers_of(built, tree.read(place)) != other
+
+
+def test_modules_are_laid_out_when_one_was_built(build: ModuleType, tmp_path: Path) -> None:
+    for name in ("net/one.ko", "net/two.ko", "modules.order", "modules.builtin"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    (tmp_path / "modules.order").write_text("net/one.o\nnet/two.o\n")
+    assert build.is_to_install(tmp_path)
+    (tmp_path / "installed").mkdir()
+    assert not build.is_to_install(tmp_path)
+    os.utime(tmp_path / "net" / "two.ko", (2e9, 2e9))
+    assert build.is_to_install(tmp_path)
 
 
 def test_what_cannot_be_read_is_named(build: ModuleType, tmp_path: Path) -> None:

@@ -161,6 +161,20 @@ def test_what_a_killed_build_left_is_not_believed(
     assert copied(place, "arch/um/time.c") == EXACT
 
 
+def test_a_kconfig_asks_for_another_configuration(tmp_path: Path, cache: Path) -> None:
+    place, scratch = trees.repository(tmp_path / "linux"), tmp_path / "scratch"
+    (place / "net" / "Kconfig").write_text("config NET\n")
+    updated(tree.read(place), scratch)
+    configured = tree_copy.place(place, debug=False) / "tree" / tree_copy.CONFIGURED
+    configured.touch()
+    (place / CUBIC).write_text("static int beta = 400;\n")
+    updated(tree.read(place), scratch)
+    assert configured.exists()
+    (place / "net" / "Kconfig").write_text("config NET\n\tbool\n")
+    updated(tree.read(place), scratch)
+    assert not configured.exists()
+
+
 def test_other_tools_want_another_copy(tmp_path: Path, cache: Path) -> None:
     place, scratch = trees.repository(tmp_path / "linux"), tmp_path / "scratch"
     updated(tree.read(place), scratch)

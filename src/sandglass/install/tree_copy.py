@@ -20,6 +20,8 @@ from sandglass.install.patching import Fit
 from sandglass.install.tree import LINK, PROGRAM, Seen, Tree
 
 STATE = "state.json"
+CONFIGURED = ".configured"
+"""In the copy: what it was configured by. It goes when a Kconfig is written."""
 LONGEST = 40
 """Characters of a directory's name in that of its copy."""
 
@@ -109,6 +111,7 @@ class Copy:
             if not new.exists():
                 old.unlink(missing_ok=True)
             elif not old.is_file() or new.read_bytes() != old.read_bytes():
+                self._forget_configuration(name)
                 old.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy(new, old)
         shutil.rmtree(beside)
@@ -117,6 +120,8 @@ class Copy:
     def _put(self, target: Path, name: str, source: Tree) -> None:
         """Give a file what the tree has; the time of one that changes is now, as make wants it."""
         path, about = target / name, source.files.get(name)
+        if target == self.tree:
+            self._forget_configuration(name)
         if about is None:
             path.unlink(missing_ok=True)
             return
@@ -131,6 +136,10 @@ class Copy:
             path.unlink(missing_ok=True)
             path.write_bytes(content)
         path.chmod(0o755 if mode == PROGRAM else 0o644)
+
+    def _forget_configuration(self, name: str) -> None:
+        if name.rpartition("/")[2].startswith("Kconfig"):
+            (self.tree / CONFIGURED).unlink(missing_ok=True)
 
     def _note(self, files: dict[str, str], patches: str, ours: Iterable[str]) -> None:
         self.state |= {
