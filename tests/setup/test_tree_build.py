@@ -2,6 +2,7 @@
 
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
@@ -197,6 +198,20 @@ def test_modules_are_laid_out_when_one_was_built(build: ModuleType, tmp_path: Pa
 def test_what_cannot_be_read_is_named(build: ModuleType, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"own\.config.*No such file"):
         build.read_fragment(tmp_path / "own.config")
+
+
+@pytest.mark.lab
+def test_a_run_says_what_its_lab_is_without(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = builds.lab_kernel()
+    lost = replace(whole, info=whole.info | {"lost": ["the seed: no run repeats"]})
+    monkeypatch.setenv("SANDGLASS_LAB", whole.lab)
+    wanted = reading.load(EXPERIMENT, ["duration=2s", "flows.0.duration=2s"])
+    assert runs.run(wanted, EXPERIMENT, tmp_path / "whole").content["warnings"] == []
+    monkeypatch.setattr(builds, "lab_kernel", lambda: lost)
+    found = runs.run(wanted, EXPERIMENT, tmp_path / "lost").content["warnings"]
+    assert found == ["this lab is without the seed: no run repeats"]
 
 
 @pytest.mark.lab

@@ -28,6 +28,7 @@ LAB = {
     "tree": f"({NAME})?",
 }
 KERNEL = {"source": r"[\w.-]+ [\w.+:~-]+", "release": NAME}
+SENTENCE = "[ -~]{1,300}"
 ROOT = {"name": PACKAGE, "version": r"[\w.+:~-]+"}
 HINT = "Remove the directory that it lies in: what that holds can be built or imported again."
 
@@ -68,6 +69,9 @@ def kernel(path: Path) -> dict[str, str | list[str]]:
         texts = value if isinstance(value, list) else [value]
         if not all(isinstance(text, str) for text in texts):
             raise ManifestError(f"{path}: {key!r} is neither a text nor a list of texts", HINT)
+    lost = found.get("lost", [])
+    for each in [lost] if isinstance(lost, str) else lost:  # which `lab list` and runs show
+        _match(path, {"lost": each}, {"lost": SENTENCE})
     return found
 
 
