@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
@@ -184,13 +185,22 @@ def test_modules_are_kept_while_no_header_changes(build: ModuleType, tmp_path: P
 
 
 def test_modules_are_laid_out_when_one_was_built(build: ModuleType, tmp_path: Path) -> None:
-    for name in ("net/one.ko", "net/two.ko", "modules.order", "modules.builtin"):
+    """Or when another one is built in."""
+    lists = ("modules.builtin", "modules.builtin.modinfo")
+    for name in ("net/one.ko", "net/two.ko", *lists):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).touch()
     (tmp_path / "modules.order").write_text("net/one.o\nnet/two.o\n")
     assert build.is_to_install(tmp_path)
-    (tmp_path / "installed").mkdir()
+    laid_out = tmp_path / "installed" / "lib" / "modules" / "6.12.3-sandglass"
+    laid_out.mkdir(parents=True)
+    for name in lists:
+        shutil.copy(tmp_path / name, laid_out)
+        os.utime(tmp_path / name, (2e9, 2e9))
     assert not build.is_to_install(tmp_path)
+    (tmp_path / "modules.builtin").write_text("kernel/net/three.ko\n")
+    assert build.is_to_install(tmp_path)
+    shutil.copy(tmp_path / "modules.builtin", laid_out)
     os.utime(tmp_path / "net" / "two.ko", (2e9, 2e9))
     assert build.is_to_install(tmp_path)
 
