@@ -13,6 +13,7 @@ COMMANDS = [
     *("run", "check", "debug", "verify", "show", "plot", "compare", "view", "export"),
     *(
         "study",
+        "bisect",
         "reproduce",
         "bundle",
         "reference",

@@ -67,6 +67,23 @@ def test_an_option_this_series_does_not_have_is_only_reported(
     assert build.check_config(config, tree) == ["NET_SCH_DUALPI2"]
 
 
+def test_a_tree_may_lack_what_only_scripts_ask_for(build: ModuleType, tree: Path) -> None:
+    """Modules of ours; what is built in, or what somebody asks for, it may not."""
+    ours = "CONFIG_NET=y\nCONFIG_NET_SCH_PIE=m\n"
+    lacking = build.may_lack([ours], "")
+    assert lacking == {"NET_SCH_PIE"}
+    assert build.check_config(wanted(tree, ours), tree, lacking) == ["NET_SCH_PIE"]
+    own = "CONFIG_NET_SCH_PIE=m\n"
+    assert build.may_lack([ours], own) == set()
+    with pytest.raises(SandglassError, match="CONFIG_NET_SCH_PIE=m became n"):
+        build.check_config(wanted(tree, ours + own), tree, build.may_lack([ours], own))
+
+
+def test_drivers_that_no_lab_has_are_passed_over(build: ModuleType) -> None:
+    makefile = "obj-y += gpu/ base/ block/\nobj-$(CONFIG_GPU) += gpu/\n"
+    assert build.without_drivers(makefile) == ("obj-y += base/ block/\nobj-$(CONFIG_GPU) += gpu/\n")
+
+
 def run(tmp_path: Path, series: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [SCRIPT, "--source-version", series],

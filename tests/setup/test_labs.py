@@ -371,6 +371,8 @@ def test_what_only_root_may_make_is_not_in_a_file(file: Path, cache: Path, tmp_p
         ("build.json", "release", ".."),
         ("build.json", "source", ["linux-source-6.12"]),
         ("build.json", "compiler", {}),
+        ("build.json", "lost", ["the \x1b[2Jseed"]),
+        ("lab.json", "tree", "../6.12"),
     ],
 )
 def test_a_manifest_that_claims_the_impossible_is_named(

@@ -7,6 +7,7 @@ import typer
 
 from sandglass.cage.cage import REQUIRED
 from sandglass.cli import (
+    bisection,
     completion,
     demo,
     experiments,
@@ -37,7 +38,7 @@ app = typer.Typer(
 )
 
 COMMANDS = (
-    *(setting_up, demo, offer, new, experiments, results, studies),
+    *(setting_up, demo, offer, new, experiments, results, studies, bisection),
     *(papers, mininet, scripting, traces, release, upkeep, completion),
 )
 for part in COMMANDS:

@@ -146,10 +146,10 @@ def variations(incomplete: str) -> list[str]:
 
 
 def labs(incomplete: str) -> list[str]:
-    """The names of the labs in the cache."""
+    """The labs in the cache, and what they are called."""
     from sandglass.install import builds
 
-    return beginning(incomplete, (lab.id for lab in builds.labs()))
+    return beginning(incomplete, [*(lab.id for lab in builds.labs()), *builds.names()])
 
 
 def _root() -> Path:

@@ -65,7 +65,7 @@ def run(
     wanted = reading.load(experiment, changes, seed, in_lab=backend is Backend.LAB)
     if backend is Backend.LAB:
         if series := kernel.wanted(wanted):
-            note(f"in the lab of Linux {series}")
+            note(f"in the lab {'of Linux ' * builds.is_kernel(series)}{series}")
         setup_lab.lab(series)
     elif cached:
         raise UsageError("--cached is for the lab", "Runs on a host are not equal.")

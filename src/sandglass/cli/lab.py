@@ -1,6 +1,7 @@
 """The commands `sandglass lab …`. Each imports what it needs."""
 
 import os
+import re
 from pathlib import Path
 from typing import Annotated
 
@@ -8,6 +9,7 @@ import typer
 
 from sandglass.cli import completion
 from sandglass.cli.arguments import WhichLab
+from sandglass.errors import UsageError
 from sandglass.terminal import progress, say
 
 app = typer.Typer(
@@ -18,7 +20,9 @@ app = typer.Typer(
 
 LabId = Annotated[
     str,
-    typer.Argument(metavar="LAB", help="Or how its name begins.", autocompletion=completion.labs),
+    typer.Argument(
+        metavar="LAB", help="Or how it begins, or its name.", autocompletion=completion.labs
+    ),
 ]
 
 
@@ -34,10 +38,23 @@ def lab_build(
         list[str] | None,
         typer.Option("--with", metavar="PACKAGE", help="Of Debian, in it; may be given again."),
     ] = None,
+    tree: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Of a kernel of yours, from 6.6 on, instead."),
+    ] = None,
+    config: Annotated[
+        Path | None,
+        typer.Option(metavar="FRAGMENT", help="Options of the tree besides the lab's."),
+    ] = None,
+    name: Annotated[
+        str | None, typer.Option(metavar="NAME", help="What the tree's lab is called.")
+    ] = None,
 ) -> None:
     """Build the lab of this checkout, if it is not there.
 
-    With further programs it is another lab, in which `run --lab` runs.
+    With further programs it is another lab, in which `run --lab` runs. So is that of a kernel's
+    tree of yours, a git checkout or unpacked sources: the lab's patches are applied to a copy, in
+    which an edit is built in seconds.
 
     Example: ./sandglass lab build --kernel 7.2 --with bc
     """
@@ -45,10 +62,30 @@ def lab_build(
 
     extras.checkout_only("lab build")
     os.environ.pop("SANDGLASS_LAB", None)  # which has nothing to say here
-    os.environ["SANDGLASS_KERNEL"] = (kernel or builds.DEFAULT_KERNEL) + builds.DEBUG * debug
     os.environ["SANDGLASS_PACKAGES"] = " ".join(packages or [])
+    if tree:
+        if kernel:
+            raise UsageError("--kernel is for a lab without --tree", "A tree says its version.")
+        called = [] if name is None else [_name(name)]
+        setup_lab.tree(tree, names=called, fragment=config, debug=debug)
+        return
+    if config or name:
+        raise UsageError(
+            "--config and --name are for a kernel of yours", "Name its tree by --tree."
+        )
+    os.environ["SANDGLASS_KERNEL"] = (kernel or builds.DEFAULT_KERNEL) + builds.DEBUG * debug
     setup_lab.kernel(builds.chosen_kernel())
     print(f"lab {builds.lab().id}")
+
+
+def _name(text: str) -> str:
+    """What somebody calls a lab; raises UsageError."""
+    if not re.fullmatch(r"[A-Za-z][\w.-]{0,63}", text, re.ASCII):
+        raise UsageError(
+            f"--name {text}: is no name of a lab",
+            "Write a letter, and up to 63 more characters of letters, digits, and _ . -",
+        )
+    return text
 
 
 @app.command(name="list")

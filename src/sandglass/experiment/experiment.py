@@ -140,8 +140,9 @@ class Experiment(Part):
     )
     lab: Kernel | None = Field(
         default=None,
-        description="The series of Linux whose lab it runs in. Default: the oldest that has all "
-        "that it names, as DualPI2 and Prague need 7.2.",
+        description="The series of Linux whose lab it runs in, or the name that `lab build --tree` "
+        "gave to one. Default: the oldest series that has all that it names, as DualPI2 and Prague "
+        "need 7.2.",
         examples=["7.2"],
     )
 

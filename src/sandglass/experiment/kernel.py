@@ -9,7 +9,7 @@ from sandglass.install.modules import Module
 
 
 def wanted(experiment: Experiment) -> str | None:
-    """The series that its file names by `lab`, else the one that something in it needs, else None.
+    """The series or lab that its file names, else the series that something in it needs, or None.
 
     Raises UsageError when something in it needs a newer one than the file or the environment says.
     """

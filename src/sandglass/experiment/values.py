@@ -105,10 +105,11 @@ def _family(value: object) -> int:
 def _kernel(value: object) -> str:
     # Without quotes a series is a number to YAML.
     found = str(value) if isinstance(value, str | float) else ""
-    if builds.series(found) not in builds.kernels():
+    if builds.series(found) not in builds.kernels() and found not in (named := builds.names()):
+        known = f", or what a lab is called: {', '.join(named)}" if named else ""
         raise ValueError(
             f"{units.shown(value)} is no kernel: write {' or '.join(builds.kernels())}, "
-            f"or one of them with {builds.DEBUG} behind it"
+            f"or one of them with {builds.DEBUG} behind it{known}"
         )
     return found
 
@@ -227,7 +228,7 @@ Title = Annotated[
     WithJsonSchema({"type": "string", "maxLength": LONGEST_TITLE}),
 ]
 Kernel = Annotated[str, BeforeValidator(_kernel), WithJsonSchema({"type": ["string", "number"]})]
-"""A series of Linux that there are labs of, such as 7.2 or 6.12-debug."""
+"""A series of Linux that there are labs of, such as 7.2 or 6.12-debug, or the name of a lab."""
 Family = Annotated[int, BeforeValidator(_family), WithJsonSchema({"enum": [4, 6]})]
 """Of IP addresses."""
 Rate = Annotated[(int, *_quantity(units.parse_rate, units.format_rate, units.RATES))]

@@ -63,6 +63,8 @@ DEBUG_ROOT = "/sandglass"
 """Where a debugger is told that sources lie, on whatever machine they are compiled."""
 
 Found = TypeVar("Found")
+NAMES = "names"
+"""In the cache: a file for each name of a lab, with its identity."""
 CHOOSE = ("SANDGLASS_KERNEL", "SANDGLASS_KMODS", "SANDGLASS_LAB", "SANDGLASS_PACKAGES")
 """Variables of the environment that choose another lab."""
 _settled: dict[tuple[object, ...], object] | None = None
@@ -103,7 +105,8 @@ def once(look_up: Callable[[], Found]) -> Callable[[], Found]:
 def on(kernel: str | None) -> Iterator[None]:
     """Within it the lab is of this kernel, unless the environment chooses one; of None, no other.
 
-    It is for one thing at a time: all threads of a process share it.
+    A lab of a tree is chosen by its name. It is for one thing at a time: all threads of a process
+    share it.
     """
     global _wanted  # noqa: PLW0603
     before = _wanted
@@ -156,9 +159,25 @@ def chosen_kernel() -> str:
     That of the lab that $SANDGLASS_LAB names, else $SANDGLASS_KERNEL, else what `on` says, else
     6.12.
     """
-    if chosen := os.environ.get("SANDGLASS_LAB"):
+    if chosen := chosen_lab():
         return lab_called(chosen).name
     return os.environ.get("SANDGLASS_KERNEL") or _wanted or DEFAULT_KERNEL
+
+
+def chosen_lab() -> str | None:
+    """What names the lab in use, where that is not the one of today's sources.
+
+    $SANDGLASS_LAB, else what `on` says, where that is no kernel.
+    """
+    if chosen := os.environ.get("SANDGLASS_LAB"):
+        return chosen
+    other = os.environ.get("SANDGLASS_KERNEL") or _wanted is None or is_kernel(_wanted)
+    return None if other else _wanted
+
+
+def is_kernel(name: str) -> bool:
+    """Whether a name is one of a kernel, as 7.2 or 6.12-debug are, and not one of a lab."""
+    return bool(re.fullmatch(rf"\d+\.\d+({DEBUG})?", name, re.ASCII))
 
 
 def kernels() -> list[str]:
@@ -439,6 +458,8 @@ class Lab:
     """12 hex digits over the sources of each module, by its name."""
     packages: list[str] = field(default_factory=list)
     """Of Debian, in its root, besides those of setup/packages-lab.txt."""
+    tree: str = ""
+    """What its kernel is called, if that is of somebody's tree: version, commit, difference."""
 
     @property
     def places(self) -> tuple[Path, Path, Path]:
@@ -451,8 +472,11 @@ class Lab:
         return kernel, kernel / self.guest, home / "roots" / self.root
 
 
-def todays_lab(name: str, kernel_directory: Path, root_directory: Path) -> Lab:
-    """What the lab of today's sources is called, built or not, for a kernel and a root."""
+def todays_lab(name: str, kernel_directory: Path, root_directory: Path, tree: str = "") -> Lab:
+    """What the lab of today's sources is called, built or not, for a kernel and a root.
+
+    `tree` is the kernel's own name, if it is of somebody's tree.
+    """
     build, modules = kernel_build(kernel_directory), module_builds()
     parts = [build, root_directory.name, *(f"{key} {modules[key]}" for key in sorted(modules))]
     parts += map(fingerprint, plugins_alone().values())
@@ -465,6 +489,7 @@ def todays_lab(name: str, kernel_directory: Path, root_directory: Path) -> Lab:
         build=build,
         module_builds=modules,
         packages=further_packages(),
+        tree=tree,
     )
 
 
@@ -487,17 +512,43 @@ def is_imported(guest: Path) -> bool:
 def is_kept(guest: Path) -> bool:
     """Whether no build forgets a directory of init and modules.
 
-    It came from a file, or is of a lab with further packages, which someone has asked for.
+    It came from a file, or is of a lab with further packages or a name: someone has asked for it.
     """
     about = guest / LAB_FILE
-    return is_imported(guest) or (about.exists() and bool(_read(about).packages))
+    if is_imported(guest) or not about.exists():
+        return is_imported(guest)
+    lab = _read(about)
+    return bool(lab.packages) or lab.id in (
+        own for name, own in names().items() if name[0].isalpha()
+    )
+
+
+def names() -> dict[str, str]:
+    """The identities of labs by their names.
+
+    A name that somebody gave begins with a letter; what a tree is called by itself, with a digit.
+    """
+    found = (directory() / NAMES).glob("[!.]*")
+    return {path.name: path.read_text().strip() for path in sorted(found)}
+
+
+def call(lab: Lab, name: str) -> None:
+    """Give a lab a name, which another may have had; names of labs that are gone go."""
+    place = directory() / NAMES
+    place.mkdir(parents=True, exist_ok=True)
+    there = {each.id for each in labs()}
+    for other in (other for other, own in names().items() if own not in there):
+        (place / other).unlink(missing_ok=True)
+    (place / f".{name}").write_text(f"{lab.id}\n")
+    (place / f".{name}").rename(place / name)
 
 
 def lab_called(text: str) -> Lab:
-    """The lab whose identity begins with a text.
+    """The lab of a name, or whose identity begins with a text.
 
     Raises UsageError when there is none in the cache, or another one's does, too.
     """
+    text = names().get(text, text)
     found = {lab.id: lab for lab in reversed(labs()) if text and lab.id.startswith(text)}
     if len(found) != 1:
         several = f"{len(found)} labs are" if found else "no lab is"
@@ -507,7 +558,7 @@ def lab_called(text: str) -> Lab:
 
 def chosen_root() -> Path | None:
     """The directory of the root in use, which may be there before the rest of a lab is."""
-    return lab().places[2] if os.environ.get("SANDGLASS_LAB") else built_root()
+    return lab().places[2] if chosen_lab() else built_root()
 
 
 def is_in_root(root: Path, name: str) -> bool:
@@ -536,11 +587,11 @@ def in_root(root: Path, name: str) -> Path | None:
 
 @once
 def lab() -> Lab:
-    """The lab that runs are done in: $SANDGLASS_LAB, else the one of today's sources.
+    """The lab that runs are done in: one that is chosen, else the one of today's sources.
 
     Raises SandglassError when set-up has not built it, or the sources changed since.
     """
-    if chosen := os.environ.get("SANDGLASS_LAB"):
+    if chosen := chosen_lab():
         return lab_called(chosen)
     kernel = chosen_kernel()
     hint = SETUP_HINT if kernel == DEFAULT_KERNEL else f"run `./sandglass setup --kernel {kernel}`"
@@ -597,10 +648,10 @@ def lab_build() -> str:
     """What decides every run besides its experiment: kernel, root, recorder, and our code.
 
     12 hex digits. The modules that a run needs are its own matter; whether all others are built for
-    the kernel changes nothing. Raises UsageError when $SANDGLASS_LAB names none.
+    the kernel changes nothing. Raises UsageError when a lab is chosen that is not there.
     """
     texts = [module.layout for module in linux()] + [*map(fingerprint, plugins_alone().values())]
-    if os.environ.get("SANDGLASS_LAB"):
+    if chosen_lab():
         found = lab()
         parts = [found.build, found.root, found.module_builds["recorder"]]
     else:

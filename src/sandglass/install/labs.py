@@ -324,16 +324,21 @@ def report(labs: list[builds.Lab]) -> None:
     in_use = ""
     with contextlib.suppress(SandglassError):
         in_use = builds.lab().id
+    names = builds.names()
     newest: dict[str, builds.Lab] = {}
     for lab in labs:
         newest.setdefault(lab.id, lab)
     for lab in sorted(newest.values(), key=lambda lab: lab.id != in_use):
         kernel, guest, _ = lab.places
-        source = str(manifests.kernel(kernel / builds.BUILD_FILE)["source"])
-        version = source.rpartition(" ")[2].partition("-")[0]
+        built = manifests.kernel(kernel / builds.BUILD_FILE)
+        version = str(built["source"]).rpartition(" ")[2].partition("-")[0]
         debug = " debug" if builds.is_debug(lab.name) else ""
         used = datetime.fromtimestamp(guest.stat().st_mtime).strftime("%Y-%m-%d %H:%M")
         about = ["in use"] if lab.id == in_use else []
+        given = [name for name, own in names.items() if own == lab.id and name != lab.tree]
+        about += [f"called {', '.join(given)}"] if given else []
+        about += [f"of the tree {lab.tree}"] if lab.tree else []
+        about += [f"without {each}" for each in built.get("lost", ())]
         about += ["from a file"] if builds.is_imported(guest) else []
         about += [f"with {' '.join(lab.packages)}"] if lab.packages else []
         if differing := differences(lab):
@@ -343,10 +348,14 @@ def report(labs: list[builds.Lab]) -> None:
 
 
 def differences(lab: builds.Lab) -> list[str]:
-    """In what a lab is not what this checkout's sources would make of it."""
+    """In what a lab is not what this checkout's sources would make of it.
+
+    Of a tree's kernel only the tree tells.
+    """
     kernel, root = builds.built_kernel(lab.name), builds.built_root(lab.packages)
     modules = builds.module_builds()
     changed = {name for name, _ in lab.module_builds.items() ^ modules.items()}
-    found = [] if kernel and builds.kernel_build(kernel) == lab.build else ["kernel"]
+    same = lab.tree or (kernel and builds.kernel_build(kernel) == lab.build)
+    found = [] if same else ["kernel"]
     found += [] if root and root.name == lab.root else ["programs"]
     return found + (sorted(changed) if len(changed) < MANY else [f"{len(changed)} modules"])

@@ -25,8 +25,10 @@ LAB = {
     "guest": DIGITS,
     "root": NAME,
     "build": DIGITS,
+    "tree": f"({NAME})?",
 }
 KERNEL = {"source": r"[\w.-]+ [\w.+:~-]+", "release": NAME}
+SENTENCE = "[ -~]{1,300}"
 ROOT = {"name": PACKAGE, "version": r"[\w.+:~-]+"}
 HINT = "Remove the directory that it lies in: what that holds can be built or imported again."
 
@@ -41,6 +43,7 @@ def lab(path: Path) -> dict[str, Any]:
     if not isinstance(found, dict):
         raise ManifestError(f"{path}: it is no mapping", HINT)
     found.setdefault("packages", [])
+    found.setdefault("tree", "")
     _match(path, found, LAB)
     modules, packages = found.get("module_builds"), found["packages"]
     if not isinstance(modules, dict):
@@ -66,6 +69,9 @@ def kernel(path: Path) -> dict[str, str | list[str]]:
         texts = value if isinstance(value, list) else [value]
         if not all(isinstance(text, str) for text in texts):
             raise ManifestError(f"{path}: {key!r} is neither a text nor a list of texts", HINT)
+    lost = found.get("lost", [])
+    for each in [lost] if isinstance(lost, str) else lost:  # which `lab list` and runs show
+        _match(path, {"lost": each}, {"lost": SENTENCE})
     return found
 
 

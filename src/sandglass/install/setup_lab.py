@@ -5,11 +5,13 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from sandglass.errors import SandglassError, UsageError
 from sandglass.install import builds, extras
 
+BUILD = (sys.executable, builds.ROOT / "kernel" / "build")
 READABLE = 0o022
 """The umask of set-up: what it makes is of one mode for everybody, and others can read it."""
 
@@ -43,6 +45,29 @@ def kernel(name: str) -> None:
     if builds.INSTALLED:
         _unpack(name)
         return
+    _prepare()
+    run(*BUILD, "--source-version", name)
+
+
+def tree(place: Path, *, names: Sequence[str], fragment: Path | None, debug: bool) -> None:
+    """Build the lab of somebody's tree, and give it names.
+
+    A script has said what went wrong when a build fails. Raises what `kernel` does.
+    """
+    _prepare()
+    run(*BUILD, *of_tree(place, fragment, debug), *(f"--name={name}" for name in names))
+
+
+def of_tree(place: Path, fragment: Path | None, debug: bool = False) -> list[str | Path]:
+    """The words that have a build take a tree and a part of a configuration."""
+    words: list[str | Path] = ["--tree", place.absolute()]
+    if fragment is not None:
+        words += ["--config", fragment.absolute()]
+    return [*words, *["--debug"] * debug]
+
+
+def _prepare() -> None:
+    """Make sure that a kernel can be built here; raises UsageError."""
     home = builds.directory()
     if re.search(r"[\s:]", str(home)):  # the kernel's Makefile refuses both, minutes later
         raise UsageError(
@@ -50,7 +75,6 @@ def kernel(name: str) -> None:
             "Set SANDGLASS_CACHE to another directory, or import a lab, which runs there, too.",
         )
     packages()
-    run(sys.executable, builds.ROOT / "kernel" / "build", "--source-version", name)
 
 
 def programs() -> Path:

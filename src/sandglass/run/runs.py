@@ -100,6 +100,9 @@ def _run(
     plan = resolve(experiment, experiment.facts)
     if backend != "lab":
         _check_host(plan)
+    elif builds.chosen_lab():  # which may be of a tree that not all patches fit
+        for lost in builds.lab_kernel().info.get("lost", ()):
+            warn(f"this lab is without {lost}")
     out = (out or default_directory(experiment, source, plan)).absolute()
     place.check(out, experiment.title, force=force)
     try:
