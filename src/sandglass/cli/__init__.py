@@ -15,6 +15,7 @@ from sandglass.cli import (
     new,
     offer,
     papers,
+    play,
     release,
     results,
     scripting,
@@ -37,7 +38,7 @@ app = typer.Typer(
 )
 
 COMMANDS = (
-    *(setting_up, demo, offer, new, experiments, results, studies),
+    *(setting_up, demo, offer, new, experiments, play, results, studies),
     *(papers, mininet, scripting, traces, release, upkeep, completion),
 )
 for part in COMMANDS:
