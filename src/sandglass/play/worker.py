@@ -80,13 +80,18 @@ def _answer(job: dict[str, Any], say: turns.Say) -> None:
 
 
 def _do(job: dict[str, Any], say: turns.Say) -> None:
-    file, settings = Path(job["file"]), job["settings"]
+    file, settings = _here(Path(job["file"])), job["settings"]
     if job["do"] == "open":
         say("done", turns.opened(file))
     elif job["do"] == "write":
         say("done", {"yaml": turns.written(file, settings)})
     else:
         turns.turned(file, settings, Path(job["out"]), say)
+
+
+def _here(file: Path) -> Path:
+    """A file as one types it here, which is how messages name it."""
+    return file.relative_to(Path.cwd()) if file.is_relative_to(Path.cwd()) else file
 
 
 if __name__ == "__main__":

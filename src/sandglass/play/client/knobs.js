@@ -20,7 +20,7 @@ function control(/** @type {Knob} */ knob, turn) {
 /** A line about a knob, in which its control stands. */
 function line(knob, id, ...parts) {
   const label = make("label", {for: id}, knob.name);
-  const element = make("div", {class: `knob ${knob.form}`}, label, ...parts);
+  const element = make("div", {class: "knob"}, label, ...parts);
   element.dataset.key = knob.key;
   if (knob.about) element.title = knob.about;
   return element;

@@ -106,10 +106,11 @@ function arrived({run: {duration}, wall_s, digest, kernel}, begun) {
   const took = performance.now() - begun;
   latencies.push(took);
   if (latencies.length > 1000) latencies.shift();
+  byId("digest").textContent = digest;
   const all_s = Object.values(wall_s).reduce((sum, each) => sum + each, 0);
   byId("status").replaceChildren(
     `${duration / 1e9} s of Linux ${kernel} in ${all_s.toFixed(2)} s, digest `,
-    make("code", {title: digest}, digest.slice(0, 16)),
+    make("code", {}, digest.slice(0, 16)),
   );
 }
 
@@ -131,8 +132,12 @@ async function redraw() {
     ["drop", at.beside],
   ])
     byId(id).hidden = !on;
-  await drawRuns(found.map(({result}, n) => ({name: names[n], result})));
+  await drawRuns(found.map(({result}, n) => ({name: "AB"[n], result})));
 }
+
+/** A number with three digits, or all of a whole one. */
+const short = (/** @type {number} */ value) =>
+  grouped(Number.isInteger(value) ? String(value) : String(Number(value.toPrecision(3))));
 
 /** The numbers of one run, or of two beside each other. */
 function tabulateNumbers(found, names) {
@@ -140,7 +145,7 @@ function tabulateNumbers(found, names) {
   found.forEach(({result}, n) => {
     for (const [name, unit, value] of result.numbers) {
       if (!rows.has(name)) rows.set(name, {unit, cells: found.map(() => "–")});
-      rows.get(name).cells[n] = shown(Number(value.toPrecision(4)));
+      rows.get(name).cells[n] = short(value);
     }
     const digest = rows.get("digest") ?? {unit: "", cells: found.map(() => "–")};
     digest.cells[n] = result.digest.slice(0, 12);

@@ -47,6 +47,7 @@ async function drawRuns(found) {
     colours: opened.colours,
   };
   const choices = choosable();
+  const colouring = runs.length > 1 ? state.colourBy : "run";
   const [from, to, whole] = [state.from, state.to, state.whole];
   take(content, (/** @type {number} */ number) => texts[number]);
   const now = panels();
@@ -78,9 +79,17 @@ async function drawRuns(found) {
       true,
     );
   }
+  if (found.length > 1) colourBy(colouring);
   if (whole && (from > 0 || to < whole) && from < state.whole) show(from, Math.min(to, state.whole));
   await Promise.all([...near].map(ready));
   await new Promise((drawn) => requestAnimationFrame(() => setTimeout(drawn)));
+}
+
+/** Gives colours to the two sides, which is what one compares, or to flows. */
+function colourBy(what) {
+  state.colourBy = what;
+  byId("colour-by").value = what;
+  relook();
 }
 
 /** What there is to choose from: runs, flows by their names, links. */
