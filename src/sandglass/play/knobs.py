@@ -58,7 +58,7 @@ LEFT_OUT = ("workload", "from", "to", "family", "duration")
 """Keys of a flow without one; its duration follows the experiment's where both end together."""
 USUAL = ("pfifo", "codel", "fq_codel", "pie", "cake", "red", "dualpi2")
 """Queues that stand first among all."""
-HARMLESS = re.compile(r"[\w.+%-]{1,60}")
+HARMLESS = re.compile(r"[\w.+%-][\w.+% -]{0,59}")
 """A text that a page may set: a quantity or a name. It holds no separator, so it is no path."""
 MOST_SETTINGS, LONGEST_SETTING = 100, 600
 UNITS = {"bdp": "length", "kbit": "rate", "kB": "size", "ms": "time", "%": "share"}

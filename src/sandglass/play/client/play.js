@@ -180,7 +180,8 @@ function tabulateNumbers(found, names) {
 function buildKnobs(first) {
   controlled = new Map();
   const groups = new Map();
-  for (const knob of opened.knobs) {
+  const place = (/** @type {Knob} */ {key}) => (first.includes(key) ? first.indexOf(key) : Infinity);
+  for (const knob of opened.knobs.toSorted((one, other) => place(one) - place(other) || 0)) {
     const group = first.includes(knob.key) ? "Turn this" : knob.group;
     const made = control(knob, (value) => turn(knob.key, value));
     controlled.set(knob.key, {knob, made, element: made.element});

@@ -10,7 +10,7 @@
 /** What of a file differs from it: a value by the key of each knob that was turned.
  * @typedef {Record<string, any>} Values */
 
-const WORD = /^[\w.+%-]{1,60}$/;
+const WORD = /^[\w.+%-][\w.+% -]{0,59}$/;
 
 /** Whether a value may come out of a link: as the server has it. */
 function harmless(value) {
