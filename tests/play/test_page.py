@@ -232,6 +232,7 @@ def test_the_gallery_has_a_card_for_each(browser: Browser, server: Server) -> No
     browser.until("document.readyState === 'complete'")
     browser.run("location.hash = ''")
     browser.until("!byId('gallery').hidden")
+    browser.run("latencies.length = 0")
     found = browser.run(
         "[...document.querySelectorAll('.card')]"
         ".map(card => [card.querySelector('h2').textContent, card.hash])"

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 from sandglass.errors import UsageError
 from sandglass.experiment import (
@@ -137,19 +137,19 @@ def _queues(data: Mapping[str, Any]) -> Iterator[Knob]:
     places: dict[str, Any] = {"bottleneck": data.get("bottleneck")}
     for key in ("bottlenecks", "links"):
         each = data.get(key)
-        places |= {f"{key}.{name}": part for name, part in each.items()} if _is(each) else {}
+        places |= {f"{key}.{name}": part for name, part in each.items()} if _mapping(each) else {}
     for place, part in places.items():
         for way in ("", "reverse."):
-            inner = part.get("reverse") if _is(part) and way else part
-            queue = inner.get("queue") if _is(inner) else None
-            if _is(queue) and isinstance(queue.get("kind"), str):
+            inner = part.get("reverse") if _mapping(part) and way else part
+            queue = inner.get("queue") if _mapping(inner) else None
+            if _mapping(queue) and isinstance(queue.get("kind"), str):
                 key = f"{place}.{way}queue"
                 main = key == "bottleneck.queue"
                 name = "Queue" if main else key.replace(".", " ")
                 yield Knob(key, name, LINK if main else MORE, "queue", dict(queue))
 
 
-def _is(value: Any) -> bool:
+def _mapping(value: Any) -> TypeGuard[dict[str, Any]]:
     return isinstance(value, dict)
 
 
@@ -157,7 +157,7 @@ def _alike(flows: Sequence[Any]) -> list[list[int]]:
     """The numbers of entries of `flows`, those together that differ in their ends alone."""
     found: dict[str, list[int]] = {}
     for number, flow in enumerate(flows):
-        rest = {k: flow[k] for k in flow if k not in ("from", "to")} if _is(flow) else flow
+        rest = {k: flow[k] for k in flow if k not in ("from", "to")} if _mapping(flow) else flow
         found.setdefault(repr(rest), []).append(number)
     return [*found.values()]
 
@@ -166,7 +166,7 @@ def _flow(numbers: Sequence[int], flows: Sequence[Any], beside: Path) -> Iterato
     """The knobs of entries of `flows` that are alike."""
     number, *others = numbers
     flow = flows[number]
-    if not _is(flow):
+    if not _mapping(flow):
         return
     try:
         kind = model(workload.find(str(flow.get("workload")), beside))
@@ -223,14 +223,14 @@ def _leaves(
     if path in NO_KNOBS or path.endswith(".queue"):
         return
     part = _resolved(part, schema, value)
-    if _is(value):
+    if _mapping(value):
         for key, inner in value.items():
             known = part.get("properties", {}).get(key) or part.get("additionalProperties")
-            if isinstance(key, str) and _is(known):
+            if isinstance(key, str) and _mapping(known):
                 yield from _leaves(f"{path}.{key}", inner, known, schema)
         return
     if isinstance(value, list):
-        if _is(items := part.get("items")) and path.endswith("schedule"):
+        if _mapping(items := part.get("items")) and path.endswith("schedule"):
             for number, inner in enumerate(value):
                 yield from _leaves(f"{path}.{number}", inner, items, schema)
         return
@@ -244,7 +244,7 @@ def _resolved(part: Mapping[str, Any], schema: Mapping[str, Any], value: Any) ->
         part = schema["$defs"][part["$ref"].rpartition("/")[2]]
     for each in part.get("anyOf", ()):
         other = _resolved(each, schema, value)
-        if ("properties" in other) == _is(value) and (_is(value) or _form(other, value)):
+        if ("properties" in other) == _mapping(value) and (_mapping(value) or _form(other, value)):
             return {**other, **described}
     return {**part, **described}
 
@@ -382,7 +382,7 @@ def allowed(settings: Sequence[str], knobs: Sequence[Knob]) -> list[str]:
             raise UsageError(f"a setting is longer than {LONGEST_SETTING} characters")
         value = document.value(written, f"--set {text}")
         whole = by_key[key].form == "queue" if key in by_key else False
-        if whole and _is(value):
+        if whole and _mapping(value):
             fine = all(_harmless(name) and _harmless(each) for name, each in value.items())
         else:
             outer, _, option = key.rpartition(".")

@@ -51,7 +51,7 @@ class Asked:
 
 
 def read(body: bytes, files: Mapping[str, Path]) -> Asked:
-    """A message; raises MalformedError for what is none, or names a file that was not handed over."""
+    """A message; raises MalformedError for what is none, or names no file that was handed over."""
     try:
         said = json.loads(body)
     except (ValueError, RecursionError):

@@ -20,6 +20,8 @@ const under = /** @type {Record<string, AbortController | null>} */ ({a: null, b
 const latencies = /** @type {number[]} */ ([]);
 let waiting = 0;
 let turnedAt = 0;
+/** How often the page has gone somewhere. */
+let going = 0;
 
 const list = () => settings(opened.knobs, at.values);
 
@@ -201,6 +203,7 @@ const weight = (/** @type {string} */ group) => ({"Turn this": -1, More: 1})[gro
 
 /** Goes where the address says: the gallery, or an experiment as it is there. */
 async function go() {
+  const mine = ++going;
   const wanted = stateOf(location.hash);
   byId("trouble").hidden = true;
   for (const side of ["a", "b"]) under[side]?.abort();
@@ -210,14 +213,18 @@ async function go() {
   }
   const anew = !opened || wanted.name !== at.name;
   if (anew) {
+    let found;
     try {
-      opened = await (await asked("open", {file: wanted.name})).json();
+      found = await (await asked("open", {file: wanted.name})).json();
     } catch (error) {
+      if (mine !== going) return;
       byId("trouble").textContent = error.message;
       byId("trouble").hidden = false;
       gallery();
       return;
     }
+    if (mine !== going) return; // somebody has gone elsewhere meanwhile
+    opened = found;
   }
   const known = new Set(opened.knobs.map(({key}) => key));
   const taken = (values) =>
