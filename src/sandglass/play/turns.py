@@ -6,7 +6,7 @@ All of it happens in a worker's process (worker.py).
 import shlex
 import shutil
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from sandglass.experiment.experiment import Experiment
 from sandglass.guide import preview
 from sandglass.install import builds, setup_lab
 from sandglass.play import knobs
+from sandglass.records.summary import quantiles_ms
 from sandglass.results import series
 from sandglass.results.palette import PALETTE
 from sandglass.results.view import page, streams
@@ -27,6 +28,7 @@ from sandglass.terminal import from_here, shown
 
 LIMIT = 2_000_000
 """Records of a run that a page is given; of more it gets the ends and extremes of intervals."""
+P95 = "95\u00a0%"
 MOST_ROWS = 12
 """Flows whose goodput is told in numbers."""
 Say = Callable[[str, Any], None]
@@ -138,7 +140,7 @@ def _drawn(content: Mapping[str, Any], out: Path, times: Sequence[float]) -> dic
         "kernel": content["kernel"]["release"],
         "seed": content["seed"],
         "missing": described["missing"],
-        "numbers": numbers(content),
+        "numbers": [*pings(run), *numbers(content)],
         "warnings": described["warnings"],
         "wall_s": {
             "check": round(checked - started, 3),
@@ -146,6 +148,18 @@ def _drawn(content: Mapping[str, Any], out: Path, times: Sequence[float]) -> dic
             "pack": round(time.monotonic() - ran, 3),
         },
     }
+
+
+def pings(run: series.Run) -> Iterator[tuple[str, str, float]]:
+    """How long the answers to pings took."""
+    if not (run.directory / "rtt.parquet").exists():
+        return
+    found = run.records("rtt").select("flow", "rtt_ns").drop_nulls().collect()
+    ends = {flow["id"]: f"{flow['from']} → {flow['to']}" for flow in run.document["flows"]}
+    for (flow,), rows in found.group_by("flow", maintain_order=True):
+        took = quantiles_ms(rows["rtt_ns"].to_numpy())
+        yield f"pings of {flow}: {ends[flow]}, median", "ms", float(took["median"] or 0)
+        yield f"pings of {flow}, {P95}", "ms", float(took["p95"] or 0)
 
 
 def numbers(content: Mapping[str, Any]) -> list[tuple[str, str, float]]:
@@ -158,7 +172,7 @@ def numbers(content: Mapping[str, Any]) -> list[tuple[str, str, float]]:
         used = link.get("utilisation")
         found += [
             (f"queueing delay{of}, median", "ms", delay.get("median")),
-            (f"queueing delay{of}, 95 %", "ms", delay.get("p95")),
+            (f"queueing delay{of}, {P95}", "ms", delay.get("p95")),
             (f"link used{of}", "%", None if used is None else 100 * used),
             (f"drops{of}", "", link.get("drops")),
             (f"marks{of}", "", link.get("marks")),
