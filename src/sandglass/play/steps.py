@@ -37,7 +37,8 @@ def of(form: str, value: Any, least: float | None = None, most: float | None = N
         if form in QUANTITIES:
             read, write = QUANTITIES[form]
             base = read(value)
-            return [write(each) for each in _around(base)] if base else []
+            around = _around(base) if base else []
+            return [value if each == base else write(each) for each in around]
         if form == "share":
             return [f"{each:g}%" for each in _within(float(value.strip(" %")), 0, 100)]
         if form == "length":
@@ -47,7 +48,8 @@ def of(form: str, value: Any, least: float | None = None, most: float | None = N
                 return _evenly(int(value), int(least), int(most))
             return [*map(int, _within(int(value), least, most))]
         if form == "number":
-            return _within(float(value), least, most)
+            found = _within(float(value), least, most)
+            return [int(each) if each == int(each) else each for each in found]
     except (ValueError, AttributeError, TypeError):
         return []
     return []

@@ -17,7 +17,7 @@ from sandglass.experiment import document, kernel, reading
 from sandglass.experiment.document import Document
 from sandglass.experiment.experiment import Experiment
 from sandglass.guide import preview
-from sandglass.install import builds, setup_lab
+from sandglass.install import builds, checkout, setup_lab
 from sandglass.play import knobs
 from sandglass.records.summary import quantiles_ms
 from sandglass.results import series
@@ -49,11 +49,6 @@ def opened(file: Path) -> dict[str, Any]:
 
 def turned(file: Path, settings: Sequence[str], out: Path, say: Say) -> None:
     """Check and run what a page asks for; `say` is told what is found, as it is found."""
-    with builds.settled():
-        _turned(file, settings, out, say)
-
-
-def _turned(file: Path, settings: Sequence[str], out: Path, say: Say) -> None:
     started = time.monotonic()
     _, experiment = _read(file, settings)
     told = preview.preview(experiment)
@@ -122,6 +117,10 @@ def _there(experiment: Experiment) -> None:
                     "Once run it in a terminal, which builds it and takes some minutes.",
                 ) from None
             setup_lab.kernel(builds.chosen_kernel())
+        # A run looks these up in a thread, which would outlive one that is ended at once, and then
+        # look at another's lab.
+        checkout.commit()
+        builds.lab_build()
 
 
 def _drawn(content: Mapping[str, Any], out: Path, times: Sequence[float]) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from typing import Any
 from sandglass.cage import system_calls as system
 from sandglass.errors import SandglassError
 from sandglass.experiment import foreign
+from sandglass.install import builds
 from sandglass.play import turns
 from sandglass.records import evaluation  # noqa: F401 what the first run would import at its end
 from sandglass.terminal import from_here, harmless
@@ -37,7 +38,8 @@ def main() -> None:
         answers.write(f"{kind} {json.dumps(told, separators=(',', ':'))}\n")
         answers.flush()
 
-    with foreign.kept():  # a stranger's topology is asked by one process, whatever is turned
+    # A stranger's topology is asked by one process, and the lab is looked up once.
+    with foreign.kept(), builds.settled():
         say("ready", None)
         for line in sys.stdin:
             _answer(json.loads(line), say)
