@@ -287,6 +287,35 @@ def test_axe_finds_nothing_against_its_being_accessible(
     browser.call("Emulation.setEmulatedMedia", features=[])
 
 
+def test_a_knob_is_swept_while_nothing_else_runs(opened: Open, server: Server) -> None:
+    """Each step is a run of its own; a turn meanwhile comes first, and does not change them."""
+    browser = opened()
+    browser.run("byId('sweep').open = true; byId('sweep-knob').value = 'flows.0.count'")
+    browser.run("byId('sweep-go').click()")
+    browser.until("sweep.found.size === 2")
+    set_knob(browser, "seed", "7")
+    arrived(browser, 2)
+    browser.until("byId('sweep-status').textContent === '7 runs'")
+    cells = browser.run(
+        "[...document.querySelectorAll('#sweep-table tr')].map(row =>"
+        " [row.children[0].textContent, row.children[1].textContent])"
+    )
+    assert [name for name, _ in cells] == ["1", "2", "3", "4", "5", "7", "10"]
+    assert browser.run("byId('sweep-number').value").startswith("pings of")
+    for name in ("2", "10"):
+        found = browser.run(f"sweep.found.get('{name}')")
+        again = server.run([f"flows.0.count={name}"], page="anotherpage")
+        assert found == again["done"]["numbers"]
+    assert text(browser, "#sweep-command").endswith(
+        " study quick.yaml --vary flows.0.count=1,2,3,4,5,7,10"
+    )
+    browser.run("byId('sweep-knob').value = 'bottleneck.queue'; byId('sweep-go').click()")
+    browser.until("byId('sweep-status').textContent === '5 runs'")
+    assert browser.run("[...sweep.found.keys()]") == ["pfifo", "codel", "fq_codel", "pie", "cake"]
+    assert not hidden(browser, "sweep-go")
+    assert complaints(browser, server) == []
+
+
 def test_random_turns_do_it_no_harm(opened: Open, server: Server) -> None:
     """No error, no lab that stays, and the last one is what is shown."""
     browser = opened()

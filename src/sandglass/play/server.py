@@ -30,7 +30,7 @@ LOOPBACK = "127.0.0.1"
 LARGEST_MESSAGE = 64 * 1024
 MOST_SETTINGS, LONGEST_SETTING = 100, 600
 PAGE = re.compile(r"[a-z0-9]{8,40}")
-SIDES = ("a", "b")
+SIDES = ("a", "b", "c")
 BUSY = 32
 """So many connections at once are answered."""
 LINES = "application/x-ndjson"
@@ -71,7 +71,7 @@ def read(body: bytes, files: Mapping[str, Path]) -> Asked:
     if not isinstance(page, str) or not PAGE.fullmatch(page):
         raise MalformedError("page: write a word")
     if side not in SIDES:
-        raise MalformedError("side: write a or b")
+        raise MalformedError("side: write a, b or c")
     return Asked(files[file], settings, page, side)
 
 

@@ -10,7 +10,7 @@ from sandglass.play.gallery import Card
 from sandglass.results.view import page as view
 from sandglass.terminal import shown
 
-SCRIPTS = ("values", "knobs", "queue", "link", "runs", "play")
+SCRIPTS = ("values", "knobs", "queue", "link", "runs", "sweep", "play")
 """In their order, after those that draw panels."""
 
 

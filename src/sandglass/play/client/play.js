@@ -15,7 +15,10 @@ const at = {
 };
 /** What was run last of each side, and the values that it was run with. */
 const last = /** @type {{a: any, b: any}} */ ({a: null, b: null});
-const under = /** @type {Record<string, AbortController | null>} */ ({a: null, b: null});
+const under = /** @type {Record<string, AbortController | null>} */ ({
+  ...{a: null, b: null},
+  c: null, // of a sweep, which makes way for the others
+});
 /** Milliseconds from each turn to its curves, for those who measure. */
 const latencies = /** @type {number[]} */ ([]);
 let waiting = 0;
@@ -50,6 +53,7 @@ function stands() {
 /** Runs what a side stands at, in the place of what it was running. */
 async function run(side) {
   under[side]?.abort();
+  under.c?.abort();
   const mine = (under[side] = new AbortController());
   const values = structuredClone(side === "a" ? at.values : (at.beside ?? {}));
   const begun = turnedAt;
@@ -245,6 +249,7 @@ async function go() {
   byId("where").hidden = byId("stage").hidden = false;
   if (anew) {
     last.a = last.b = null;
+    offerSweep();
     buildKnobs(card ? JSON.parse(card.dataset.turn) : []);
     byId("numbers").replaceChildren();
     byId("status").textContent = "";
@@ -259,6 +264,7 @@ async function go() {
 }
 
 function gallery() {
+  if (opened) stopSweep();
   opened = null;
   at.name = "";
   byId("title").textContent = "Play";
@@ -325,6 +331,12 @@ for (const [id, act] of Object.entries(ACTS)) {
     if (opened) history.replaceState(null, "", fragment(at));
   });
 }
+byId("sweep-go").addEventListener("click", fillSweep);
+byId("sweep-stop").addEventListener("click", () => {
+  stopSweep();
+  byId("sweep-status").textContent += ", stopped";
+});
+byId("sweep-number").addEventListener("change", showSweep);
 byId("knobs").addEventListener("submit", (event) => event.preventDefault());
 byId("controls").addEventListener("submit", (event) => event.preventDefault());
 addEventListener("hashchange", go);
