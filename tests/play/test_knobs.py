@@ -123,8 +123,9 @@ def test_steps_go_from_a_fiftieth_to_ten_times(
 
 
 def test_whole_steps_stay_within_their_bounds() -> None:
-    assert steps.of("whole", 80, 1, 100)[0] == 1
-    assert steps.of("whole", 80, 1, 100)[-1] == 100
+    assert steps.of("whole", 82, 1, 100)[:3] == [1, 5, 10]
+    assert steps.of("whole", 82, 1, 100)[-6:] == [80, 82, 85, 90, 95, 100]
+    assert steps.of("whole", 1, 0, 1) == [0, 1]
     assert steps.of("whole", 1, 1, 1000) == [1, 2, 3, 4, 5, 7, 10]
     assert steps.of("length", "0.5bdp")[0] == "0.01bdp"
     assert steps.of("time", "0s") == []

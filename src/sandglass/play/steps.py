@@ -29,6 +29,7 @@ OF_OPTIONS = {
 LENGTH = re.compile(r"([\d.]+) *([A-Za-z]*)")
 FEW = 200
 """Whole numbers within so narrow bounds are stepped evenly."""
+EVEN_STEPS, MOST_EVEN = (1, 2, 5, 10), 20
 
 
 def of(form: str, value: Any, least: float | None = None, most: float | None = None) -> list[Any]:
@@ -99,8 +100,9 @@ def _within(base: float, least: float | None, most: float | None) -> list[float]
 
 
 def _evenly(value: int, least: int, most: int) -> list[int]:
-    step = max(1, (most - least) // 20)
-    return sorted({value, least, most, *range(least - least % step, most, step)} - {least - 1})
+    step = next(each for each in EVEN_STEPS if (most - least) // each <= MOST_EVEN)
+    between = (each for each in range(0, most, step) if each > least)
+    return sorted({value, least, most, *between})
 
 
 def _lengths(value: Any) -> list[Any]:
