@@ -6,7 +6,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -164,6 +164,3 @@ def complaints(browser: Browser, server: Server) -> list[str]:
     """Errors and warnings, and requests to anywhere but the server; downloads are of the page."""
     own = (server.address, f"blob:http://{server.place}/", "data:,")
     return [said for said in browser.complaints() if not said.startswith(own)]
-
-
-Values = Mapping[str, Any]

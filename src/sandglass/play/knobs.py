@@ -29,12 +29,12 @@ from sandglass.guide import offer
 from sandglass.install import builds
 from sandglass.play import steps
 
-NO_KNOBS = ("title", "topology", "record", "repeat", "memory", "lab", "base", "bottleneck.queue")
+NO_KNOBS = ("title", "topology", "record", "memory", "lab", "base")
 """Keys that change what is looked at, not what happens; and queues, which are one knob each."""
 LINK, RUN, MORE = "Link", "Run", "More"
 IN_GROUPS = {
     LINK: ("bottleneck.rate", "rtt", "bottleneck.reverse.rate", "bottleneck.queue"),
-    RUN: ("duration", "seed"),
+    RUN: ("duration", "repeat", "seed"),
 }
 """Keys whose knobs stand together, in this order; flows have groups of their own."""
 NAMES = {
@@ -42,6 +42,7 @@ NAMES = {
     "bottleneck.reverse.rate": "Rate back",
     "rtt": "Round trip",
     "duration": "Duration",
+    "repeat": "Repetitions",
     "seed": "Seed",
     "cc": "Sender",
     "count": "Number of flows",
@@ -60,7 +61,6 @@ USUAL = ("pfifo", "codel", "fq_codel", "pie", "cake", "red", "dualpi2")
 """Queues that stand first among all."""
 HARMLESS = re.compile(r"[\w.+%-][\w.+% -]{0,59}")
 """A text that a page may set: a quantity or a name. It holds no separator, so it is no path."""
-MOST_SETTINGS, LONGEST_SETTING = 100, 600
 UNITS = {"bdp": "length", "kbit": "rate", "kB": "size", "ms": "time", "%": "share"}
 """What the schema's pattern of a quantity has in it, and what the quantity is."""
 
@@ -372,14 +372,10 @@ def allowed(settings: Sequence[str], knobs: Sequence[Knob]) -> list[str]:
 
     Raises UsageError for one that is of no knob, or more than a number, a quantity or a name.
     """
-    if len(settings) > MOST_SETTINGS:
-        raise UsageError(f"more than {MOST_SETTINGS} settings")
     by_key = {knob.key: knob for knob in knobs}
     plain = {key for knob in knobs for key in (knob.key, *knob.also)}
     for text in settings:
         key, _, written = text.partition("=")
-        if len(text) > LONGEST_SETTING or not key.isprintable():
-            raise UsageError(f"a setting is longer than {LONGEST_SETTING} characters")
         value = document.value(written, f"--set {text}")
         whole = by_key[key].form == "queue" if key in by_key else False
         if whole and _mapping(value):

@@ -153,11 +153,11 @@ class Play:
         except MalformedError as error:
             return PlainTextResponse(f"{error}\n", 400)
         key = asked.page, asked.side
-        if before := self._jobs.pop(key, None):
-            before.drop()
-        job = self._jobs[key] = self._begin("run", asked)
 
         async def lines() -> AsyncIterator[bytes]:
+            if before := self._jobs.get(key):
+                before.drop()
+            job = self._jobs[key] = self._begin("run", asked)
             try:
                 async for line in job.lines():
                     yield line

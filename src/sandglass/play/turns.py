@@ -5,6 +5,7 @@ All of it happens in a worker's process (worker.py).
 
 import shlex
 import shutil
+import statistics
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -161,6 +162,16 @@ def pings(run: series.Run) -> Iterator[tuple[str, str, float]]:
         yield f"pings of {flow}, {P95}", "ms", float(took["p95"] or 0)
 
 
+def _completions(content: Mapping[str, Any]) -> Iterator[tuple[str, list[float]]]:
+    """How long flows took that have an end, by workload."""
+    for key, what in {"plt_s": "load time", "fct_s": "completion"}.items():
+        took: dict[str, list[float]] = {}
+        for flow in content["flows"]:
+            if flow.get(key) is not None:
+                took.setdefault(f"{what} of {flow['workload']}, median", []).append(flow[key])
+        yield from took.items()
+
+
 def numbers(content: Mapping[str, Any]) -> list[tuple[str, str, float]]:
     """What a run comes to: names, units and numbers."""
     found: list[tuple[str, str, float | None]] = []
@@ -176,6 +187,7 @@ def numbers(content: Mapping[str, Any]) -> list[tuple[str, str, float]]:
             (f"drops{of}", "", link.get("drops")),
             (f"marks{of}", "", link.get("marks")),
         ]
+    found += [(name, "s", statistics.median(took)) for name, took in _completions(content)]
     rates = {
         f"goodput of {flow['id']}: {flow['from']} → {flow['to']} {flow.get('cc') or ''}".strip():
         flow["goodput_mbit"]

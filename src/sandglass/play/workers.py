@@ -45,7 +45,7 @@ class Job:
                 self._worker.interrupt()
 
     async def lines(self) -> AsyncIterator[bytes]:
-        """What is answered, up to the last line; a job that ends before may be dropped."""
+        """What is answered, up to the last line; of one that was dropped, that it has ended."""
         while True:
             line = await self._answers.get()
             yield line

@@ -107,8 +107,11 @@ function refuse(message) {
   if (message !== null) byId("status").textContent = last.a ? "Below is the run before." : "";
 }
 
-/** Says that a run is there. */
-function arrived({run: {duration}, wall_s, digest, kernel}, begun) {
+/** Says that a run is there, and what it has no record of. */
+function arrived({run: {duration}, wall_s, digest, kernel, missing}, begun) {
+  byId("unrecorded").hidden = !Object.keys(missing).length;
+  byId("unrecorded").textContent =
+    `The file's record leaves out ${Object.keys(missing).join(", ")}, so their panels are not here.`;
   const took = performance.now() - begun;
   latencies.push(took);
   if (latencies.length > 1000) latencies.shift();
