@@ -1,6 +1,7 @@
 // What is open, what it stands at, and what is done when that changes.
 "use strict";
 
+const PATIENCE = 3000; // ms without a sign of the lab before it is said what that means
 const PAUSE = 120; // ms that a knob rests before a run that is under way is given up for another
 
 /** What the server says of the file that is open. */
@@ -58,13 +59,18 @@ async function run(side) {
   const values = structuredClone(side === "a" ? at.values : (at.beside ?? {}));
   const begun = turnedAt;
   const message = {file: at.name, side, settings: settings(opened.knobs, values)};
+  const slow = setTimeout(() => {
+    byId("status").textContent = "Waiting for a free processor: other labs are at work.";
+  }, PATIENCE);
   byId("progress").hidden = false;
+  byId("progress").value = 0;
   byId("panels").setAttribute("aria-busy", "true");
   try {
     const answer = await asked("run", message, mine.signal);
     for await (const {kind, told} of linesOf(answer)) {
       if (mine.signal.aborted) return;
       if (kind === "told" && side === "a") tell(told);
+      if (kind === "progress") clearTimeout(slow);
       if (kind === "progress" && side === "a") progress(told);
       if (kind === "refused") throw new Error(told);
       if (kind === "done") {
@@ -77,6 +83,7 @@ async function run(side) {
   } catch (error) {
     if (!mine.signal.aborted) refuse(error.message);
   } finally {
+    clearTimeout(slow);
     if (under[side] === mine) under[side] = null;
     if (!under.a && !under.b) {
       byId("progress").hidden = true;
