@@ -23,7 +23,8 @@ from sandglass.papers import coverage, failing
 Nav = list[dict[str, Any]]
 
 GUIDES = [
-    *("experiment", "studies", "statistics", "characterise", "view", "python", "export"),
+    *("experiment", "studies", "statistics", "characterise", "play", "view"),
+    *("python", "export"),
     *("mininet", "workloads", "flent"),
     *("kmods", "pipeline", "ci", "container", "cluster", "bundle", "host", "lab"),
 ]

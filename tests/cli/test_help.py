@@ -10,7 +10,7 @@ from tests.cli.conftest import Cli
 
 COMMANDS = [
     *("setup", "env", "doctor", "demo", "list", "new"),
-    *("run", "check", "debug", "verify", "show", "plot", "compare", "view", "export"),
+    *("run", "check", "debug", "verify", "play", "show", "plot", "compare", "view", "export"),
     *(
         "study",
         "bisect",

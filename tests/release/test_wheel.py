@@ -213,6 +213,7 @@ def test_results_go_to_the_working_directory(installed: Path, tmp_path: Path) ->
         (["study", "codel", "--vary", "rtt=20ms"], "pip install 'sandglass-lab[studies]'"),
         (["reproduce", "abe/fig03"], "pip install 'sandglass-lab[studies]'"),
         (["notebook"], "pip install 'sandglass-lab[notebook]'"),
+        (["play"], "pip install 'sandglass-lab[play]'"),
         (["test"], "test is for a checkout"),
         (["docs"], "docs is for a checkout"),
         (["bench"], "bench is for a checkout"),

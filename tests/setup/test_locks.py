@@ -31,7 +31,8 @@ def test_running_needs_nothing_of_the_other_locks() -> None:
     run = locked("requirements.lock")
     optional = ASKED["project"]["optional-dependencies"]
     assert names(ASKED["project"]["dependencies"]) | names(optional["studies"]) <= run
-    for group, asked in (ASKED["dependency-groups"] | {"notebook": optional["notebook"]}).items():
+    extras = {name: optional[name] for name in ("notebook", "play")}
+    for group, asked in (ASKED["dependency-groups"] | extras).items():
         added = locked(f"requirements-{group}.lock")
         assert names(asked) <= run | added
         assert added

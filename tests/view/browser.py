@@ -16,6 +16,7 @@ from typing_extensions import Self
 PROGRAM = "chromium"
 """Debian's package of it has the same name."""
 HANGS_S = 60.0
+KEYS = {"Tab": 9, "ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40}
 
 
 class Browser:
@@ -129,9 +130,11 @@ class Browser:
 
     def press(self, key: str, modifiers: int = 0) -> None:
         """Press and release a key, by its name in JavaScript."""
-        text = {"text": key} if len(key) == 1 else {}
+        more: dict[str, Any] = {"text": key} if len(key) == 1 else {}
+        if code := KEYS.get(key):  # what the browser itself acts by, as at a slider
+            more |= {"code": key, "windowsVirtualKeyCode": code}
         for kind in ("keyDown", "keyUp"):
-            self.call("Input.dispatchKeyEvent", type=kind, key=key, modifiers=modifiers, **text)
+            self.call("Input.dispatchKeyEvent", type=kind, key=key, modifiers=modifiers, **more)
 
     def picture(self, out: Path, *, whole: bool = False) -> None:
         """Write a PNG of the screen, or of the whole page."""

@@ -16,6 +16,7 @@ from sandglass.cli import (
     new,
     offer,
     papers,
+    play,
     release,
     results,
     scripting,
@@ -38,7 +39,7 @@ app = typer.Typer(
 )
 
 COMMANDS = (
-    *(setting_up, demo, offer, new, experiments, results, studies, bisection),
+    *(setting_up, demo, offer, new, experiments, play, results, studies, bisection),
     *(papers, mininet, scripting, traces, release, upkeep, completion),
 )
 for part in COMMANDS:

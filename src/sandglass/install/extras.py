@@ -12,6 +12,7 @@ DISTRIBUTION: Final = "sandglass-lab"
 EXTRAS: Final = {
     "studies": ("matplotlib", "pandas", "plotnine", "scipy", "snakemake"),
     "notebook": ("jupyterlab",),
+    "play": ("starlette", "uvicorn"),
 }
 """What brings modules, by their import names: the optional dependencies of pyproject.toml."""
 SNAKEMAKE_NEEDS: Final = (3, 11)

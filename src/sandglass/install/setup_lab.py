@@ -150,10 +150,22 @@ def notebooks() -> None:
         add_locked("requirements-notebook.lock")
 
 
+def player() -> None:
+    """Add what `play` serves with to the Python environment.
+
+    Raises UsageError where that is the user's own.
+    """
+    if builds.INSTALLED:
+        extras.require("play")
+    else:
+        add_locked("requirements-play.lock")
+
+
 def linters_and_tests() -> None:
     """Add what the tests need to the Python environment."""
     documentation()
     packager()
+    player()
     add_locked("requirements-dev.lock")
 
 

@@ -20,19 +20,12 @@ function build(panel) {
     make("span", {}),
     ...(panel.measures ?? []).map((name) => make("b", {}, name)),
   );
-  panel.rows = [];
   panel.nothing = make("p", {class: "nothing", hidden: true}, "none");
   panel.list = make("ul", {
     "aria-label": `Readings of ${panel.title}`,
     class: panel.measures ? "several" : "",
   });
-  for (const [of, lines] of Map.groupBy(
-    panel.lines,
-    ({run, flow, name, streams: [stream]}) =>
-      `${run} ${flow ?? name} ${panel.style === "events" ? "" : stream}`,
-  )) {
-    panel.list.append(readingsRow(panel, of, lines));
-  }
+  listed(panel);
   panel.table = make("table", {});
   panel.details = make(
     "details",
@@ -58,6 +51,19 @@ function build(panel) {
   if (panel.style === "shares") pointAtValues(panel);
   else gestures(panel);
   return panel.element;
+}
+
+/** Builds the readings of a panel's lines, in the place of those before. */
+function listed(panel) {
+  panel.rows = [];
+  panel.list.replaceChildren();
+  for (const [of, lines] of Map.groupBy(
+    panel.lines,
+    ({run, flow, name, streams: [stream]}) =>
+      `${run} ${flow ?? name} ${panel.style === "events" ? "" : stream}`,
+  )) {
+    panel.list.append(readingsRow(panel, of, lines));
+  }
 }
 
 /** The button that makes a panel's axis logarithmic. */

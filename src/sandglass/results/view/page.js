@@ -1,7 +1,7 @@
 // The page put together, and who is told when something changes.
 "use strict";
 
-const all = panels();
+let all = /** @type {Panel[]} */ ([]);
 
 const REST = 500; // ms in which nothing moved before it is said what there is
 
@@ -122,7 +122,9 @@ const watcher = new IntersectionObserver(
 /** Unpacks a panel that has come near, and draws it unless it is as it should be. */
 async function ready(/** @type {Panel} */ panel) {
   if (!panel.loaded) {
-    await Promise.all(panel.lines.map((line) => load(line, panel.style)));
+    const {lines} = panel;
+    await Promise.all(lines.map((line) => load(line, panel.style)));
+    if (panel.lines !== lines) return; // others have come meanwhile
     panel.loaded = true;
     dirty.add(panel);
   }
@@ -159,8 +161,11 @@ function relook() {
   changed();
 }
 
-/** Builds everything; panels are unpacked and drawn when they come near the screen. */
-function start() {
+/** Builds what is of the runs that were taken; panels are unpacked and drawn when they come near
+ * the screen. */
+function assemble() {
+  begin();
+  all = panels();
   const groups = new Map();
   for (const panel of all) {
     if (!groups.has(panel.section)) groups.set(panel.section, []);
@@ -179,6 +184,13 @@ function start() {
     main.append(group);
   }
   controls();
+  relook();
+  for (const panel of all) watcher.observe(panel.element);
+}
+
+/** Builds everything, and has it answer. */
+function start() {
+  assemble();
   overviewGestures();
   const buttons = {closer: KEYS["+"], farther: KEYS["-"], all: showAll, keys: KEYS["?"]};
   for (const [id, act] of Object.entries(buttons)) byId(id).addEventListener("click", act);
@@ -191,9 +203,5 @@ function start() {
   new ResizeObserver(() => {
     strip.stale = true;
     changed();
-  }).observe(main);
-  relook();
-  for (const panel of all) watcher.observe(panel.element);
+  }).observe(byId("panels"));
 }
-
-start();

@@ -20,11 +20,12 @@ from sandglass.results.palette import PALETTE
 from sandglass.results.series import Run, load
 from sandglass.results.view import packing, streams, thinning
 
-SCRIPTS = (
+PANELS = (
     *("unpack", "series", "scale", "panels", "state", "elements", "axes", "draw"),
     *("readings", "gestures", "overview", "build", "controls", "page"),
 )
-"""In the order in which they stand in the page: each knows those before it."""
+"""Scripts that draw panels, in the order in which they stand in a page: each knows those before."""
+SCRIPTS = (*PANELS, "given")
 SHEETS = ("theme", "page")
 IDENTITY = ("id", "workload", "from", "to", "cc")
 """What the page's scripts know a flow by."""
@@ -35,6 +36,8 @@ FLOW_HEADS = (
 QDISC_HEADS = ("node", "device", "kind", "parent", "options", "counters")
 TOLD = ("kind", "link", "direction", "flow", "name", "gauge", "whole")
 """What the page is told of a stream besides its numbers."""
+DRAWN = ("name", "duration", "flows")
+"""What the page's scripts know a run by."""
 RECORD = {
     "packets": "queueing delay, backlog, rate by flow, drops and marks of each bottleneck",
     "acks": "congestion window, smoothed round-trip time, goodput and retransmissions of each flow",
@@ -66,17 +69,10 @@ def render(runs: Sequence[Run]) -> str:
     """The page's HTML. It allows itself no connection, and no code but its own."""
     described = [description(run, runs) for run in runs]
     found = [(number, stream) for number, run in enumerate(runs) for stream in streams.of(run)]
-    kept, step = thinning.thin([stream for _, stream in found], thinning.LIMIT)
-    told, texts = [], []
-    for (number, _), stream in zip(found, kept, strict=True):
-        layout, text = packing.pack(stream.table)
-        known = {name: getattr(stream, name) for name in TOLD if getattr(stream, name) is not None}
-        told.append({"run": number, **known, **layout})
-        texts.append(text)
+    told, texts, step = packed(found, thinning.LIMIT)
     script = "\n".join(asset(f"{name}.js") for name in SCRIPTS)
     sheet = "".join(asset(f"{name}.css") for name in SHEETS)
-    needed = ("name", "duration", "flows")
-    drawn = [{name: run[name] for name in needed} for run in described]
+    drawn = [{name: run[name] for name in DRAWN} for run in described]
     content = {"runs": drawn, "streams": told, "interval": step, "colours": PALETTE}
     template = jinja2.Environment(
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
@@ -93,6 +89,23 @@ def render(runs: Sequence[Run]) -> str:
         runs=described,
         several=len(runs) > 1,
     )
+
+
+def packed(
+    found: Sequence[tuple[int, streams.Stream]], limit: int
+) -> tuple[list[dict[str, Any]], list[str], int | None]:
+    """What a page is told of streams, each with its run's number, the text of each, and the step.
+
+    The step is the interval in ns of which at most `limit` records leave a few; None: all stay.
+    """
+    kept, step = thinning.thin([stream for _, stream in found], limit)
+    told, texts = [], []
+    for (number, _), stream in zip(found, kept, strict=True):
+        layout, text = packing.pack(stream.table)
+        known = {name: getattr(stream, name) for name in TOLD if getattr(stream, name) is not None}
+        told.append({"run": number, **known, **layout})
+        texts.append(text)
+    return told, texts, step
 
 
 def asset(name: str) -> str:

@@ -1,20 +1,18 @@
 // What is in view and what is on, how lines look, and what they are called.
 "use strict";
 
-const whole = Math.max(...runs.map(({duration}) => duration));
-const alike = runs.every(({flows}) => flows.length <= 1);
+let alike = true;
 const state = {
   from: 0,
-  to: whole,
-  whole,
+  to: 0,
+  whole: 0,
   cursor: /** @type {number | null} */ (null),
   runsOff: new Set(),
   flowsOff: new Set([0]),
   wayOff: new Set(),
-  colourBy: runs.length > 1 && alike ? "run" : "flow",
+  colourBy: "flow",
 };
 const theme = {};
-const PALETTE = content.colours;
 const BLACK = "#000000";
 
 /** The colour and the dashes of a line: of its flow, or where runs are told apart, of its run. What
@@ -23,8 +21,9 @@ function look({run, flow, name, bound}) {
   const byRun = state.colourBy === "run";
   const index = byRun ? run : flow === null ? named.names.indexOf(name) : flow - 1;
   const plain = bound || (!byRun && flow === null && name === undefined);
-  const colour = plain || flow === 0 ? BLACK : PALETTE[Math.max(index, 0) % PALETTE.length];
-  const turn = byRun ? 0 : Math.floor(Math.max(index, 0) / PALETTE.length);
+  const {colours} = content;
+  const colour = plain || flow === 0 ? BLACK : colours[Math.max(index, 0) % colours.length];
+  const turn = byRun ? 0 : Math.floor(Math.max(index, 0) / colours.length);
   return {
     colour: colour === BLACK ? theme.ink : colour,
     dash: DASHES[(run + turn) % DASHES.length],
@@ -44,7 +43,16 @@ function named(panel, {run, flow, name, connection, bound}) {
   if (connection) parts.push(`connection ${connection}`);
   return parts.join(", ") || panel.gauge?.split(": ")[1] || panel.title.toLowerCase();
 }
-named.names = [...new Set(streams.map(({name}) => name).filter((name) => name !== undefined))];
+named.names = /** @type {string[]} */ ([]);
+
+/** Sets out from the runs that were taken: all of them in view, from their start to their end. */
+function begin() {
+  alike = runs.every(({flows}) => flows.length <= 1);
+  state.whole = Math.max(...runs.map(({duration}) => duration));
+  [state.from, state.to] = [0, state.whole];
+  state.colourBy = runs.length > 1 && alike ? "run" : "flow";
+  named.names = [...new Set(streams.map(({name}) => name).filter((name) => name !== undefined))];
+}
 
 function flowName(run, number) {
   const flow = runs[run].flows.find(({id}) => id === number);

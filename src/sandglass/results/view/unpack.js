@@ -18,13 +18,20 @@
  *   whole?: Record<string, any>}} Stream
  */
 
-const content = JSON.parse(document.getElementById("content").textContent);
-const runs = content.runs;
-/** @type {Stream[]} */
-const streams = content.streams;
+let content = /** @type {any} */ ({});
+let runs = /** @type {any[]} */ ([]);
+let streams = /** @type {Stream[]} */ ([]);
+/** Gives the text of a stream, and forgets it. */
+let packed = (/** @type {number} */ _number) => "";
 
 /** @type {Map<number, Promise<Record<string, Float64Array>>>} */
 const unpacked = new Map();
+
+/** Takes runs and streams, in the place of those before. */
+function take(given, text) {
+  [content, runs, streams, packed] = [given, given.runs, given.streams, text];
+  unpacked.clear();
+}
 
 /** The columns of a stream: whole numbers, which Float64Array holds exactly below 2^53. */
 function columns(/** @type {number} */ number) {
@@ -37,12 +44,12 @@ function columns(/** @type {number} */ number) {
 }
 
 async function unpack(/** @type {number} */ number) {
-  const element = document.getElementById(`stream-${number}`);
-  const packed = Uint8Array.from(atob(element.textContent), (letter) => letter.charCodeAt(0));
-  element.remove();
-  const inflated = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
-  const bytes = new Uint8Array(await new Response(inflated).arrayBuffer());
   const {rows, columns} = streams[number];
+  const deflated = Uint8Array.from(atob(packed(number)), (letter) => letter.charCodeAt(0));
+  const inflated = new Blob([deflated])
+    .stream()
+    .pipeThrough(new DecompressionStream("deflate-raw"));
+  const bytes = new Uint8Array(await new Response(inflated).arrayBuffer());
   const table = /** @type {Record<string, Float64Array>} */ ({});
   let at = 0;
   for (const [name, layout] of Object.entries(columns)) {
