@@ -19,6 +19,7 @@ COMMANDS = [
         "shell",
         "exec",
         "mn",
+        "grade",
         "python",
         "notebook",
         "trace",
