@@ -95,12 +95,12 @@ def _conditions(check: OutputCheck, told: dict[str, Any]) -> Iterator[tuple[bool
     said = told["said"]
     for pattern in check.matches:
         found = re.search(pattern, said, re.MULTILINE)
-        yield bool(found), f"no the output has nothing like {pattern!r}"
+        yield bool(found), f"no the output has nothing like /{pattern}/"
     lines = [line.rstrip() for line in said.splitlines()]
     for line in check.lines:
         yield line.rstrip() in lines, f"no the output has no line {line!r}"
     for pattern in check.absent:
-        yield not re.search(pattern, said, re.MULTILINE), f"no the output has {pattern!r}"
+        yield not re.search(pattern, said, re.MULTILINE), f"no the output has something like /{pattern}/"
     if check.status is not None:
         status = told["status"]
         yield status == check.status, f"no the status is {status}; expected: {check.status}"

@@ -1,7 +1,7 @@
 """Looks at a student's program in the lab, out of its reach. Usage: python3 probe.py RUN_DIRECTORY
 
-The program is root, as Mininet wants it, in namespaces of processes, mounts and IPC of its own, and
-without the capabilities that lead out of them. So it neither sees nor stops this one, changes no
+The program is root, as Mininet wants it, with processes and mounts of its own, and without
+the capabilities that lead out of them. So it neither sees nor stops this one, changes no
 file that this one reads, and has none of what is secret: that comes into this process after the
 program's has been split off, and is removed from the lab before the program starts. What it writes,
 to the console too, is not what counts: the answer is a line that begins with the secret word.
@@ -45,7 +45,7 @@ TRIES, TRY_S = 3, 1.0
 ECHO, REPLY = 8, 0  # ICMP's types (RFC 792)
 HOST = b"mininet:"
 """What the last word of a process begins with that is a node of Mininet's."""
-NEW_MOUNTS, NEW_IPC, NEW_PROCESSES, NEW_NETWORK = 0x20000, 0x08000000, 0x20000000, 0x40000000
+NEW_MOUNTS, NEW_PROCESSES, NEW_NETWORK = 0x20000, 0x20000000, 0x40000000
 MS_REC_PRIVATE = 0x4000 | 0x40000
 MNT_DETACH = 2
 PR_CAPBSET_DROP = 24
@@ -109,7 +109,7 @@ def sealed(environment: dict[str, str]) -> tuple[Program, int]:
     process = os.fork()
     if process == 0:
         try:
-            _check(_libc.unshare(NEW_MOUNTS | NEW_IPC), "no mounts of its own")
+            _check(_libc.unshare(NEW_MOUNTS), "no mounts of its own")
             _check(_libc.mount(None, b"/", None, MS_REC_PRIVATE, None), "no mounts of its own")
             _check(_libc.umount2(os.fsencode(sys.argv[1]), MNT_DETACH), "the run's directory")
             _check(_libc.mount(b"proc", b"/proc", b"proc", 0, None), "no /proc of its own")
@@ -125,6 +125,8 @@ def sealed(environment: dict[str, str]) -> tuple[Program, int]:
             os.closerange(3, script.FILES)
             if command:
                 _first(json.loads(command), environment)
+        except OSError as error:
+            os.write(says, f"sandglass: {error}\n".encode())
         finally:
             os._exit(script.STATUS_NOT_FOUND)
     _check(_libc.setns(own, NEW_PROCESSES), "no return to the own processes")
