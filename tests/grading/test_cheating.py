@@ -111,7 +111,7 @@ def experiment(text: str, points: float = 0, said: str = "") -> Made:
 SUBMISSIONS = {
     "right": answer("print('xyzzy-42')", 10),
     "wrong": answer("print('xyzzy-41')", 0, "no the output has no line"),
-    "silent": answer("", 0, "no the output has no line"),
+    "silent": answer("pass", 0, "no the output has no line"),
     "missing": Made({"other.py": "print('xyzzy-42')"}, 0, r"answer\.py"),
     "an exception": answer("print('xyzzy-42'); 1 / 0", 0, "the status is 1; expected: 0"),
     "a crash": answer("import os; os.abort()", 0, "the status is 134"),
@@ -284,5 +284,5 @@ def test_it_gets_what_it_should(name: str, grade: Grade, tmp_path: Path) -> None
     assert check["points"] == made.points, check["detail"]
     assert re.search(made.said, check["detail"], re.MULTILINE), check["detail"]
     if "xyzzy-42" not in str(made.files):  # then it is not to say so
-        assert "\n  xyzzy" not in check["detail"]
+        assert "\n  xyzzy-42" not in check["detail"]
     assert str(tmp_path) not in check["detail"]

@@ -156,17 +156,22 @@ def _watched(
                     return "it filled the disk, and was ended", last
 
 
-def _took_s(session: int) -> float:
-    """What the processes of a session have had of a processor, and those that they have buried."""
-    ticks = 0
+def _took_s(process: int) -> float:
+    """What a process and those below it have had of a processor, and those that they buried."""
+    below: dict[int, list[int]] = {}
+    ticks: dict[int, int] = {}
     for place in Path("/proc").glob("[1-9]*"):
         with contextlib.suppress(OSError):  # it has ended
-            # after the name, which may have any characters, proc(5) has: state ppid pgrp session
-            _, _, rest = (place / "stat").read_text().rpartition(")")
-            words = rest.split()
-            if int(words[3]) == session:
-                ticks += sum(map(int, words[11:15]))
-    return ticks / os.sysconf("SC_CLK_TCK")
+            # proc(5): behind the name, which may have any characters, state, parent, …
+            words = (place / "stat").read_text().rpartition(")")[2].split()
+            below.setdefault(int(words[1]), []).append(int(place.name))
+            ticks[int(place.name)] = sum(map(int, words[11:15]))
+    total, waiting = 0, [process]
+    while waiting:
+        here = waiting.pop()
+        total += ticks.get(here, 0)
+        waiting += below.get(here, [])
+    return total / os.sysconf("SC_CLK_TCK")
 
 
 def _size(folder: Path) -> int:

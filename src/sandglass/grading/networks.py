@@ -100,7 +100,10 @@ def _conditions(check: OutputCheck, told: dict[str, Any]) -> Iterator[tuple[bool
     for line in check.lines:
         yield line.rstrip() in lines, f"no the output has no line {line!r}"
     for pattern in check.absent:
-        yield not re.search(pattern, said, re.MULTILINE), f"no the output has something like /{pattern}/"
+        yield (
+            not re.search(pattern, said, re.MULTILINE),
+            f"no the output has something like /{pattern}/",
+        )
     if check.status is not None:
         status = told["status"]
         yield status == check.status, f"no the status is {status}; expected: {check.status}"

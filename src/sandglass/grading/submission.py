@@ -53,8 +53,8 @@ def take(path: Path, folder: Path, sheet: Sheet) -> Path:
             info.size, info.mtime = len(content), BOOT_TIME_NS // 10**9
             info.mode = 0o755 if content.startswith(b"#!") else 0o644
             tar.addfile(info, io.BytesIO(content))
-    if not total:
-        raise SubmissionError("the submission is empty")
+        if not tar.getmembers():
+            raise SubmissionError("the submission is empty")
     laid.seek(0)
     try:
         archive.unpack(laid, folder, lambda member: member.kind != "link", exact=True)
