@@ -80,6 +80,19 @@ for door in range(28, 40):
     libc.mount(b"none", place.encode(), b"hostfs", 0, str(door).encode())
 """
 """Mounts all that the lab's kernel hands out."""
+MODULE = """\
+  - id: module
+    title: Goodput
+    points: 10
+    kind: metric
+    module: kmods
+    base: base.yaml
+    set: {bottleneck.queue: {kind: mine}}
+    metric: flows.0.goodput_mbit
+    bounds: {at_least: 5}
+    time_limit: {processor: 30s}
+"""
+SKELETON = ROOT / "examples/assignments/aqm/skeleton/kmods/sch_mine"
 SOLUTION = (ROUTER / "solution/router.py").read_text()
 PROMPT = "print('mininet> ', flush=True); input()\n"
 
@@ -106,6 +119,14 @@ def router(text: str, points: float = 0, said: str = "") -> Made:
 
 def experiment(text: str, points: float = 0, said: str = "") -> Made:
     return Made({"experiment.yaml": text}, points, said, METRIC)
+
+
+def module(law: str, points: float = 0, said: str = "") -> Made:
+    """The skeleton of an AQM with other words in the place of its law."""
+    files = {f"kmods/sch_mine/{each.name}": each.read_text() for each in SKELETON.iterdir()}
+    source = "kmods/sch_mine/sch_mine.c"
+    files[source] = files[source].replace("return false;", law)
+    return Made(files, points, said, MODULE, {"base.yaml": EXPERIMENT})
 
 
 SUBMISSIONS = {
@@ -264,6 +285,13 @@ SUBMISSIONS = {
     "one that reads the grader's file": experiment(
         EXPERIMENT.replace("rate: 10mbit", "rate: {trace: COURSE}"), 0, "outside of the submission"
     ),
+    "a module": module("return false;", 10, "ok Goodput: "),
+    "a module that does not compile": module(
+        "return fals;", 0, r"^kmods/sch_mine/sch_mine\.c:\d+:\d+: error: .*fals"
+    ),
+    "a module that crashes": module("return *(volatile bool *)NULL;", 0, "a NULL pointer in mine_"),
+    "a module that loops": module("for (;;)\n\t\tcpu_relax();", 0, "more than 30s of a processor"),
+    "no module": Made({"x.c": "int x;"}, 0, "has no kmods", MODULE, {"base.yaml": EXPERIMENT}),
     "one that is its own alias": experiment("a: &a [*a]\n" + EXPERIMENT, 0, r"^experiment\.yaml:1"),
 }
 QUICK = {"right", "wrong", "a crash", "a forged result", "a router", "a claim of pings"}

@@ -49,6 +49,8 @@ def grade(sheet: Sheet, path: Path, progress: Progress = lambda check: None) -> 
         raise UsageError(f"{path}: no such file or directory")
     if any(check.kind in ("study", "metric", "qdisc") for check in sheet.checks):
         extras.require("studies")
+    if any(getattr(check, "module", None) for check in sheet.checks):
+        extras.checkout_only("to compile a student's kernel module")
     _check_machine()
     with tempfile.TemporaryDirectory(
         prefix="sandglass-grade-", ignore_cleanup_errors=True
@@ -97,6 +99,7 @@ def _outcome(sheet: Sheet, check: AnyCheck, there: Path, home: Path) -> Outcome:
         "submission": str(own),
         "home": str(place),
         "result": str(result),
+        "parent": os.getpid(),
     }
     environment = {
         **{key: value for key, value in os.environ.items() if key != "SANDGLASS_KMODS"},

@@ -7,6 +7,9 @@ are, and the words of a suite as its report has them.
 import contextlib
 import copy
 import os
+import re
+import sys
+import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -26,7 +29,7 @@ from sandglass.grading.sheet import (
     TimeLimit,
     metric_study,
 )
-from sandglass.install import builds
+from sandglass.install import builds, setup_lab
 from sandglass.run import runs
 from sandglass.studies import claims, reading, tables, targets, work
 from sandglass.studies.points import Replica, directories, product, rooted
@@ -40,6 +43,9 @@ PROGRAM, WORDS = "command", "argv"
 """The workload that runs any program of the lab, and its key for that."""
 NOT_FILES = (WORDS, "title")
 """Keys whose values are no names of files, whatever they look like."""
+NO_WORDS = re.compile(r"\[|\s*make(\[\d+\])?: |sandglass: compile|\s*end of ")
+"""What a build says beside the compiler's words: times, places, and who had called the compiler."""
+MOST_READ = 100_000
 SHOWN = "experiment"
 """What a run's directory is called in messages."""
 
@@ -63,6 +69,7 @@ def metric(check: MetricCheck, sheet: Sheet, submission: Path, home: Path) -> Ou
 def qdisc(check: QdiscCheck, sheet: Sheet, submission: Path, home: Path) -> Outcome:
     """Put the student's queue through a scenario, beside a rival, and compare."""
     module = _there(submission, check.module)
+    _build_from(module)
     asked = characterise.wanted(
         "qdisc", str(module), [check.against], check.options, "quick", [check.scenario], home
     )
@@ -142,12 +149,39 @@ def _there(submission: Path, name: str) -> Path:
 
 
 def _build_from(folder: Path) -> None:
-    """Have the modules of a folder be built and known, in this process."""
+    """Have the modules of a folder be built and known, in this process.
+
+    Raises SandglassError with the compiler's words.
+    """
     if folder.name.startswith(PREFIXES):
         folder = folder.parent
     elif (folder / MODULES).is_dir():
         folder = folder / MODULES
     os.environ["SANDGLASS_KMODS"] = str(folder)
+    with tempfile.TemporaryFile() as said, _written_to(said.fileno()):
+        try:
+            setup_lab.lab()
+        except SystemExit:  # who builds has said why
+            said.seek(0)
+            lines = said.read(MOST_READ).decode(errors="replace").splitlines()
+            words = [line.strip() for line in lines if not NO_WORDS.match(line)]
+            raise SandglassError("the module cannot be built", "\n".join(words)) from None
+
+
+@contextlib.contextmanager
+def _written_to(file: int) -> Iterator[None]:
+    """Within it what this process and those that it starts say goes to an open file."""
+    sys.stdout.flush()
+    before = [os.dup(number) for number in (1, 2)]
+    try:
+        for number in (1, 2):
+            os.dup2(file, number)
+        yield
+    finally:
+        sys.stdout.flush()
+        for number, kept in zip((1, 2), before, strict=True):
+            os.dup2(kept, number)
+            os.close(kept)
 
 
 def _taken(check: Measured, submission: Path) -> dict[str, Any]:

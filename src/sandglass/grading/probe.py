@@ -28,6 +28,7 @@ CODE = str(Path(__file__).absolute().parents[3])
 sys.path[0:1] = [f"{CODE}/src", CODE]
 
 from sandglass.agent import kernel, script  # noqa: E402
+from sandglass.cage import system_calls as system  # noqa: E402
 
 PUBLIC, SECRET, FILES = "public.json", "secret.json", "files"
 """In the run's directory: what the program may know of its task, what it may not, and files."""
@@ -45,10 +46,6 @@ TRIES, TRY_S = 3, 1.0
 ECHO, REPLY = 8, 0  # ICMP's types (RFC 792)
 HOST = b"mininet:"
 """What the last word of a process begins with that is a node of Mininet's."""
-NEW_MOUNTS, NEW_PROCESSES, NEW_NETWORK = 0x20000, 0x20000000, 0x40000000
-MS_REC_PRIVATE = 0x4000 | 0x40000
-MNT_DETACH = 2
-PR_CAPBSET_DROP = 24
 DROPPED = (2, 16, 17, 19, 22, 25, 27, 34, 38, 39, 40)
 """CAP_DAC_READ_SEARCH, SYS_MODULE, SYS_RAWIO, SYS_PTRACE, SYS_BOOT, SYS_TIME, MKNOD, SYSLOG,
 PERFMON, BPF and CHECKPOINT_RESTORE, of <linux/capability.h>."""
@@ -59,9 +56,16 @@ LOADS_MODULES = "65536 0"
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
-def _check(result: int, what: str) -> None:
-    if result:
-        raise OSError(ctypes.get_errno(), f"{what}: {os.strerror(ctypes.get_errno())}")
+def _enter(handle: int, kind: int) -> None:
+    """Enter a namespace that is open."""
+    if _libc.setns(handle, kind):
+        raise OSError(ctypes.get_errno(), "cannot enter a namespace")
+
+
+def _own_mounts() -> None:
+    """Have mounts that nobody else sees, or changes."""
+    system.unshare(system.CLONE_NEWNS)
+    system.mount("none", "/", None, system.MS_REC | system.MS_PRIVATE)
 
 
 class Program:
@@ -105,16 +109,15 @@ def sealed(environment: dict[str, str]) -> tuple[Program, int]:
     reads, typed = os.pipe()
     told, tell = os.pipe()
     own = os.open("/proc/self/ns/pid", os.O_RDONLY)
-    _check(_libc.unshare(NEW_PROCESSES), "no processes of its own")
+    system.unshare(system.CLONE_NEWPID)
     process = os.fork()
     if process == 0:
         try:
-            _check(_libc.unshare(NEW_MOUNTS), "no mounts of its own")
-            _check(_libc.mount(None, b"/", None, MS_REC_PRIVATE, None), "no mounts of its own")
-            _check(_libc.umount2(os.fsencode(sys.argv[1]), MNT_DETACH), "the run's directory")
-            _check(_libc.mount(b"proc", b"/proc", b"proc", 0, None), "no /proc of its own")
+            _own_mounts()
+            system.unmount(sys.argv[1], system.MNT_DETACH)
+            system.mount("proc", "/proc", "proc", 0)
             for capability in DROPPED:
-                _check(_libc.prctl(PR_CAPBSET_DROP, capability, 0, 0, 0), "a capability")
+                system.prctl(system.PR_CAPBSET_DROP, capability)
             os.setsid()
             for place, handle in enumerate((reads, says, says)):
                 os.dup2(handle, place)
@@ -129,7 +132,7 @@ def sealed(environment: dict[str, str]) -> tuple[Program, int]:
             os.write(says, f"sandglass: {error}\n".encode())
         finally:
             os._exit(script.STATUS_NOT_FOUND)
-    _check(_libc.setns(own, NEW_PROCESSES), "no return to the own processes")
+    _enter(own, system.CLONE_NEWPID)
     for handle in (own, says, reads, told):
         os.close(handle)
     return Program(process, said, typed), tell
@@ -163,7 +166,7 @@ def trusted(
     if process == 0:
         try:
             if node is not None:
-                _enter(f"/proc/{node}/ns/net")
+                _join(node)
             for place, handle in enumerate((reads, says, says)):
                 os.dup2(handle, place)
             os.closerange(3, script.FILES)
@@ -214,9 +217,10 @@ def hear(program: Program, beside: list[Program], until: float, text: bytes | No
     return False
 
 
-def _enter(network: str) -> None:
-    handle = os.open(network, os.O_RDONLY)
-    _check(_libc.setns(handle, NEW_NETWORK), f"cannot enter {network}")
+def _join(node: int) -> None:
+    """Be in the network of a process."""
+    handle = os.open(f"/proc/{node}/ns/net", os.O_RDONLY)
+    _enter(handle, system.CLONE_NEWNET)
     os.close(handle)
 
 
@@ -251,14 +255,14 @@ def sockets(addresses: dict[str, str]) -> dict[str, socket.socket]:
     for name, address in addresses.items():
         process = node(name)
         try:
-            _enter(f"/proc/{process}/ns/net")
+            _join(process)
             found[name] = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP)
             found[name].setsockopt(socket.IPPROTO_IP, socket.IP_TTL, TTL)
             found[name].bind((address, 0))
         except OSError:
             raise LookupError(f"{name} has not the address {address}") from None
         finally:
-            _check(_libc.setns(own, NEW_NETWORK), "no return to the own network")
+            _enter(own, system.CLONE_NEWNET)
     os.close(own)
     return found
 
@@ -312,9 +316,8 @@ def ping(
 
 def withdraw(files: dict[str, bytes]) -> None:
     """Have mounts of our own, where nothing of the student's decides what our programs do."""
-    _check(_libc.unshare(NEW_MOUNTS), "no mounts of our own")
-    _check(_libc.mount(None, b"/", None, MS_REC_PRIVATE, None), "no mounts of our own")
-    _check(_libc.umount2(b"/etc", MNT_DETACH), "/etc")
+    _own_mounts()
+    system.unmount("/etc", system.MNT_DETACH)
     Path(PRIVATE).mkdir()
     kernel.mount("tmpfs", PRIVATE, "mode=700")
     for name, content in files.items():

@@ -5,12 +5,15 @@ lab sees. What it says itself is of no account: a lab's programs say it.
 """
 
 import json
+import os
+import signal
 import sys
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from sandglass.cage import system_calls
 from sandglass.errors import SandglassError
 from sandglass.grading import sheet as sheets
 from sandglass.grading.outcome import Outcome, failed
@@ -45,8 +48,11 @@ def _judge(check: AnyCheck) -> Callable[..., Outcome]:
 
 
 def main() -> None:
-    """Do the check that standard input names."""
+    """Do the check that standard input names; end, with the lab, when who asked has ended."""
+    system_calls.prctl(system_calls.PR_SET_PDEATHSIG, signal.SIGKILL)
     told: dict[str, Any] = json.load(sys.stdin)
+    if os.getppid() != told["parent"]:  # it died before it could be told
+        return
     sheet = sheets.read(Path(told["sheet"]))
     (check,) = (each for each in sheet.checks if each.id == told["check"])
     outcome = done(check, sheet, Path(told["submission"]), Path(told["home"]))
