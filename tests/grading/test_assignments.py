@@ -69,9 +69,9 @@ def test_a_grader_that_is_killed_leaves_nothing_at_work(tmp_path: Path) -> None:
         "title: t\nchecks: [{id: a, title: t, points: 1, kind: output, command: x.py, status: 0}]\n"
     )
     (tmp_path / "x.py").write_text("while True: pass\n")
-    words = [sys.executable, "-P", "-m", "sandglass", "grade", tmp_path / "GRADE.yaml"]
+    words = [sys.executable, "-P", "-m", "sandglass", "grade", str(tmp_path / "GRADE.yaml")]
     own = os.environ | {"PYTHONPATH": str(ROOT / "src")}
-    grader = subprocess.Popen([*words, tmp_path / "x.py"], env=own, stdin=subprocess.DEVNULL)
+    grader = subprocess.Popen([*words, str(tmp_path / "x.py")], env=own, stdin=subprocess.DEVNULL)
     while not (below := _children(grader.pid)):
         time.sleep(0.2)
     grader.kill()

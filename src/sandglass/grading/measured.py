@@ -70,8 +70,10 @@ def qdisc(check: QdiscCheck, sheet: Sheet, submission: Path, home: Path) -> Outc
     """Put the student's queue through a scenario, beside a rival, and compare."""
     module = _there(submission, check.module)
     _build_from(module)
+    inside = [*module.glob("sch_*/")]  # of a folder of modules
+    named = inside[0] if len(inside) == 1 else module
     asked = characterise.wanted(
-        "qdisc", str(module), [check.against], check.options, "quick", [check.scenario], home
+        "qdisc", str(named), [check.against], check.options, "quick", [check.scenario], home
     )
     (scenario,) = asked.scenarios
     own = asked.studies[scenario.name]
