@@ -262,8 +262,8 @@ SUBMISSIONS = {
         PATH,
         {"look.py": LOOK},
     ),
-    "an experiment": experiment(EXPERIMENT, 10, "ok Goodput: 9"),
-    "a slow one": experiment(EXPERIMENT.replace("10mbit", "5mbit"), 0, "no Goodput: 4"),
+    "an experiment": experiment(EXPERIMENT, 10, "holds Goodput: 9"),
+    "a slow one": experiment(EXPERIMENT.replace("10mbit", "5mbit"), 0, "fails Goodput: 4"),
     "one that is none": experiment("flows: [1, 2", 0, r"^experiment\.yaml:\d"),
     "one that lasts": experiment(EXPERIMENT.replace("3s", "1h"), 0, "10s are allowed"),
     "one that brings a program": Made(
@@ -285,12 +285,17 @@ SUBMISSIONS = {
     "one that reads the grader's file": experiment(
         EXPERIMENT.replace("rate: 10mbit", "rate: {trace: COURSE}"), 0, "outside of the submission"
     ),
-    "a module": module("return false;", 10, "ok Goodput: "),
+    "a module": module("return false;", 10, "holds Goodput: "),
     "a module that does not compile": module(
-        "return fals;", 0, r"^kmods/sch_mine/sch_mine\.c:\d+:\d+: error: .*fals"
+        "return fals;",
+        0,
+        r"\Athe module cannot be built\nkmods/sch_mine/sch_mine\.c: In function .*\n"
+        r"kmods/sch_mine/sch_mine\.c:\d+:\d+: error: .*fals",
     ),
     "a module that crashes": module("return *(volatile bool *)NULL;", 0, "a NULL pointer in mine_"),
-    "a module that loops": module("for (;;)\n\t\tcpu_relax();", 0, "more than 30s of a processor"),
+    "a module that loops": module(
+        "for (;;)\n\t\tcpu_relax();\n\treturn false;", 0, "more than 30s of a processor"
+    ),
     "no module": Made({"x.c": "int x;"}, 0, "has no kmods", MODULE, {"base.yaml": EXPERIMENT}),
     "one that is its own alias": experiment("a: &a [*a]\n" + EXPERIMENT, 0, r"^experiment\.yaml:1"),
 }

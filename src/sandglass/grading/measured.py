@@ -43,7 +43,7 @@ PROGRAM, WORDS = "command", "argv"
 """The workload that runs any program of the lab, and its key for that."""
 NOT_FILES = (WORDS, "title")
 """Keys whose values are no names of files, whatever they look like."""
-NO_WORDS = re.compile(r"\[|\s*make(\[\d+\])?: |sandglass: compile|\s*end of ")
+NO_WORDS = re.compile(r"\[|\s*(make(\[\d+\])?: |[A-Z]+ (\[M\] )? *\S+$|end of )|sandglass: compile")
 """What a build says beside the compiler's words: times, places, and who had called the compiler."""
 MOST_READ = 100_000
 SHOWN = "experiment"
@@ -97,7 +97,7 @@ def qdisc(check: QdiscCheck, sheet: Sheet, submission: Path, home: Path) -> Outc
         place = ", ".join(f"{axis} {value}" for axis, value in cell.point.items())
         where = f" at {place}" if place else ""
         said.append(
-            f"{_sign(cell.word in words)} {cell.metric}{where}: {cell.mean:.4g}, "
+            f"{'ok' if cell.word in words else 'no'} {cell.metric}{where}: {cell.mean:.4g}, "
             f"{cell.against} {cell.other:.4g}: {cell.word}; expected {' or '.join(wanted)}"
         )
     return Outcome(right, len(cells), said)
@@ -134,14 +134,10 @@ def _claims(
         ends = "" if each.low is None else f" [{each.low:.4g}, {each.high:.4g}]"
         place = f" at {each.place}" if each.place and own.axes else ""
         said.append(
-            f"{_sign(each.outcome == 'holds')} {each.claim}: {each.value:.4g}{ends}{place}; "
+            f"{each.outcome} {each.claim}: {each.value:.4g}{ends}{place}; "
             f"expected {each.expected.removeprefix('value: ')}"
         )
     return Outcome(sum(each.outcome == "holds" for each in judged), len(judged), said)
-
-
-def _sign(right: bool) -> str:
-    return "ok" if right else "no"
 
 
 def _there(submission: Path, name: str) -> Path:
