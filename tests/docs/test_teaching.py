@@ -12,7 +12,6 @@ import pytest
 
 from sandglass.grading import sheet
 from sandglass.install.builds import ROOT
-from tests.grading.conftest import call
 
 DOCUMENT = (ROOT / "docs" / "teaching.md").read_text()
 FENCED = re.findall(r"^```(\w*)\n(.*?)^```$", DOCUMENT, re.DOTALL | re.MULTILINE)
@@ -111,14 +110,3 @@ def test_the_cell_for_nbgrader_is_the_points(tmp_path: Path) -> None:
         check=False,
     )
     assert (done.stdout.strip(), done.stderr) == ("3.0", "")
-
-
-@pytest.mark.lab
-def test_a_machine_without_a_sandbox_is_refused_unless_it_is_chosen(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("SANDGLASS_REQUIRE_SANDBOX", "1")
-    monkeypatch.setenv("SANDGLASS_SANDBOX", "none")
-    done = call(ROUTER / "GRADE.yaml", ROUTER / "skeleton")
-    assert done.returncode == 1
-    assert "nothing on this machine keeps" in done.stderr
