@@ -20,6 +20,7 @@ COMMANDS = [
         "shell",
         "exec",
         "mn",
+        "grade",
         "python",
         "notebook",
         "trace",

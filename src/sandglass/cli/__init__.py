@@ -11,6 +11,7 @@ from sandglass.cli import (
     completion,
     demo,
     experiments,
+    grading,
     lab,
     mininet,
     new,
@@ -40,7 +41,7 @@ app = typer.Typer(
 
 COMMANDS = (
     *(setting_up, demo, offer, new, experiments, play, results, studies, bisection),
-    *(papers, mininet, scripting, traces, release, upkeep, completion),
+    *(papers, mininet, grading, scripting, traces, release, upkeep, completion),
 )
 for part in COMMANDS:
     app.add_typer(part.app)
