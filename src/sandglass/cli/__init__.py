@@ -10,6 +10,7 @@ from sandglass.cli import (
     completion,
     demo,
     experiments,
+    kselftest,
     lab,
     mininet,
     new,
@@ -38,7 +39,7 @@ app = typer.Typer(
 
 COMMANDS = (
     *(setting_up, demo, offer, new, experiments, results, studies),
-    *(papers, mininet, scripting, traces, release, upkeep, completion),
+    *(papers, mininet, kselftest, scripting, traces, release, upkeep, completion),
 )
 for part in COMMANDS:
     app.add_typer(part.app)
