@@ -38,6 +38,10 @@ def kselftest(
     json_file: Annotated[
         Path | None, typer.Option("--json", metavar="FILE", help="Write all that is known to it.")
     ] = None,
+    known: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="A list instead of kernel/selftests.yaml."),
+    ] = None,
     syscall_cost: Annotated[
         int, typer.Option(min=0, metavar="NS", help="What a system call takes.")
     ] = 2000,
@@ -79,5 +83,5 @@ def kselftest(
     if listed:
         session.say(*map(str, opened.tests))
         return
-    if not session.run(opened, repeat, json_file):
+    if not session.run(opened, repeat, json_file, known):
         raise typer.Exit(1)

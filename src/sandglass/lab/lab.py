@@ -450,6 +450,7 @@ def execute(
     clock: tuple[str, ...],
     prompt: bool = False,
     silent: bool = False,
+    patience_s: float = PATIENCE_S,
     here: Path | None = None,
     further: Path | None = None,
 ) -> int:
@@ -460,9 +461,9 @@ def execute(
     `clock` is what the kernel is told of time; without a word it keeps the host's.
 
     Raises SandglassError when in virtual time nothing is said, nor the file `beat` in `directory`
-    changed, for PATIENCE_S: time stands still.
+    changed, for `patience_s`: time stands still.
     """
-    patience_s = float(os.environ.get("SANDGLASS_WATCHDOG", PATIENCE_S)) if clock else None
+    patience = float(os.environ.get("SANDGLASS_WATCHDOG", patience_s)) if clock else None
     console, beat, imaged = directory / "console.log", directory / "beat", _image()
     # Of the kernel's own messages none is the program's but a panic.
     arguments = ["loglevel=1", *clock, *_program(path)]
@@ -483,7 +484,7 @@ def execute(
         shown = None if silent else sys.stdout.buffer
         try:
             said = process.stdout
-            ended = said is None or _shown(said, shown, console, beat, patience_s)
+            ended = said is None or _shown(said, shown, console, beat, patience)
             if not ended and process.stdout:
                 process.send_signal(ASKS_WHERE)
                 _kept(process.stdout, console)
@@ -493,8 +494,8 @@ def execute(
             touched.clear(directory)
     symbols = builds.lab_kernel().symbols
     crashed = crash.read(console, symbols, crash.PROGRAM) if console.exists() else None
-    if status is None and patience_s:
-        raise crash.hang(crashed, patience_s)
+    if status is None and patience:
+        raise crash.hang(crashed, patience)
     if crashed:
         raise crashed.error()
     return status or 0

@@ -69,7 +69,7 @@ def points(number: int, each: Told) -> Iterator[str]:
     elif each.standing == "known":
         yield f"{line} # TODO {tap.escaped(each.listed)}"
     elif each.standing == "mended":
-        yield f"{line} # TODO passes, though kernel/selftests.yaml says: {tap.escaped(each.listed)}"
+        yield f"{line} # TODO it passes, though the list says: {tap.escaped(each.listed)}"
     else:
         yield line
     yield from tap.diagnosis(dict(_diagnosis(each)))
@@ -147,6 +147,6 @@ def remarks(found: list[Told]) -> Iterator[str]:
         if each.standing == "unknown":
             yield f"{name} fails: {each.result.why.splitlines()[0]}"
         if each.standing == "mended":
-            yield f"{name} passes, though kernel/selftests.yaml has it"
+            yield f"{name} passes, though the list of known failures has it"
         elif each.mended:
-            yield f"{name}: {', '.join(each.mended)} pass, though kernel/selftests.yaml has them"
+            yield f"{name}: {', '.join(each.mended)} pass, though the list has them"

@@ -116,6 +116,7 @@ def _run(test: Test, setting: Setting) -> Result:
                 seed=setting.seed,
                 clock=lab.clock(setting.syscall_ns),
                 silent=True,
+                patience_s=lab.WATCHDOG_S,
                 further=setting.tree,
             )
         except UsageError:

@@ -93,9 +93,9 @@ def _no_program(target: Target, program: Path | None) -> str | None:
     return None
 
 
-def run(session: Session, repeat: int, json_file: Path | None) -> bool:
+def run(session: Session, repeat: int, json_file: Path | None, list_file: Path | None) -> bool:
     """Run all tests and tell of them; returns whether none failed that the list does not have."""
-    listed = known.read(builds.series(builds.chosen_kernel()))
+    listed = known.read(builds.series(builds.chosen_kernel()), list_file or known.FILE)
     say(*report.head(len(session.tests), session.about))
     found: list[report.Told] = []
     terminal = Console(stderr=True)

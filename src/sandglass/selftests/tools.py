@@ -25,6 +25,8 @@ from sandglass.selftests.source import SELFTESTS, Source
 
 KEPT = "tests"
 """The directory of the cache for tests."""
+BUILDING = "build-"
+MOST_KEPT = 6
 PACKETDRILL = "packetdrill"
 PRODUCT, MANIFEST = "product", "built.json"
 GOAL = "sandglass-programs"
@@ -65,6 +67,8 @@ def built(source: Source, folders: list[str], root: Path) -> Built:
             if not home.is_dir():  # another one may have made it
                 _build(source, folders, root, scratch)
                 (scratch / PRODUCT).rename(home)
+                _forget(_home())
+    os.utime(home)  # it is in use
     found = json.loads((home / MANIFEST).read_text())
     return Built(home / "selftests", found["programs"], found["missing"])
 
@@ -141,6 +145,7 @@ def packetdrill(given: Path | None, root: Path) -> Path | None:
         shutil.copy2(source / PACKETDRILL, product)
         places.mkdir(parents=True, exist_ok=True)
         product.rename(home)
+        _forget(places)
     return home
 
 
@@ -226,13 +231,21 @@ def _home() -> Path:
     return builds.directory() / KEPT
 
 
+def _forget(places: Path) -> None:
+    """Remove all but what was used last."""
+    there = [path for path in places.glob("*-*") if not path.name.startswith(BUILDING)]
+    there.sort(key=lambda path: path.stat().st_mtime_ns, reverse=True)
+    for path in there[MOST_KEPT:]:
+        shutil.rmtree(path)
+
+
 @contextlib.contextmanager
 def _scratch() -> Iterator[Path]:
     """A directory for one build at a time, which goes at its end."""
     _home().mkdir(parents=True, exist_ok=True)
     with (_home() / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        for left in _home().glob("build-*"):  # by a build that was killed
+        for left in _home().glob(f"{BUILDING}*"):  # by a build that was killed
             shutil.rmtree(left)
-        with tempfile.TemporaryDirectory(dir=_home(), prefix="build-") as name:
+        with tempfile.TemporaryDirectory(dir=_home(), prefix=BUILDING) as name:
             yield Path(name)
