@@ -91,8 +91,8 @@ def _together(runs: list[Future[Result]]) -> Result:
 
 
 def _run(test: Test, setting: Setting) -> Result:
-    if test.unbuilt:
-        return Result(test, "skip", f"it is not built: {test.unbuilt}", [], "", 0, 0, "")
+    if test.lacks:
+        return Result(test, "skip", test.lacks, [], "", 0, 0, "")
     with tempfile.TemporaryDirectory(prefix="sandglass-test-") as name:
         directory = Path(name)
         wanted = {

@@ -78,7 +78,9 @@ def opened(
         root = built.tree
         about["tests"] = origin.name
         for target in there:
-            tests += targets.among(target, wanted[target], targets.tests(target, built))
+            tests += targets.among(
+                target, wanted[target], targets.tests(target, built, kernel.root)
+            )
     if program:
         about["packetdrill"] = program.name.partition("-")[0]
     about["a system call"] = f"{syscall_ns} ns"

@@ -1,11 +1,13 @@
 """The targets of `sandglass kselftest`: groups of Linux's own tests, and what is in each."""
 
+import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from sandglass.errors import UsageError, nearest
+from sandglass.install import builds
 from sandglass.selftests.tools import Built
 
 TIMEOUT_S = 45
@@ -14,6 +16,8 @@ SETTINGS = "settings"
 RUNNER = "ksft_runner.sh"
 """What runs the tests of a folder that are no programs."""
 TDC = "tc-testing"
+SCAPY, SCAPY_PLUGIN = "/usr/lib/python3/dist-packages/scapy", "scapyPlugin"
+NO_SCAPY = "the lab has no scapy: ./sandglass lab build --with python3-scapy"
 
 
 @dataclass(frozen=True)
@@ -51,8 +55,8 @@ class Test:
     command: tuple[str, ...]
     timeout_s: int
     """Of virtual time."""
-    unbuilt: str = ""
-    """Why its program is not there."""
+    lacks: str = ""
+    """What it cannot run without, in words."""
 
     def __str__(self) -> str:
         return f"{self.target.name}:{self.name}"
@@ -69,27 +73,43 @@ def lacks(target: Target, config: Path) -> str | None:
     return None
 
 
-def tests(target: Target, built: Built) -> list[Test]:
-    """The tests of a target, in the order of their names."""
+def tests(target: Target, built: Built, root: Path) -> list[Test]:
+    """The tests of a target for a lab's root, in the order of their names."""
     folder = built.tree / target.folder
     timeout_s = _timeout_s(folder / SETTINGS)
     if target.folder == TDC:
+        scapy = builds.is_in_root(root, SCAPY)
         found = sorted(folder.glob("tc-tests/**/*.json"))
-        names = [str(path.relative_to(folder / "tc-tests")) for path in found]
-        return [
-            Test(target, name, ("python3", "tdc.py", "-f", f"tc-tests/{name}"), timeout_s)
-            for name in names
-        ]
+        return [test for path in found for test in _tdc(target, path, timeout_s, scapy=scapy)]
     return [
         Test(target, name, tuple(_command(folder / name)), timeout_s, _unbuilt(target, name, built))
         for name in built.programs.get(target.folder, [])
     ]
 
 
+def _tdc(target: Target, path: Path, timeout_s: int, *, scapy: bool) -> Iterator[Test]:
+    """A file of tdc's tests; those that want scapy apart, where that is missing.
+
+    tdc.py loads what any of its tests wants before it runs one.
+    """
+    name = str(path.relative_to(path.parents[1]))
+    command = ("python3", "tdc.py", "-f", f"tc-tests/{name}")
+    every = json.loads(path.read_text())
+    others = [each["id"] for each in every if SCAPY_PLUGIN not in str(each.get("plugins"))]
+    if scapy or len(others) == len(every):
+        yield Test(target, name, command, timeout_s)
+        return
+    if others:
+        yield Test(target, name, (*command, "-e", *others), timeout_s)
+    yield Test(target, f"{name}+scapy", command, timeout_s, NO_SCAPY)
+
+
 def _unbuilt(target: Target, name: str, built: Built) -> str:
     if (built.tree / target.folder / name).exists():
         return ""
-    return built.missing.get(f"{target.folder}/{name}", "it cannot be built here")
+    return (
+        f"it is not built: {built.missing.get(f'{target.folder}/{name}', 'make does not say why')}"
+    )
 
 
 def _command(path: Path) -> Iterator[str]:
