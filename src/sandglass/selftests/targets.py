@@ -8,6 +8,7 @@ from pathlib import Path
 
 from sandglass.errors import UsageError, nearest
 from sandglass.install import builds
+from sandglass.lab.lab import CODE
 from sandglass.selftests.tools import Built
 
 TIMEOUT_S = 45
@@ -17,6 +18,11 @@ RUNNER = "ksft_runner.sh"
 """What runs the tests of a folder that are no programs."""
 TDC = "tc-testing"
 SCAPY, SCAPY_PLUGIN = "/usr/lib/python3/dist-packages/scapy", "scapyPlugin"
+TDC_BEGINS = (
+    "for module in $0; do modprobe -q $module; done;"
+    f' cp {CODE}/src/sandglass/selftests/tdc_config_local.py .; exec python3 tdc.py "$@"'
+)
+"""What tdc.sh does before it runs tdc.py, and settings of ours. $0 is the list of modules."""
 NO_SCAPY = "the lab has no scapy: ./sandglass lab build --with python3-scapy"
 
 
@@ -79,21 +85,25 @@ def tests(target: Target, built: Built, root: Path) -> list[Test]:
     timeout_s = _timeout_s(folder / SETTINGS)
     if target.folder == TDC:
         scapy = builds.is_in_root(root, SCAPY)
+        wanted = re.findall(r"^try_modprobe (\w+)", (folder / "tdc.sh").read_text(), re.M)
         found = sorted(folder.glob("tc-tests/**/*.json"))
-        return [test for path in found for test in _tdc(target, path, timeout_s, scapy=scapy)]
+        begin = ("sh", "-c", TDC_BEGINS, " ".join(wanted))
+        return [test for path in found for test in _tdc(target, path, begin, timeout_s, scapy)]
     return [
         Test(target, name, tuple(_command(folder / name)), timeout_s, _unbuilt(target, name, built))
         for name in built.programs.get(target.folder, [])
     ]
 
 
-def _tdc(target: Target, path: Path, timeout_s: int, *, scapy: bool) -> Iterator[Test]:
+def _tdc(
+    target: Target, path: Path, begin: tuple[str, ...], timeout_s: int, scapy: bool
+) -> Iterator[Test]:
     """A file of tdc's tests; those that want scapy apart, where that is missing.
 
     tdc.py loads what any of its tests wants before it runs one.
     """
     name = str(path.relative_to(path.parents[1]))
-    command = ("python3", "tdc.py", "-f", f"tc-tests/{name}")
+    command = (*begin, "-f", f"tc-tests/{name}")
     every = json.loads(path.read_text())
     others = [each["id"] for each in every if SCAPY_PLUGIN not in str(each.get("plugins"))]
     if scapy or len(others) == len(every):
