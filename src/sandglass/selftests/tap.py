@@ -16,7 +16,7 @@ LINE = re.compile(
 )
 """A failure may stand behind words of an error that end without a line's end."""
 BRACKETED = re.compile(
-    r"^\s*(?:TESTS?: *)?(?P<name>\S.*?):?\s*\[ *(?P<word>OK|PASS|FAIL|SKIP|XFAIL) *\]\s*$",
+    r"^[ \t]*(?:TESTS?: *)?(?P<name>\S.*?):?[ \t]*\[ *(?P<word>OK|PASS|FAIL|SKIP|XFAIL) *\]\s*$",
     re.M | re.I,
 )
 """How the scripts of net/ tell, such as `TEST: ping local   [ OK ]`."""

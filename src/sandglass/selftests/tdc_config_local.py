@@ -18,16 +18,18 @@ CREATES = "_ipr2_ns_create"
 def _patiently(made: Callable[[Any], None]) -> Callable[[Any], None]:
     def make(plugin: Any) -> None:
         made(plugin)
-        create = getattr(plugin, CREATES, None)
-
-        def created() -> None:
-            create()
-            time.sleep(1)
-
-        if create:
-            setattr(plugin, CREATES, created)
+        if hasattr(plugin, CREATES):
+            setattr(plugin, CREATES, _settled(getattr(plugin, CREATES)))
 
     return make
+
+
+def _settled(create: Callable[[], object]) -> Callable[[], None]:
+    def created() -> None:
+        create()
+        time.sleep(1)
+
+    return created
 
 
 TdcPlugin.__init__ = _patiently(TdcPlugin.__init__)
