@@ -29,6 +29,9 @@ LISTED = """
   kernels: ["1.0"]
   verdict: fail
   why: in another kernel
+- tests: ["net:writes.sh"]
+  verdict: slow
+  why: it takes hours
 """
 
 
@@ -82,6 +85,16 @@ def test_what_the_list_has_is_no_failure(sandglass: Cli, tree: Path, tmp_path: P
     assert "net:passes.sh passes, though the list of known failures has it" in done.stderr
     done = sandglass("kselftest", "net:sleeps.sh", "--tree", tree, "--known", listed)
     assert done.returncode == 1, "the list has it of another kernel"
+
+
+def test_what_is_slow_runs_if_it_is_named(sandglass: Cli, tree: Path, tmp_path: Path) -> None:
+    listed = tmp_path / "known.yaml"
+    listed.write_text(LISTED)
+    words = ("kselftest", "--tree", tree, "--known", listed)
+    said = sandglass(*words, "net:writes.sh").stdout.splitlines()
+    assert "ok 1 - net:writes.sh" in said
+    said = sandglass(*words, "net").stdout.splitlines()
+    assert "ok 9 - net:writes.sh # SKIP it takes hours" in said
 
 
 def test_runs_are_equal_to_the_byte(sandglass: Cli, tree: Path) -> None:

@@ -17,7 +17,7 @@ from sandglass.selftests.targets import TARGETS
         ("{}", "it is no list"),
         ("- x", "[0]: it is no mapping"),
         ("- {tests: ['net:a'], verdict: fail}", "[0].why: it is missing"),
-        ("- {tests: ['net:a'], verdict: fails, why: x}", "[0].verdict: it is neither"),
+        ("- {tests: ['net:a'], verdict: fails, why: x}", "[0].verdict: it is none of"),
         ("- {tests: ['net:a'], verdict: fail, why: ''}", "[0].why: it is no text"),
         ("- {tests: ['net:a'], verdict: fail, why: x, when: y}", "[0].when: there is no such key"),
         ("- {tests: [a], verdict: fail, why: x, kernels: [6.12]}", "[0].kernels: it is no list of"),

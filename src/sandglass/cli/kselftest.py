@@ -76,6 +76,7 @@ def kselftest(
         words or [],
         tree=tree,
         packetdrill=packetdrill,
+        list_file=known,
         syscall_ns=syscall_cost,
         seed=seed,
         memory_mb=memory,
@@ -83,5 +84,5 @@ def kselftest(
     if listed:
         session.say(*map(str, opened.tests))
         return
-    if not session.run(opened, repeat, json_file, known):
+    if not session.run(opened, repeat, json_file):
         raise typer.Exit(1)

@@ -10,6 +10,7 @@ import yaml
 from sandglass.errors import SandglassError
 from sandglass.install import builds
 from sandglass.selftests.running import Result
+from sandglass.selftests.targets import Test
 
 FILE = builds.ROOT / "kernel" / "selftests.yaml"
 UNEXPLAINED = "unexplained"
@@ -24,7 +25,8 @@ Standing = Literal["as expected", "known", "unknown", "mended"]
 class Entry:
     """What is known of some tests, in some kernels."""
 
-    verdict: Literal["fail", "skip"]
+    verdict: Literal["fail", "skip", "slow"]
+    """What is slow runs only where it is named; it is not known to fail."""
     why: str
     kernels: tuple[str, ...] = ()
     """Of which series; none for all."""
@@ -39,22 +41,22 @@ class Known:
     entries: Mapping[str, Entry] = field(default_factory=dict)
     """By TARGET:TEST."""
 
-    def entry(self, result: Result) -> Entry | None:
+    def entry(self, test: Test) -> Entry | None:
         """What the list has of a test."""
-        return self.entries.get(str(result.test))
+        return self.entries.get(str(test))
 
     def standing(self, result: Result) -> Standing:
         """How a result stands to the list; a test that is skipped never fails against it."""
-        entry = self.entry(result)
+        entry = self.entry(result.test)
         if result.verdict == "fail":
             return "known" if entry and _covers(entry, result) else "unknown"
         if result.verdict == "skip":
             return "known" if entry else "as expected"
-        return "mended" if entry else "as expected"
+        return "mended" if entry and entry.verdict != "slow" else "as expected"
 
     def mended_cases(self, result: Result) -> list[str]:
         """The cases of a test that the list has, and that pass."""
-        entry = self.entry(result)
+        entry = self.entry(result.test)
         passed = {case.name for case in result.cases if case.verdict == "pass"}
         return [case for case in entry.cases if case in passed] if entry else []
 
@@ -99,12 +101,12 @@ def _entry(where: str, each: Any) -> tuple[list[str], Entry]:
     for key in ("tests", "verdict", "why"):
         if key not in each:
             raise SandglassError(f"{where}.{key}: it is missing")
-    if each["verdict"] not in ("fail", "skip"):
-        raise SandglassError(f"{where}.verdict: it is neither fail nor skip")
+    if each["verdict"] not in ("fail", "skip", "slow"):
+        raise SandglassError(f"{where}.verdict: it is none of fail, skip, slow")
     if not isinstance(each["why"], str) or not each["why"].strip():
         raise SandglassError(f"{where}.why: it is no text", f"`{UNEXPLAINED}` is one.")
     lists = {key: _texts(f"{where}.{key}", each.get(key, [])) for key in KEYS - {"verdict", "why"}}
-    kind = cast(Literal["fail", "skip"], each["verdict"])
+    kind = cast(Literal["fail", "skip", "slow"], each["verdict"])
     why = " ".join(each["why"].split())
     return lists["tests"], Entry(kind, why, tuple(lists["kernels"]), tuple(lists["cases"]))
 

@@ -39,7 +39,7 @@ class Told:
 
 def told(result: Result, known: Known) -> Told:
     """A result beside the list."""
-    entry = known.entry(result)
+    entry = known.entry(result.test)
     return Told(
         result,
         known.standing(result),

@@ -3,7 +3,7 @@
 import json
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rich.console import Console
@@ -23,6 +23,7 @@ class Session:
     left_out: Mapping[str, str]
     """Why there is nothing of a target, by its name."""
     setting: running.Setting
+    listed: known.Known
     about: Mapping[str, str]
     """What is told at the beginning."""
 
@@ -49,6 +50,7 @@ def opened(
     *,
     tree: Path | None,
     packetdrill: Path | None,
+    list_file: Path | None,
     syscall_ns: int,
     seed: int,
     memory_mb: int,
@@ -59,6 +61,7 @@ def opened(
     built.
     """
     wanted = targets.chosen(words)
+    listed = known.read(builds.series(builds.chosen_kernel()), list_file or known.FILE)
     kernel = builds.lab_kernel()
     program = None
     if packetdrill or any(target.packetdrill for target in wanted):
@@ -86,7 +89,15 @@ def opened(
     about["a system call"] = f"{syscall_ns} ns"
     about |= {name: f"left out: {why}" for name, why in left_out.items()}
     setting = running.Setting(root, program, syscall_ns, seed, memory_mb)
-    return Session(tests, left_out, setting, about)
+    return Session(tests, left_out, setting, listed, about)
+
+
+def _unless_slow(test: Test, listed: known.Known) -> Test:
+    """A test that nobody has named: a slow one does not run."""
+    entry = listed.entry(test)
+    if entry is None or entry.verdict != "slow":
+        return test
+    return replace(test, lacks=f"{entry.why}; it runs if it is named")
 
 
 def _no_program(target: Target, program: Path | None) -> str | None:
@@ -95,16 +106,15 @@ def _no_program(target: Target, program: Path | None) -> str | None:
     return None
 
 
-def run(session: Session, repeat: int, json_file: Path | None, list_file: Path | None) -> bool:
+def run(session: Session, repeat: int, json_file: Path | None) -> bool:
     """Run all tests and tell of them; returns whether none failed that the list does not have."""
-    listed = known.read(builds.series(builds.chosen_kernel()), list_file or known.FILE)
     say(*report.head(len(session.tests), session.about))
     found: list[report.Told] = []
     terminal = Console(stderr=True)
     with Progress(console=terminal, transient=True, disable=not terminal.is_terminal) as progress:
         bar = progress.add_task("tests", total=len(session.tests))
         for number, result in enumerate(running.run(session.tests, session.setting, repeat), 1):
-            found.append(report.told(result, listed))
+            found.append(report.told(result, session.listed))
             say(*report.points(number, found[-1]))
             progress.advance(bar)
     if json_file:
