@@ -81,9 +81,9 @@ def opened(
         root = built.tree
         about["tests"] = origin.name
         for target in there:
-            tests += targets.among(
-                target, wanted[target], targets.tests(target, built, kernel.root)
-            )
+            every = targets.tests(target, built, kernel.root)
+            chosen = targets.among(target, wanted[target], every)
+            tests += chosen if wanted[target] else [_unless_slow(test, listed) for test in chosen]
     if program:
         about["packetdrill"] = program.name.partition("-")[0]
     about["a system call"] = f"{syscall_ns} ns"

@@ -82,7 +82,8 @@ def of_tree(tree: Path) -> Source:
     for path in _files(tree):
         digest.update(f"{path.relative_to(tree)}\0{path.stat().st_mode}\0".encode())
         digest.update(path.read_bytes())
-    return Source(str(tree), digest.hexdigest()[:12], None, tree.resolve())
+    key = digest.hexdigest()[:12]
+    return Source(f"{tree.resolve().name} {key}", key, None, tree.resolve())
 
 
 def _files(tree: Path) -> Iterator[Path]:

@@ -42,7 +42,7 @@ def _ktap(said: str) -> Iterator[Case]:
     for line in LINE.finditer(said):
         word = (line["word"] or "").upper()
         verdict: Verdict = "fail" if line["not"] else "pass"
-        if word == "SKIP" or word in {"XFAIL", "TODO"}:
+        if word in {"SKIP", "XFAIL", "TODO"}:
             verdict = "skip"
         name = line["name"].strip() or line["number"] or ""
         yield Case(name, verdict, (line["why"] or "").strip())
@@ -79,8 +79,8 @@ def subtest(name: str, found: Iterable[Case]) -> Iterator[str]:
     yield f"# Subtest: {escaped(name)}"
     yield f"    1..{len(there)}"
     for number, case in enumerate(there, 1):
-        word = " # SKIP" + f" {escaped(case.why)}".rstrip() if case.verdict == "skip" else ""
-        yield "    " + point(number, case.name, case.verdict != "fail") + word
+        line = f"    {point(number, case.name, case.verdict != 'fail')}"
+        yield f"{line} # SKIP {escaped(case.why)}".rstrip() if case.verdict == "skip" else line
 
 
 def point(number: int, name: str, ok: bool) -> str:

@@ -21,7 +21,7 @@ from sandglass.cage import seccomp
 from sandglass.cage.cage import LIBRARIES, Cage
 from sandglass.errors import SandglassError, UsageError
 from sandglass.install import builds
-from sandglass.selftests.source import SELFTESTS, Source
+from sandglass.selftests import source
 
 KEPT = "tests"
 """The directory of the cache for tests."""
@@ -56,16 +56,16 @@ class Built:
     """Why a program was not built, by its path below the tree."""
 
 
-def built(source: Source, folders: list[str], root: Path) -> Built:
+def built(origin: source.Source, folders: list[str], root: Path) -> Built:
     """The tests of some folders of a source for a lab's root; they are built on first use.
 
     What cannot be built is missing, which its tests tell. Raises SandglassError when nothing can.
     """
-    home = _home() / f"{source.key}-{_key(root, *folders)}"
+    home = _home() / f"{origin.key}-{_key(root, *folders)}"
     if not home.is_dir():
         with _scratch() as scratch:
             if not home.is_dir():  # another one may have made it
-                _build(source, folders, root, scratch)
+                _build(origin, folders, root, scratch)
                 (scratch / PRODUCT).rename(home)
                 _forget(_home())
     os.utime(home)  # it is in use
@@ -73,17 +73,17 @@ def built(source: Source, folders: list[str], root: Path) -> Built:
     return Built(home / "selftests", found["programs"], found["missing"])
 
 
-def _build(source: Source, folders: list[str], root: Path, scratch: Path) -> None:
+def _build(origin: source.Source, folders: list[str], root: Path, scratch: Path) -> None:
     tree = scratch / "linux"
-    source.unpack(tree)
+    origin.unpack(tree)
     cage = _cage(scratch, root)
     if (tree / "Makefile").is_file():
         said, status = _make(cage, tree, "headers", "ARCH=x86")
         if status:
-            raise SandglassError(f"{source.name}: its headers cannot be made", _tail(said))
+            raise SandglassError(f"{origin.name}: its headers cannot be made", _tail(said))
     programs: dict[str, list[str]] = {}
     missing: dict[str, str] = {}
-    selftests = tree / SELFTESTS
+    selftests = tree / source.SELFTESTS
     options = (
         *_compiler(root, scratch),
         *("ARCH=x86", f"KHDR_INCLUDES=-isystem {tree}/usr/include", f"top_srcdir={tree}"),
@@ -96,7 +96,7 @@ def _build(source: Source, folders: list[str], root: Path, scratch: Path) -> Non
         asks = f"--eval={GOAL}: ; @echo $(notdir $(TEST_PROGS) $(TEST_GEN_PROGS))"
         said, status = _make(cage, place, "-s", asks, GOAL, *options)
         if status:
-            raise SandglassError(f"{source.name}: {folder}/Makefile: make fails", _tail(said))
+            raise SandglassError(f"{origin.name}: {folder}/Makefile: make fails", _tail(said))
         programs[folder] = sorted(set(said.splitlines()[-1].split())) if said.strip() else []
         said, _ = _make(cage, place, "-k", "all", *options)
         missing |= {f"{folder}/{file}": why for file, why in _failed(said)}
@@ -129,20 +129,21 @@ def packetdrill(given: Path | None, root: Path) -> Path | None:
     if not given.exists():
         raise UsageError(f"--packetdrill: there is no {given}")
     with _scratch() as scratch:
-        source = _packetdrill_source(given, scratch)
-        home = places / f"{_fingerprint(source)}-{_key(root)}"
+        copy = _packetdrill_source(given, scratch)
+        home = places / f"{_fingerprint(copy)}-{_key(root)}"
         if home.is_dir():
             os.utime(home)
             return home
         options = (*_compiler(root, scratch), "CFLAGS=-g")
         said, status = _make(
-            _cage(scratch, root), source, "-f", "Makefile.Linux", PACKETDRILL, *options
+            _cage(scratch, root), copy, "-f", "Makefile.Linux", PACKETDRILL, *options
         )
-        if status:
+        program = copy / PACKETDRILL
+        if status or program.is_symlink() or not program.is_file():
             raise SandglassError(f"{given}: packetdrill cannot be built", _tail(said))
         product = scratch / PRODUCT
         product.mkdir()
-        shutil.copy2(source / PACKETDRILL, product)
+        shutil.copy2(program, product)
         places.mkdir(parents=True, exist_ok=True)
         product.rename(home)
         _forget(places)
@@ -172,7 +173,8 @@ def _packetdrill_source(given: Path, scratch: Path) -> Path:
     copy.mkdir()
     for path in sorted(found[0].parent.iterdir()):
         own = path.suffix in {".c", ".h", ".l", ".y"} or path.name.startswith("Makefile.")
-        if own and path.is_file() and path.name not in {"lexer.c", "parser.c", "parser.h"}:
+        made = path.name in {"lexer.c", "parser.c", "parser.h"}
+        if own and not made and path.is_file() and not path.is_symlink():  # which leads elsewhere
             shutil.copy(path, copy)
     return copy
 
@@ -185,7 +187,9 @@ def _fingerprint(folder: Path) -> str:
 def _key(root: Path, *more: str) -> str:
     """What compilation hangs on besides its sources."""
     compiler = subprocess.check_output(["/usr/bin/cc", "--version"], text=True).partition("\n")[0]
-    return builds.fingerprint([Path(__file__)], root.parent.name, compiler, *more)
+    return builds.fingerprint(
+        [Path(__file__), Path(source.__file__)], root.parent.name, compiler, *more
+    )
 
 
 def _compiler(root: Path, scratch: Path) -> tuple[str, ...]:
