@@ -19,7 +19,7 @@ MAKEFILES = {
         \t$(CC) $(CFLAGS) $< -o $@
         """,
     "net/Makefile": """
-        TEST_PROGS := passes.sh fails.sh skips.sh partly.sh sleeps.sh writes.sh draws.sh
+        TEST_PROGS := passes.sh fails.sh skips.sh partly.sh sleeps.sh writes.sh draws.sh spins.sh
         TEST_GEN_PROGS := built unbuilt
         include ../lib.mk
         """,
@@ -45,6 +45,7 @@ PROGRAMS = {
     # what one test leaves no other one finds
     "net/writes.sh": "[ -e left ] && exit 1\necho left > left && ip link add dummy7 type dummy",
     "net/draws.sh": "mktemp -u\ndate +%s.%N\nsleep 2",
+    "net/spins.sh": "while :; do :; done",
     "net/packetdrill/ksft_runner.sh": "echo 1..1\npacketdrill < $1 && echo ok 1 ipv4",
 }
 BUILT = """

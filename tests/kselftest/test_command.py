@@ -1,14 +1,19 @@
 """`sandglass kselftest` on a tree of its own, and on that of the lab's kernel."""
 
 import json
+import os
 import shutil
+import signal
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
 
 from sandglass.install import builds
-from tests.lab.conftest import NEWER, Cli
+from sandglass.selftests import running
+from sandglass.terminal import INTERRUPTED
+from tests.lab.conftest import NEWER, Cli, command
 
 pytestmark = pytest.mark.lab
 LISTED = """
@@ -36,13 +41,12 @@ LISTED = """
 
 
 def test_each_test_is_told_of_as_it_ends(sandglass: Cli, tree: Path, tmp_path: Path) -> None:
-    done = sandglass(
-        "kselftest", "net", "--tree", tree, "--json", "all.json", "--known", _none(tmp_path)
-    )
+    words = ("--tree", tree, "--json", "all.json", "--known", _none(tmp_path))
+    done = sandglass("kselftest", "net", *words, SANDGLASS_WATCHDOG="5")
     assert done.returncode == 1, done.stderr
     lines = done.stdout.splitlines()
     assert lines[0] == "TAP version 14"
-    assert "1..9" in lines
+    assert "1..10" in lines
     release = builds.lab_kernel().release
     for line in (
         "ok 1 - net:built",
@@ -56,10 +60,12 @@ def test_each_test_is_told_of_as_it_ends(sandglass: Cli, tree: Path, tmp_path: P
         "ok 6 - net:skips.sh # SKIP no such tool",
         "not ok 7 - net:sleeps.sh",
         "  why: it has not ended after 100 s of virtual time",
-        "ok 8 - net:unbuilt # SKIP it is not built: no_such.h: No such file or directory",
-        "ok 9 - net:writes.sh",
+        "not ok 8 - net:spins.sh",
+        "ok 9 - net:unbuilt # SKIP it is not built: no_such.h: No such file or directory",
+        "ok 10 - net:writes.sh",
     ):
         assert line in lines
+    assert "net:spins.sh fails: the lab has said nothing for 5 s and was ended" in done.stderr
     assert "net:sleeps.sh fails: it has not ended after 100 s of virtual time" in done.stderr
     document = json.loads((tmp_path / "all.json").read_text())
     said = {each["test"]: each for each in document["tests"]}
@@ -93,8 +99,24 @@ def test_what_is_slow_runs_if_it_is_named(sandglass: Cli, tree: Path, tmp_path: 
     words = ("kselftest", "--tree", tree, "--known", listed)
     said = sandglass(*words, "net:writes.sh").stdout.splitlines()
     assert "ok 1 - net:writes.sh" in said
-    said = sandglass(*words, "net").stdout.splitlines()
-    assert "ok 9 - net:writes.sh # SKIP it takes hours" in said
+    said = sandglass(*words, "net", SANDGLASS_WATCHDOG="5").stdout.splitlines()
+    assert "ok 10 - net:writes.sh # SKIP it takes hours; it runs if it is named" in said
+
+
+def test_who_interrupts_it_finds_nothing_left(tree: Path, tmp_path: Path) -> None:
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    words = command(builds.ROOT, "kselftest", "net:spins.sh", "net:passes.sh", "--tree", tree)
+    environment = os.environ | {"TMPDIR": str(scratch)}
+    with subprocess.Popen(
+        words, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        while not list(scratch.glob(f"{running.SCRATCH}*/*/test.json")):
+            time.sleep(0.1)
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=60)
+    assert process.returncode == INTERRUPTED
+    assert not list(scratch.iterdir())
 
 
 def test_runs_are_equal_to_the_byte(sandglass: Cli, tree: Path) -> None:
@@ -145,7 +167,7 @@ def test_targets_are_listed_with_what_the_kernel_has_not(sandglass: Cli, tree: P
     assert "without CONFIG_KUNIT" in listed[-1]
     tests = sandglass("kselftest", "--list", "net", "--tree", tree).stdout.splitlines()
     assert "net:passes.sh" in tests
-    assert len(tests) == 9
+    assert len(tests) == 10
 
 
 @pytest.mark.parametrize(

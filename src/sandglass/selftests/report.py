@@ -43,7 +43,7 @@ def told(result: Result, known: Known) -> Told:
     return Told(
         result,
         known.standing(result),
-        entry.why if entry else "",
+        entry.why if entry and entry.verdict != "slow" else "",
         known.mended_cases(result),
     )
 

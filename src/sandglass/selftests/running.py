@@ -21,6 +21,7 @@ from sandglass.selftests.targets import Test
 from sandglass.terminal import harmless
 
 GUEST = "src/sandglass/selftests/guest.py"
+SCRATCH = "sandglass-tests-"
 SKIP = 4
 """The status of a test that is skipped (kselftest.h)."""
 MOST_READ = 1 << 22
@@ -65,8 +66,12 @@ class Result:
 
 def run(tests: list[Test], setting: Setting, repeat: int = 1) -> Iterator[Result]:
     """Run tests, each so many times, and hand out how they ended, in their order."""
-    with _pool() as pool:
-        work = [[pool.submit(_run, test, setting) for _ in range(repeat)] for test in tests]
+    # Who is interrupted removes it while labs are at work.
+    scratch = tempfile.TemporaryDirectory(prefix=SCRATCH, ignore_cleanup_errors=True)
+    with scratch as name, _pool() as pool:
+        work = [
+            [pool.submit(_run, test, setting, Path(name)) for _ in range(repeat)] for test in tests
+        ]
         for each in work:
             yield _together(each)
 
@@ -90,10 +95,10 @@ def _together(runs: list[Future[Result]]) -> Result:
     return replace(worst, others=others)
 
 
-def _run(test: Test, setting: Setting) -> Result:
+def _run(test: Test, setting: Setting, scratch: Path) -> Result:
     if test.lacks:
         return Result(test, "skip", test.lacks, [], "", 0, 0, "")
-    with tempfile.TemporaryDirectory(prefix="sandglass-test-") as name:
+    with tempfile.TemporaryDirectory(dir=scratch) as name:
         directory = Path(name)
         wanted = {
             "command": test.command,
