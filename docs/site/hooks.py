@@ -26,7 +26,7 @@ GUIDES = [
     *("experiment", "studies", "statistics", "characterise", "play", "view"),
     *("python", "export"),
     *("mininet", "workloads", "flent"),
-    *("kmods", "pipeline", "ci", "container", "cluster", "bundle", "host", "lab"),
+    *("kmods", "kselftest", "pipeline", "ci", "container", "cluster", "bundle", "host", "lab"),
 ]
 """In the order in which they are of use; what is not named here comes after them."""
 ELSEWHERE = ("limits", "agreement", "data-format", "glossary", "maintaining")

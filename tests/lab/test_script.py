@@ -57,6 +57,24 @@ def test_the_same_seed_gives_the_same_output(sandglass: Cli) -> None:
     assert pings[0] == pings[1]
 
 
+def test_a_system_call_takes_what_it_is_told_to(sandglass: Cli) -> None:
+    code = (
+        "import os, time\n"
+        "begun = time.monotonic_ns()\n"
+        "for _ in range(1000): os.getppid()\n"
+        "print(time.monotonic_ns() - begun)"
+    )
+    took = {
+        cost: int(sandglass("exec", "--syscall-cost", cost, "python3", "-c", code).stdout)
+        for cost in (0, 2000, 5000)
+    }
+    assert took[0] < 20_000, "reads of the clock, and hardly more"
+    assert 2_000_000 <= took[2000] < 2_050_000
+    assert 5_000_000 <= took[5000] < 5_050_000
+    usual = sandglass("exec", "python3", "-c", code)
+    assert int(usual.stdout) == took[2000]
+
+
 def test_a_script_measures_what_its_links_say(sandglass: Cli, tmp_path: Path) -> None:
     (tmp_path / "two_hosts.py").write_text(TWO_HOSTS.read_text())
     done = []

@@ -38,6 +38,9 @@ def execute(
     seed: Annotated[int, typer.Option(min=0, help="Everything random comes from it.")] = 1,
     memory: Annotated[int, typer.Option(min=128, metavar="MB", help="Of the lab.")] = 1024,
     real_time: Annotated[bool, typer.Option("--real-time", help="For prompts.")] = False,
+    syscall_cost: Annotated[
+        int, typer.Option(min=0, metavar="NS", help="What a system call takes of virtual time.")
+    ] = 2000,
 ) -> None:
     """Run a script or another program in the lab.
 
@@ -47,7 +50,8 @@ def execute(
 
     Example: ./sandglass exec my_network.py --size 4
     """
-    raise typer.Exit(_in_lab(command, seed=seed, memory_mb=memory, real_time=real_time))
+    options = {"seed": seed, "memory_mb": memory, "real_time": real_time}
+    raise typer.Exit(_in_lab(command, syscall_ns=syscall_cost, **options))
 
 
 @app.command(context_settings=PASSED_ON)

@@ -36,6 +36,9 @@ from sandglass.terminal import note
 # Time and date when a lab boots: any, but always the same.
 BOOT_TIME_NS = 1_700_000_000 * 10**9
 VIRTUAL_TIME = ("time-travel=inf-cpu", f"time-travel-start={BOOT_TIME_NS}")
+SYSCALL_NS = 2000
+BYTE_PS = 500
+"""What a system call takes in virtual time, and each byte that it copies: of a small machine."""
 WATCHDOG_S = 300
 """A lab that says nothing for this long, in real time, is taken to hang ($SANDGLASS_WATCHDOG)."""
 ASKS_WHERE = signal.SIGFPE
@@ -66,6 +69,12 @@ LAB = "/run/sandglass/lab"
 STAMP = re.compile(rb"\[ *(\d+\.\d+)\]")  # of a message of the kernel, in seconds since its start
 
 Progress = Callable[[float, float], None]
+
+
+def clock(syscall_ns: int) -> tuple[str, ...]:
+    """What the kernel is told of time for a program of somebody's; of 0, system calls take none."""
+    cost = (f"syscall-cost={syscall_ns},{BYTE_PS}",) if syscall_ns else ()
+    return (*VIRTUAL_TIME, *cost)
 
 
 @contextlib.contextmanager
@@ -439,19 +448,22 @@ def execute(
     memory_mb: int,
     seed: int,
     clock: tuple[str, ...],
-    prompt: bool,
-    here: Path,
+    prompt: bool = False,
+    silent: bool = False,
+    patience_s: float = PATIENCE_S,
+    here: Path | None = None,
+    further: Path | None = None,
 ) -> int:
     """Boot a lab for one Python program of this checkout; returns the program's status.
 
-    It may mount `here`, by HERE, and write to it. What it says is shown as it says it, or it has
-    the terminal, for a prompt. `clock` is what the kernel is told of time; without a word it keeps
-    the host's.
+    It may mount `here`, by HERE, and write to it, and `further`, by FURTHER, and read it. What it
+    says is shown as it says it unless that is to be `silent`, or it has the terminal, for a prompt.
+    `clock` is what the kernel is told of time; without a word it keeps the host's.
 
     Raises SandglassError when in virtual time nothing is said, nor the file `beat` in `directory`
-    changed, for PATIENCE_S: time stands still.
+    changed, for `patience_s`: time stands still.
     """
-    patience_s = float(os.environ.get("SANDGLASS_WATCHDOG", PATIENCE_S)) if clock else None
+    patience = float(os.environ.get("SANDGLASS_WATCHDOG", patience_s)) if clock else None
     console, beat, imaged = directory / "console.log", directory / "beat", _image()
     # Of the kernel's own messages none is the program's but a panic.
     arguments = ["loglevel=1", *clock, *_program(path)]
@@ -466,10 +478,13 @@ def execute(
             memory_mb=memory_mb,
             seed=seed,
             ipv6=True,
+            further=further,
             here=here,
         )
+        shown = None if silent else sys.stdout.buffer
         try:
-            ended = process.stdout is None or _shown(process.stdout, console, beat, patience_s)
+            said = process.stdout
+            ended = said is None or _shown(said, shown, console, beat, patience)
             if not ended and process.stdout:
                 process.send_signal(ASKS_WHERE)
                 _kept(process.stdout, console)
@@ -479,15 +494,21 @@ def execute(
             touched.clear(directory)
     symbols = builds.lab_kernel().symbols
     crashed = crash.read(console, symbols, crash.PROGRAM) if console.exists() else None
-    if status is None and patience_s:
-        raise crash.hang(crashed, patience_s)
+    if status is None and patience:
+        raise crash.hang(crashed, patience)
     if crashed:
         raise crashed.error()
     return status or 0
 
 
-def _shown(stream: IO[bytes], console: Path, beat: Path, patience_s: float | None) -> bool:
-    """Show and keep what a lab says; returns whether it came to its end.
+def _shown(
+    stream: IO[bytes],
+    shown: IO[bytes] | None,
+    console: Path,
+    beat: Path,
+    patience_s: float | None,
+) -> bool:
+    """Show what a lab says, if somebody is to see it, and keep it; returns whether it ended.
 
     Else it gave no sign of life for `patience_s`.
     """
@@ -499,8 +520,9 @@ def _shown(stream: IO[bytes], console: Path, beat: Path, patience_s: float | Non
                 if not said:
                     return True
                 log.write(said)
-                sys.stdout.buffer.write(said)
-                sys.stdout.buffer.flush()
+                if shown:
+                    shown.write(said)
+                    shown.flush()
                 heard, told = time.monotonic(), False
             with contextlib.suppress(OSError):
                 if (beats := beat.lstat().st_mtime_ns) != last:

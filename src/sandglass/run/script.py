@@ -16,10 +16,7 @@ from sandglass.run import loops
 from sandglass.terminal import complain
 
 PROGRAM = "src/sandglass/agent/script.py"
-SYSCALL_NS = 2000
 PATIENCE_S = 2
-BYTE_PS = 500
-"""What a system call takes in virtual time, and each byte that it copies: of a small machine."""
 PROMPT = b"mininet> "
 PROGRAMS = ("usr/bin", "usr/sbin")
 OLD_PYTHON = re.compile(
@@ -32,14 +29,21 @@ OLD_PYTHON = re.compile(
     re.MULTILINE,
 )
 """What Python 3 says of scripts for Python 2."""
-CLOCK = (*lab.VIRTUAL_TIME, f"syscall-cost={SYSCALL_NS},{BYTE_PS}")
 
 
-def run(command: list[str], *, seed: int, memory_mb: int, real_time: bool) -> int:
+def run(
+    command: list[str],
+    *,
+    seed: int,
+    memory_mb: int,
+    real_time: bool,
+    syscall_ns: int = lab.SYSCALL_NS,
+) -> int:
     """Run a command in a lab that has the working directory; returns its status.
 
     What is typed reaches it in real time only. In virtual time it reads what stands in its standard
-    input, if that is no terminal, and says the same for the same seed.
+    input, if that is no terminal, and says the same for the same seed. A system call takes
+    `syscall_ns` of it.
 
     Raises UsageError for a program that the lab would not find, and SandglassError when nothing
     goes on in the lab any more.
@@ -54,7 +58,7 @@ def run(command: list[str], *, seed: int, memory_mb: int, real_time: bool) -> in
         if not prompt:
             given = b"" if typed or sys.stdin is None else _read(sys.stdin.buffer)
             (directory / "typed").write_bytes(given)
-        clock = () if real_time else CLOCK
+        clock = () if real_time else lab.clock(syscall_ns)
         try:
             with loops.watched(directory):
                 status = lab.execute(
