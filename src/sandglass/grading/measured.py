@@ -11,6 +11,7 @@ import re
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -31,8 +32,8 @@ from sandglass.grading.sheet import (
 )
 from sandglass.install import builds, setup_lab
 from sandglass.run import runs
-from sandglass.studies import claims, reading, tables, targets, work
-from sandglass.studies.points import Replica, directories, product, rooted
+from sandglass.studies import claims, reading, tables, targets
+from sandglass.studies.points import rooted
 from sandglass.studies.study import Study
 from sandglass.suites import characterise, judging
 from sandglass.suites.judging import LIKELY
@@ -233,19 +234,14 @@ def _programs(taken: Mapping[str, Any]) -> Iterator[str]:
 
 def _run(study: Study, seeds: list[int] | None, home: Path, limit: TimeLimit) -> list[Any]:
     """Run and measure a study, with these seeds in the place of its replicas'."""
-    runs_of = study.runs()
+    tasks = study.runs()
     if seeds:
-        homes = directories(product(study.factors))
-        runs_of = [
-            Replica(point, number, seed, place / str(number))
-            for point, place in homes.items()
-            for number, seed in enumerate(seeds, 1)
-        ]
+        homes = dict.fromkeys((each.home for each in tasks), len(seeds))
+        tasks = [replace(each, seed=seeds[each.replica - 1]) for each in study.runs(homes)]
     os.chdir(home)  # runs are named from there
     rows = []
     with builds.settled():
-        for run in runs_of:
-            task = work.task(study, run)
+        for task in tasks:
             experiment = task.load()
             lasts = experiment.duration * experiment.repeat
             if lasts > limit.virtual:

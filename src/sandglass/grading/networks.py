@@ -172,7 +172,7 @@ def _told(
         directory,
         memory_mb=MEMORY_MB,
         seed=seed,
-        clock=script.CLOCK,
+        clock=lab.clock(lab.SYSCALL_NS),
         prompt=False,
         here=here,
     )
