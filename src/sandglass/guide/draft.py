@@ -178,9 +178,9 @@ def example(name: str, file: Path) -> str:
         path.read_text(),
         flags=re.M,
     )
-    for name, own in reading.load(path).own_files.items():
-        target = file.parent / name
-        if name.startswith("../"):  # above the folder nothing is laid
+    for own_name, own in reading.load(path).own_files.items():
+        target = file.parent / own_name
+        if own_name.startswith("../"):  # above the folder nothing is laid
             continue
         if not target.exists():
             target.parent.mkdir(parents=True, exist_ok=True)
