@@ -1,9 +1,9 @@
 """The experiment file: what is read, what the command line may change, and the published schema."""
 
 import json
-import shutil
 import random
 import re
+import shutil
 from pathlib import Path
 from typing import Any
 
