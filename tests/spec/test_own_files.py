@@ -64,7 +64,7 @@ def script(path: Path, first: str = "#!/bin/sh", mode: int = 0o755) -> Path:
 
 def test_what_is_no_program_is_told_before_a_lab_starts(tmp_path: Path) -> None:
     script(tmp_path / "client.sh", mode=0o644)
-    (tmp_path / "folder").mkdir()
+    script(tmp_path / "folder" / "data")
     script(tmp_path / "client.py", first="import sys")
     script(tmp_path / "client.rb", first="#!/usr/bin/env no-such-ruby")
     script(tmp_path / "windows.sh", first="#!/bin/sh\r")

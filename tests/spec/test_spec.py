@@ -3,6 +3,7 @@
 import json
 import random
 import re
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -330,6 +331,9 @@ def test_examples_load_and_open_with_what_they_show(path: Path) -> None:
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_filled_experiments_mean_the_same(path: Path, tmp_path: Path) -> None:
     experiment = reading.load(path)
+    for name, own in experiment.own_files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        shutil.copy(own.path, tmp_path / name)
     again = reading.load(written(tmp_path, json.dumps(experiment.filled())))
     assert again.filled() == experiment.filled()
     assert plan.resolve(again, again.facts) == plan.resolve(experiment, experiment.facts)

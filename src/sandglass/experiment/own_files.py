@@ -149,8 +149,6 @@ class _Search:
                 f"{self.home}{near}"
             ) from None
         self._take(self.name, path, status)
-        if not self.files:
-            raise ValueError(f"{self._said(self.name)} has no file in it")
         is_directory = path.is_dir()
         return Own(self.written, self.name, is_directory, tuple(self.files.values()))
 
@@ -263,7 +261,13 @@ def _argv(value: object, info: ValidationInfo) -> list[str | Own]:
 
 
 def _files(value: object, info: ValidationInfo) -> list[Own]:
-    return _read(value, info, lambda each, beside: find(word(each), beside))
+    def take(each: object, beside: Path) -> Own:
+        own = find(word(each), beside)
+        if not own.files:
+            raise ValueError(f"{own.name} has no file in it")
+        return own
+
+    return _read(value, info, take)
 
 
 def _as_written(words: Iterable[str | Own]) -> list[str]:

@@ -178,9 +178,9 @@ def example(name: str, file: Path) -> str:
         path.read_text(),
         flags=re.M,
     )
-    for inner, own in reading.load(path).own_files.items():
-        target = file.parent / inner
-        if inner.startswith("../"):  # above the folder nothing is laid
+    for own_name, own in reading.load(path).own_files.items():
+        target = file.parent / own_name
+        if own_name.startswith("../"):  # above the folder nothing is laid
             continue
         if not target.exists():
             target.parent.mkdir(parents=True, exist_ok=True)
