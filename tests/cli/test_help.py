@@ -19,6 +19,7 @@ COMMANDS = [
         "shell",
         "exec",
         "mn",
+        "kselftest",
         "python",
         "notebook",
         "trace",
