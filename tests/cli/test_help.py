@@ -21,6 +21,7 @@ COMMANDS = [
         "exec",
         "mn",
         "grade",
+        "kselftest",
         "python",
         "notebook",
         "trace",

@@ -15,8 +15,7 @@ from tests.kselftest import conftest
 pytestmark = [pytest.mark.lab, pytest.mark.thorough]
 packetdrill = conftest.packetdrill
 PAGE = (ROOT / "docs" / "kselftest.md").read_text()
-BLOCKS = re.findall(r"^```\n(.*?)^```$", PAGE, re.S | re.M)
-LINES = [line for block in BLOCKS for line in block.splitlines() if line.startswith("./sandglass ")]
+LINES = re.findall(r"^\./sandglass .*$", PAGE, re.M)
 FEWER = {
     "net tc-testing": "net:netns-name.sh tc-testing:qdiscs/plug.json",
     "kselftest packetdrill": "kselftest --list packetdrill",
