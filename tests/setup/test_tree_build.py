@@ -11,7 +11,7 @@ import pytest
 
 from sandglass.errors import SandglassError, UsageError
 from sandglass.experiment import reading
-from sandglass.install import builds, debian, setup_lab, tree
+from sandglass.install import builds, debian, setup_lab, tree, tree_copy
 from sandglass.run import runs
 from tests.setup import trees
 from tests.setup.test_kernel_build import build
@@ -242,5 +242,6 @@ def test_a_tree_of_debians_source_is_the_lab_and_an_edit_takes_seconds(
         monkeypatch.setenv("SANDGLASS_LAB", builds.lab_called("tried").id)
         digests.append(runs.run(wanted, EXPERIMENT, tmp_path / "tried").content["digest"])
         monkeypatch.delenv("SANDGLASS_LAB")
+    shutil.rmtree(tree_copy.place(place, debug=False))
     assert digests[0] == digests[2] == ours
     assert digests[1] != ours

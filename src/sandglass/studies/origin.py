@@ -10,7 +10,10 @@ from sandglass.results.series import Run, combined_digest
 
 @dataclass(frozen=True)
 class Origin:
-    """What all runs have in common. Times in seconds; wall time is summed over the runs."""
+    """What all runs have in common. Times in seconds; wall time is summed over the runs.
+
+    Of a study that compares labs, release, builds and modules name each lab's, with commas between.
+    """
 
     kernel_release: str
     kernel_build: str
@@ -40,25 +43,35 @@ class Origin:
         return f"seeds {self.seeds[0]} to {self.seeds[-1]}"
 
 
-def origin(runs: Sequence[Run], of: str) -> Origin:
+def origin(runs: Sequence[Run], of: str, *, by_lab: bool = False) -> Origin:
     """Where the runs of something come from, and one digest over all of theirs.
 
-    Raises SandglassError, which names the runs, when they come from different labs: another kernel,
+    With `by_lab`, runs whose experiments name different labs may be of different ones. Raises
+    SandglassError, which names the runs, when they come from different labs else: another kernel,
     another build of a module, or other code.
     """
     said = f"the runs of {of} come from several"
+    parts: dict[str | None, list[Run]] = {}
+    for run in runs:
+        named = run.document["experiment"].get("lab") if by_lab else None
+        parts.setdefault(named, []).append(run)
+
+    def each(path: str, what: str, module: str | None = None) -> str:
+        found = [
+            [run for run in part if module is None or module in run.field("kernel.modules")]
+            for part in parts.values()
+        ]
+        values = (_only(part, path, f"{said} {what}") for part in found if part)
+        return ", ".join(dict.fromkeys(values))
+
     return Origin(
-        kernel_release=_only(runs, "kernel.release", f"{said} kernels"),
-        kernel_build=_only(runs, "kernel.build", f"{said} builds of the lab kernel"),
+        kernel_release=each("kernel.release", "kernels"),
+        kernel_build=each("kernel.build", "builds of the lab kernel"),
         modules={
-            name: _only(
-                [run for run in runs if name in run.field("kernel.modules")],
-                f"kernel.modules.{name}",
-                f"{said} builds of the module {name}",
-            )
+            name: each(f"kernel.modules.{name}", f"builds of the module {name}", name)
             for name in sorted({name for run in runs for name in run.field("kernel.modules")})
         },
-        lab_build=_only(runs, "lab_build", f"{said} lab builds"),
+        lab_build=each("lab_build", "lab builds"),
         commits=sorted({run.field("commit") for run in runs}),
         seeds=sorted({run.field("seed") for run in runs}),
         runs=len(runs),

@@ -21,7 +21,8 @@ def publish() -> None:
     """Draw the pictures, and write the page."""
     study = reading.resolved(Path(targets.STUDY))
     rows, summary = (read(name, study) for name in (targets.RUNS, targets.SUMMARY))
-    source = origin([series.load(Path(each), {}) for each in rows["directory"]], study.title)
+    runs = [series.load(Path(each), {}) for each in rows["directory"]]
+    source = origin(runs, study.title, by_lab=True)
     found = results(study, rows, summary, source)
     drawn = {
         name: drawing.draw(entry, found)
