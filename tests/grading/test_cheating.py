@@ -47,6 +47,7 @@ PATH = """\
     command: python3 look.py
     files: [look.py]
     lines: seen from h1-eth0
+    absent: fake
     time_limit: {virtual: 60s, processor: 30s}
 """
 LOOK = """\
@@ -251,6 +252,9 @@ SUBMISSIONS = {
                 "    open('/etc/ld.so.preload', 'w').write('/tmp/none.so')\n"
                 "    open('/tmp/python3', 'w').write('#!/bin/sh\\necho fake\\n')\n"
                 "    os.chmod('/tmp/python3', 0o755)\n"
+                "    site = '/root/.local/lib/python3.11/site-packages'\n"
+                "    os.makedirs(site)\n"
+                "    open(f'{site}/usercustomize.py', 'w').write('print(\"fake\")')\n"
                 "    subprocess.run(['mount', '--bind', '/tmp/python3', '/usr/bin/python3.11'])\n"
                 "    CLI(net)",
             ),

@@ -365,7 +365,7 @@ def looked(
             " ".join(pair): ping(there, addresses, pair, secret["word"], program) for pair in pairs
         }
         return {"pairs": found}
-    own = {**environment, "PWD": PRIVATE}
+    own = {**environment, "PWD": PRIVATE, "HOME": PRIVATE}  # Python runs what lies in a home
     at = node(secret["at"]) if secret["at"] else None
     asked = trusted(secret["command"], own, secret["input"], at)
     problem = None
