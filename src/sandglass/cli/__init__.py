@@ -42,7 +42,7 @@ app = typer.Typer(
 
 COMMANDS = (
     *(setting_up, demo, offer, new, experiments, play, results, studies, bisection),
-    *(papers, mininet, grading, scripting, kselftest, traces, release, upkeep, completion),
+    *(papers, mininet, grading, kselftest, scripting, traces, release, upkeep, completion),
 )
 for part in COMMANDS:
     app.add_typer(part.app)
