@@ -126,6 +126,7 @@ def test_what_is_gone_is_told_with_its_file(files: Path, series: Path) -> None:
     assert "0001-clock does not fit (arch/um/time.c)" in told
     assert "  so this is gone: the exact clock" in told
     assert "0002-seal does not fit (fs/hostfs.c)" in told
+    assert "  no lab is without it: it seals the lab" in told
     with pytest.raises(SandglassError, match=r"Linux 6\.12\.3 can be no lab: 1 patch") as refused:
         patching.check(found, "6.12.3")
     assert "0002-seal.patch does not fit (fs/hostfs.c): it seals the lab" in str(refused.value.hint)

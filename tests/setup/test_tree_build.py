@@ -117,7 +117,8 @@ def test_what_patches_did_not_fit_is_kept_with_the_kernel(
     assert "the exact clock" in about["lost"]
     said = capsys.readouterr().out
     assert "0002-um-exact-virtual-clock does not fit (arch/um/Kconfig, " in said
-    assert "so this is gone: the exact clock" in said
+    assert "no lab is without it: the recorder reads" in said
+    assert "so this is gone: the seed: " in said
 
 
 def test_a_tree_that_the_seal_does_not_fit_is_no_lab(

@@ -161,7 +161,7 @@ def check(fits: Iterable[Fit], version: str) -> None:
     if lines:
         raise SandglassError(
             f"Linux {version} can be no lab: {len(lines)} patches that it needs do not fit",
-            "\n".join([*lines, "Put patches that do into kernel/patches (docs/kernel-trees.md)."]),
+            "\n".join([*lines, "Put ones that do into kernel/variants (docs/kernel-trees.md)."]),
         )
 
 
@@ -183,5 +183,6 @@ def told(fits: Sequence[Fit]) -> list[str]:
             lines.append(f"{each.name}: fits, but for lines beside it that are others")
         if each.how == "lost":
             lines.append(f"{each.name} does not fit ({', '.join(each.files)})")
-            lines.append(f"  so this is gone: {each.guarantee.keeps}")
+            needed = "no lab is without it" if each.guarantee.needed else "so this is gone"
+            lines.append(f"  {needed}: {each.guarantee.needed or each.guarantee.keeps}")
     return lines
