@@ -21,6 +21,13 @@ def test_a_failure_behind_words_without_an_end_of_line_is_read() -> None:
     ]  # fmt: skip
 
 
+def test_what_stands_behind_a_name_is_no_part_of_it() -> None:
+    said = "1..2\nnot ok 1 - transfer ipv4 # time=12405ms\nok 2 7682 - x # skipped - none\n"
+    assert [(case.name, case.verdict) for case in tap.cases(said)] == [
+        ("transfer ipv4", "fail"), ("7682 - x", "skip"),
+    ]  # fmt: skip
+
+
 def test_an_expected_failure_is_no_failure() -> None:
     case = tap.cases("1..1\nnot ok 1 slow # XFAIL too slow\n")[0]
     assert (case.verdict, case.why) == ("skip", "too slow")

@@ -10,11 +10,12 @@ Verdict = Literal["pass", "fail", "skip"]
 PLAN = re.compile(r"^1\.\.(\d+)", re.M)
 SKIPPED_WHOLE = re.compile(r"^1\.\.0 *# *SKIP\w* *(.*)$", re.M | re.I)
 LINE = re.compile(
-    r"(?:(?P<not>not )|^)ok\b *(?P<number>\d+)? *(?:- )?(?P<name>.*?)"
-    r"(?: # *(?P<word>SKIP|XFAIL|TODO|TIMEOUT|XPASS)\w*\b *(?P<why>.*))?$",
-    re.M | re.I,
+    r"(?:(?P<not>not )(?=ok \d)|^)ok\b *(?P<number>\d+)? *(?:- )?(?P<name>.*?)(?: # *(?P<more>.*))?$",
+    re.M,
 )
 """A failure may stand behind words of an error that end without a line's end."""
+DIRECTIVE = re.compile(r"(?:SKIP|XFAIL|TODO)\w*\b *(.*)", re.I)
+"""Behind a case's name: it was not tried, or was meant to fail."""
 BRACKETED = re.compile(
     r"^[ \t]*(?:TESTS?: *)?(?P<name>\S.*?):?[ \t]*\[ *(?P<word>OK|PASS|FAIL|SKIP|XFAIL) *\]\s*$",
     re.M | re.I,
@@ -40,12 +41,12 @@ def cases(said: str) -> list[Case]:
 
 def _ktap(said: str) -> Iterator[Case]:
     for line in LINE.finditer(said):
-        word = (line["word"] or "").upper()
         verdict: Verdict = "fail" if line["not"] else "pass"
-        if word in {"SKIP", "XFAIL", "TODO"}:
+        directive = DIRECTIVE.match(line["more"] or "")
+        if directive:
             verdict = "skip"
         name = line["name"].strip() or line["number"] or ""
-        yield Case(name, verdict, (line["why"] or "").strip())
+        yield Case(name, verdict, directive[1].strip() if directive else "")
 
 
 def _bracketed(said: str) -> Iterator[Case]:
