@@ -10,7 +10,8 @@ Verdict = Literal["pass", "fail", "skip"]
 PLAN = re.compile(r"^1\.\.(\d+)", re.M)
 SKIPPED_WHOLE = re.compile(r"^1\.\.0 *# *SKIP\w* *(.*)$", re.M | re.I)
 LINE = re.compile(
-    r"(?:(?P<not>not )(?=ok \d)|^)ok\b *(?P<number>\d+)? *(?:- )?(?P<name>.*?)(?: # *(?P<more>.*))?$",
+    r"(?:(?P<not>not )(?=ok \d)|^)ok\b *(?P<number>\d+)? *(?:- )?"
+    r"(?P<name>.*?)(?: # *(?P<more>.*))?$",
     re.M,
 )
 """A failure may stand behind words of an error that end without a line's end."""
