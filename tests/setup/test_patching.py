@@ -39,6 +39,11 @@ def test_a_release_may_have_a_variant_of_a_patch() -> None:
     assert [path.parent.name for path in patching.patches("7.3")[name]] == ["7.3", "7.2", "6.12"]
 
 
+def test_a_release_may_have_options_of_its_own() -> None:
+    assert "CONFIG_SYSCTL=y" in patching.options("7.3")
+    assert patching.options("6.12") == patching.options("7.2") == ""
+
+
 @pytest.fixture
 def files(tmp_path: Path) -> Path:
     return trees.make(tmp_path / "linux")

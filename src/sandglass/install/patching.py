@@ -85,6 +85,12 @@ def patches(series: str) -> dict[str, list[Path]]:
     return dict(sorted(found.items()))
 
 
+def options(series: str) -> str:
+    """What the configuration of a tree of a series asks for besides that of a lab."""
+    first = nearest(series, VARIANTS, PATCHES)[0] / "lab.config"
+    return first.read_text() if first.is_file() else ""
+
+
 def touched(paths: Iterable[Path]) -> set[str]:
     """The files of a tree that patches change or make."""
     text = "".join(path.read_text() for path in paths)
