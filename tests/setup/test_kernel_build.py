@@ -297,7 +297,8 @@ def test_without_modules_there_is_a_guest_too(
     monkeypatch.setenv("SANDGLASS_CACHE", str(tmp_path))
     monkeypatch.setattr(builds, "module_sources", list)
     lab = builds.todays_lab("6.12", home, root)
-    build.build_guest(lab, tmp_path / "scratch", build.Log(tmp_path / "log"))
+    bench = build.Bench(home / "tree", home / "parts")
+    build.build_guest(lab, bench, tmp_path / "scratch", build.Log(tmp_path / "log"))
     (init,) = home.glob("*/init")
     assert (init.parent / "lib" / "tc").is_dir()
     # and the kernel's own, with an index

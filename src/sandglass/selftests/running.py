@@ -22,6 +22,8 @@ from sandglass.terminal import harmless
 
 GUEST = "src/sandglass/selftests/guest.py"
 SCRATCH = "sandglass-tests-"
+REMOVALS = 20
+"""So often it is tried to remove the folder."""
 SKIP = 4
 """The status of a test that is skipped (kselftest.h)."""
 MOST_READ = 1 << 22
@@ -66,14 +68,30 @@ class Result:
 
 def run(tests: list[Test], setting: Setting, repeat: int = 1) -> Iterator[Result]:
     """Run tests, each so many times, and hand out how they ended, in their order."""
-    # Who is interrupted removes it while labs are at work.
-    scratch = tempfile.TemporaryDirectory(prefix=SCRATCH, ignore_cleanup_errors=True)
-    with scratch as name, _pool() as pool:
+    with _scratch() as scratch, _pool() as pool:
         work = [
-            [pool.submit(_run, test, setting, Path(name)) for _ in range(repeat)] for test in tests
+            [pool.submit(_run, test, setting, scratch) for _ in range(repeat)] for test in tests
         ]
         for each in work:
             yield _together(each)
+
+
+@contextmanager
+def _scratch() -> Iterator[Path]:
+    """A folder that is gone afterwards, also where labs are still at work in it.
+
+    Who is interrupted waits for no lab. One may make a file between a folder's listing and its
+    removal; in a folder that is gone it can make none.
+    """
+    name = tempfile.mkdtemp(prefix=SCRATCH)
+    try:
+        yield Path(name)
+    finally:
+        for _ in range(REMOVALS):
+            shutil.rmtree(name, ignore_errors=True)
+            if not os.path.exists(name):
+                break
+            time.sleep(0.05)
 
 
 @contextmanager
