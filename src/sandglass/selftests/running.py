@@ -83,13 +83,13 @@ def _scratch() -> Iterator[Path]:
     Who is interrupted waits for no lab. One may make a file between a folder's listing and its
     removal; in a folder that is gone it can make none.
     """
-    name = tempfile.mkdtemp(prefix=SCRATCH)
+    made = Path(tempfile.mkdtemp(prefix=SCRATCH))
     try:
-        yield Path(name)
+        yield made
     finally:
         for _ in range(REMOVALS):
-            shutil.rmtree(name, ignore_errors=True)
-            if not os.path.exists(name):
+            shutil.rmtree(made, ignore_errors=True)
+            if not made.exists():
                 break
             time.sleep(0.05)
 
