@@ -55,10 +55,8 @@ VERDICTS = [
 
 
 SENTENCES = [
-    rulings.Ruling(
-        "it gains 13 %", "Abstract", [judged("fails", 20, 19, 21, figure="fig03", id="far")]
-    ),
-    rulings.Ruling("it is <full>", "Abstract", [judged("holds", 0.97, figure="fig03", id="full")]),
+    rulings.Ruling("it gains 13 %", [judged("fails", 20, 19, 21, figure="fig03", id="far")]),
+    rulings.Ruling("it is <full>", [judged("holds", 0.97, figure="fig03", id="full")]),
 ]
 
 

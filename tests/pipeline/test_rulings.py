@@ -45,7 +45,7 @@ def judged(
 
 
 def ruling(*claims: Judged) -> Ruling:
-    return Ruling("it gains", "Abstract", claims)
+    return Ruling("it gains", claims)
 
 
 def test_most_of_the_numbers_have_to_be_near() -> None:

@@ -16,6 +16,7 @@ import select
 import sys
 import termios
 import time
+from typing import TYPE_CHECKING
 
 CODE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 sys.path[0:1] = [os.path.join(CODE, "src"), CODE]
@@ -24,6 +25,9 @@ from sandglass.agent import interfaces, kernel, openvswitch, tmpfiles  # noqa: E
 from sandglass.agent.failure import RunError  # noqa: E402
 from sandglass.agent.netlink import Rtnetlink  # noqa: E402
 from sandglass.agent.wiring import Wiring  # noqa: E402
+
+if TYPE_CHECKING:
+    from typing import NoReturn
 
 HERE = "/run/sandglass/here"
 PROGRAMS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "bin")
@@ -114,18 +118,28 @@ def run(command: list[str], environment: dict[str, str], directory: str, prompt:
     if child == 0:
         if not prompt:
             os.dup2(piped(f"{directory}/typed"), 0)
-        _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-        resource.setrlimit(resource.RLIMIT_NOFILE, (FILES, most))
-        try:
-            os.execvpe(command[0], command, environment)
-        except OSError as error:
-            own = os.path.exists(command[0]) and error.errno == errno.ENOENT
-            why = "the lab does not have what its first line names" if own else error.strerror
-            print(f"{command[0]}: {why}", file=sys.stderr, flush=True)
-            os._exit(STATUS_NOT_FOUND)
+        become(command, environment)
     if not prompt and os.fork() == 0:
         beat(directory)
     _, status = os.waitpid(child, 0)
+    return as_a_shell(status)
+
+
+def become(command: list[str], environment: dict[str, str]) -> NoReturn:
+    """Be a command from now on, with as many open files as in a session; end where that fails."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (FILES, most))
+    try:
+        os.execvpe(command[0], command, environment)
+    except OSError as error:
+        own = os.path.exists(command[0]) and error.errno == errno.ENOENT
+        why = "the lab does not have what its first line names" if own else error.strerror
+        print(f"{command[0]}: {why}", file=sys.stderr, flush=True)
+    os._exit(STATUS_NOT_FOUND)
+
+
+def as_a_shell(status: int) -> int:
+    """The status of a process that was waited for as a shell has it: 128 and more for a signal."""
     code = os.waitstatus_to_exitcode(status)
     return code if code >= 0 else 128 - code
 

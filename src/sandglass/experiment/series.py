@@ -6,12 +6,11 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, Field, StrictStr, model_validator
 from typing_extensions import Self
 
+from sandglass.agent.series import TIME
 from sandglass.experiment import units
 from sandglass.experiment.part import Part
 from sandglass.experiment.problems import PartError
 
-TIME = "t"
-"""What gives a line's time, in seconds from the start of its flow."""
 LONGEST = 1000
 """Characters of a pattern."""
 

@@ -14,7 +14,6 @@ import ctypes
 import hashlib
 import json
 import os
-import resource
 import select
 import signal
 import socket
@@ -96,8 +95,7 @@ class Program:
 
     def wait(self) -> None:
         _, status = os.waitpid(self.process, 0)
-        code = os.waitstatus_to_exitcode(status)
-        self.status = code if code >= 0 else 128 - code
+        self.status = script.as_a_shell(status)
 
 
 def sealed(environment: dict[str, str]) -> tuple[Program, int]:
@@ -142,18 +140,11 @@ def _first(command: list[str], environment: dict[str, str]) -> None:
     """Be the first process of a namespace: start the command, bury the dead, end as it does."""
     main = os.fork()
     if main == 0:
-        _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-        resource.setrlimit(resource.RLIMIT_NOFILE, (script.FILES, most))
-        try:
-            os.execvpe(command[0], command, environment)
-        except OSError as error:
-            print(f"{command[0]}: {error.strerror}", file=sys.stderr, flush=True)
-            os._exit(script.STATUS_NOT_FOUND)
+        script.become(command, environment)
     while True:
         process, status = os.wait()
         if process == main:
-            code = os.waitstatus_to_exitcode(status)
-            os._exit(code if code >= 0 else 128 - code)
+            os._exit(script.as_a_shell(status))
 
 
 def trusted(

@@ -1,7 +1,7 @@
 """Numbers that a source prints, each beside ours: the scatter with which a report opens."""
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import polars as pl
@@ -20,7 +20,7 @@ from plotnine import (
 from sandglass.errors import SandglassError
 from sandglass.papers import ensemble
 from sandglass.papers.rulings import Ruling
-from sandglass.papers.shelf import Published
+from sandglass.papers.shelf import Figure, Published
 from sandglass.results import style
 
 WIDTH = 0.2
@@ -68,6 +68,19 @@ def of_table(figure: str, table: pl.DataFrame, columns: Published) -> Iterator[P
     for row in means.to_dicts():
         number = " ".join(str(row[name]) for name in columns.by if row[name] is not None)
         yield Pair(figure, number, columns.unit, row["theirs"], row["ours"])
+
+
+def of_paper(
+    rulings: Iterable[Ruling],
+    figures: Mapping[str, Figure],
+    table_of: Callable[[str], pl.DataFrame],
+) -> list[Pair]:
+    """All of a paper: those of its sentences, and those that its figures' tables have."""
+    found = [*of_claims(rulings)]
+    for name, figure in figures.items():
+        if figure.published:
+            found += of_table(name, table_of(name), figure.published)
+    return found
 
 
 def table(pairs: Sequence[Pair]) -> pl.DataFrame:

@@ -154,11 +154,8 @@ def renew(found: Mapping[str, Mapping[str, Kept]]) -> None:
 
 def pairs(paper: str, found: Iterable[Ruling]) -> list[Pair]:
     """The numbers that a paper prints, in its sentences and where figures' tables have them."""
-    listed = [*published.of_claims(found)]
-    for name, figure in shelf.paper(paper).figures.items():
-        if figure.published:
-            listed += published.of_table(name, table(paper, name), figure.published)
-    return listed
+    figures = shelf.paper(paper).figures
+    return published.of_paper(found, figures, lambda name: table(paper, name))
 
 
 def renew_smoke(found: Mapping[str, pl.DataFrame]) -> None:

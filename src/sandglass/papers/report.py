@@ -170,14 +170,14 @@ def _sentences(found: Iterable[Ruling]) -> Table:
                 Cell(each.quote, each.quote, "quote", f"#{first.figure}-{first.claim}"),
                 Cell(f"{RULING_SIGNS[word]} {word}".strip(), word, f"verdict {_class(word)}"),
                 Cell(f"{each.agree} of {len(each.judged)}" if each.judged else "", each.agree),
-                Cell(printed(each), printed(each), "words"),
+                Cell(numbers := _printed(each), numbers, "words"),
                 Cell(cause, cause, "words"),
             ]
         )
     return Table(SENTENCE_HEADS, rows)
 
 
-def printed(ruling: Ruling) -> str:
+def _printed(ruling: Ruling) -> str:
     """What the source prints in a sentence, and what was measured: 13, 24 % (ours 12.8, 23.1)."""
     own = [each for each in ruling.numbers if each.verdict.measured is not None]
     if not own:

@@ -54,10 +54,9 @@ class Judged:
 
 @dataclass(frozen=True)
 class Ruling:
-    """A sentence with its claims; `where` is the place of the first one."""
+    """A sentence with its claims."""
 
     quote: str
-    where: str
     claims: Sequence[Judged]
 
     @cached_property
@@ -134,7 +133,7 @@ def rulings(paper: str, verdicts: Iterable[Verdict]) -> list[Ruling]:
     """The sentences of a paper's source, in the order in which figures come to them.
 
     Checks and findings are no sentences of the source. Raises SandglassError for a verdict on a
-    claim that is no more, and UsageError where `flips` names none.
+    claim that is no more.
     """
     found = list(verdicts)
     known = {
@@ -151,7 +150,7 @@ def rulings(paper: str, verdicts: Iterable[Verdict]) -> list[Ruling]:
         if claim.sentence == "claim":
             flips = each.verdict == "fails" and _flipped(claim, measured.get(claim.flips))
             said[claim.quote].append(Judged(claim, each, flips))
-    return [Ruling(quote, own[0].claim.where, own) for quote, own in said.items()]
+    return [Ruling(quote, own) for quote, own in said.items()]
 
 
 def _flipped(claim: Claim, restored: Verdict | None) -> bool:

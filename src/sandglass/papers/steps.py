@@ -164,10 +164,8 @@ def write_report(
 def _whole(paper: str, sections: Sequence[report.Section]) -> report.Whole:
     """What a paper's page has besides its figures; its tables are written on the way."""
     sentences = rulings.rulings(paper, (each for own in sections for each in own.verdicts))
-    pairs = [*published.of_claims(sentences)]
-    for each in sections:
-        if each.about.published:
-            pairs += published.of_table(each.name, _table(paper, each.name), each.about.published)
+    figures = {each.name: each.about for each in sections}
+    pairs = published.of_paper(sentences, figures, lambda name: _table(paper, name))
     table = rulings.table(paper, sentences, sections[0].source.profile)
     table.write_csv(output(paper, "sentences.csv"))
     published.table(pairs).write_csv(output(paper, "published.csv"))

@@ -25,6 +25,7 @@ from sandglass.results import series
 from sandglass.results.palette import PALETTE
 from sandglass.results.view import page, streams
 from sandglass.run import runs
+from sandglass.studies.statistics import jain
 from sandglass.terminal import from_here, shown
 
 LIMIT = 2_000_000
@@ -195,8 +196,7 @@ def numbers(content: Mapping[str, Any]) -> list[tuple[str, str, float]]:
         if flow.get("goodput_mbit") is not None
     }  # fmt: skip
     if len(rates) > 1:
-        squares = sum(rate**2 for rate in rates.values())
-        share = sum(rates.values()) ** 2 / squares / len(rates) if squares else None
+        share = jain([*rates.values()]) if any(rates.values()) else None
         found.append(("Jain's index of the flows", "", share))
     found += [(name, "Mb/s", rate) for name, rate in [*rates.items()][:MOST_ROWS]]
     return [(name, unit, value) for name, unit, value in found if value is not None]

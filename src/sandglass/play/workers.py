@@ -15,6 +15,7 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
 
+from sandglass.experiment.foreign import SAFE_PATH
 from sandglass.install import builds
 
 MOST_WORKERS = 2
@@ -124,10 +125,9 @@ class _Worker:
     @classmethod
     async def started(cls) -> "_Worker":
         """A new one, once it is ready."""
-        safe = ["-P"] if sys.version_info >= (3, 11) else []
         process = await asyncio.create_subprocess_exec(
             sys.executable,
-            *safe,
+            *SAFE_PATH,
             "-m",
             "sandglass.play.worker",
             env=os.environ | {"PYTHONPATH": str(builds.ROOT / "src")},

@@ -12,7 +12,6 @@ import contextlib
 import json
 import os
 import re
-import resource
 import select
 import signal
 import sys
@@ -66,13 +65,7 @@ def run(command: list[str], environment: dict[str, str], output: str, timeout_s:
         said = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
         os.dup2(said, 1)
         os.dup2(said, 2)
-        _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-        resource.setrlimit(resource.RLIMIT_NOFILE, (script.FILES, most))
-        try:
-            os.execvpe(command[0], command, environment)
-        except OSError as error:
-            print(f"{command[0]}: {error.strerror}", file=sys.stderr, flush=True)
-            os._exit(script.STATUS_NOT_FOUND)
+        script.become(command, environment)
     ended, begun = os.pidfd_open(child), time.monotonic()
     beat = os.path.join(os.path.dirname(output), "beat")
     while not select.select([ended], [], [], BEAT_S)[0]:
@@ -83,8 +76,7 @@ def run(command: list[str], environment: dict[str, str], output: str, timeout_s:
             os.waitpid(child, 0)
             return TIMED_OUT
     _, status = os.waitpid(child, 0)
-    code = os.waitstatus_to_exitcode(status)
-    return code if code >= 0 else 128 - code
+    return script.as_a_shell(status)
 
 
 def messages() -> list[str]:
