@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from sandglass.errors import UsageError
-from sandglass.experiment import kernel, reading
+from sandglass.experiment import kernel, python_file, reading
 from sandglass.install import builds, labs
 from tests.setup.test_kernel_build import build
 from tests.setup.test_labs import ABOUT, cache, put_lab
@@ -49,6 +49,14 @@ def test_a_lab_is_found_by_each_of_its_names(named: builds.Lab) -> None:
         builds.lab_called("patch")
 
 
+@pytest.fixture
+def mininet(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Topologies find this machine's, also where another cache would have to make one."""
+    paths = os.pathsep.join(map(str, python_file.python_path()))
+    monkeypatch.setenv("SANDGLASS_PYTHON_PATH", paths)
+
+
+@pytest.mark.usefixtures("mininet")
 def test_an_experiment_names_it(named: builds.Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     """The environment, and so `run --lab`, has the last word, as it has for a kernel."""
     wanted = kernel.wanted(reading.load(EXPERIMENT, ["lab=patched"]))
