@@ -56,7 +56,7 @@ def assert_as_it_was(paper: str, reproduced: Reproduced) -> None:
     if found.select(BUILD).equals(kept.select(BUILD)):
         few = series.rounded(found.select(kept.columns), reference.DIGITS)
         assert_frame_equal(few, kept, check_exact=True)
-    assert unexplained(verdicts.read(results / "verdicts.csv")) == []
+    assert unexplained(verdicts.Verdict.read(results / "verdicts.csv")) == []
 
 
 def unexplained(judged: list[verdicts.Verdict]) -> list[str]:

@@ -14,7 +14,8 @@ import typer
 from sandglass.cli import papers
 from sandglass.errors import SandglassError, UsageError
 from sandglass.install import builds
-from sandglass.papers import reference, renewal, shelf, steps, verdicts
+from sandglass.papers import reference, renewal, shelf, steps
+from sandglass.papers.bundle.description import SUMS
 from sandglass.papers.verdicts import Verdict
 from sandglass.results import compact, series
 from tests.pipeline.test_new_figure import CODE
@@ -281,7 +282,7 @@ def test_the_pictures_are_of_the_tables() -> None:
 
 def test_what_is_kept_says_what_the_claims_say() -> None:
     (kept,) = [each for each in reference.verdicts(PAPER) if each.claim == CLAIM]
-    rows = verdicts.frame([kept]).to_dicts()
+    rows = Verdict.frame([kept]).to_dicts()
     assert rows[0]["paper"] == shelf.paper(PAPER).head.paper
     assert rows[0]["quote"]
     assert "at least" in rows[0]["expected"]

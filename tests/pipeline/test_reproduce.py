@@ -137,7 +137,7 @@ def test_strict_makes_a_failed_claim_a_failure(
     }
     for figure, own in chosen.items():
         file = tmp_path / "results" / "abe" / f"{figure}.verdicts.csv"
-        verdicts.frame(own).write_csv(file)
+        verdicts.Verdict.frame(own).write_csv(file)
     failing = chosen["fig05"][0]
     with pytest.raises(SandglassError, match="1 claims fail") as raised:
         papers.reproduce(["abe/fig03", "abe/fig05"], strict=True)

@@ -58,7 +58,7 @@ def test_holds() -> None:
 def test_nothing_has_no_sign() -> None:
     (verdict,) = judge(claim())
     nothing = {"measured": -0.0, "low": -0.0, "high": 0.0, "n": 4}
-    assert verdicts.result(verdict.model_copy(update=nothing)) == "0 (0 to 0, n = 4)"
+    assert verdict.model_copy(update=nothing).result == "0 (0 to 0, n = 4)"
     assert verdict.expected == "least share: at least 0.95"
     assert verdict.explanation == ""
 
@@ -373,12 +373,12 @@ def test_a_malformed_claim(changes: dict[str, Any]) -> None:
 
 def test_csv_round_trip(tmp_path: Path) -> None:
     found = judge(claim(), claim(id="later", profiles=["paper"]), claim(bounds={"below": 0.5}))
-    verdicts.frame(found).write_csv(tmp_path / "verdicts.csv")
-    assert verdicts.read(tmp_path / "verdicts.csv") == found
+    verdicts.Verdict.frame(found).write_csv(tmp_path / "verdicts.csv")
+    assert verdicts.Verdict.read(tmp_path / "verdicts.csv") == found
     header = (tmp_path / "verdicts.csv").read_text().splitlines()[0]
     assert header == (
-        "paper,figure,claim,sentence,kind,quote,where,expected,n,measured,low,high,quantile,"
-        "verdict,amended,explanation,isolated"
+        "paper,figure,claim,sentence,kind,quote,where,expected,n,measured,low,high,verdict,"
+        "explanation,quantile,amended,isolated"
     )
 
 

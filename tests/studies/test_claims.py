@@ -72,15 +72,15 @@ def judge(runs: pl.DataFrame = RUNS, **entry: Any) -> Judged:
 
 def test_a_point() -> None:
     judged = judge(at={"queue": "CoDel", "rtt": "20ms"}, bounds={"below": 6})
-    assert (judged.outcome, judged.n, judged.points) == ("holds", 3, 1)
-    assert judged.value == pytest.approx(5.2)
+    assert (judged.verdict, judged.n, judged.points) == ("holds", 3, 1)
+    assert judged.measured == pytest.approx(5.2)
     assert (judged.low, judged.high) == pytest.approx((5.2 - 0.2484, 5.2 + 0.2484), abs=1e-3)
     assert judged.expected == "delay at queue CoDel, rtt 20ms: below 6"
 
 
 def test_of_several_points_the_one_that_fails_decides() -> None:
     judged = judge(at={"queue": "CoDel"}, bounds={"below": 7}, explanation="It is far.")
-    assert (judged.outcome, judged.points, judged.place) == ("fails", 2, "queue CoDel, rtt 100ms")
+    assert (judged.verdict, judged.points, judged.place) == ("fails", 2, "queue CoDel, rtt 100ms")
     assert judged.explanation == "It is far."
 
 
@@ -91,14 +91,14 @@ def test_where_all_hold_the_nearest_to_its_bound_is_shown() -> None:
 
 def test_an_open_point_leaves_the_claim_open() -> None:
     judged = judge(at={"queue": "CoDel"}, bounds={"below": 8.3}, explanation="It is far.")
-    assert (judged.outcome, judged.place) == ("open", "queue CoDel, rtt 100ms")
+    assert (judged.verdict, judged.place) == ("open", "queue CoDel, rtt 100ms")
     assert judged.explanation == ""
 
 
 def test_a_difference_is_of_pairs() -> None:
     judged = judge(difference={"queue": ["PIE", "CoDel"]}, bounds={"at_least": 9.9})
-    assert (judged.outcome, judged.points) == ("holds", 2)
-    assert (judged.low, judged.value, judged.high) == pytest.approx((10, 10, 10))
+    assert (judged.verdict, judged.points) == ("holds", 2)
+    assert (judged.low, judged.measured, judged.high) == pytest.approx((10, 10, 10))
     assert judged.expected == "delay (PIE less CoDel): at least 9.9"
 
 
@@ -106,8 +106,8 @@ def test_a_ratio() -> None:
     judged = judge(
         at={"rtt": "20ms"}, ratio={"queue": ["PIE", "CoDel"]}, bounds={"below": 3.2}, unit="times"
     )
-    assert judged.value == pytest.approx((15.1 * 15.2 * 15.3 / (5.1 * 5.2 * 5.3)) ** (1 / 3))
-    assert judged.outcome == "holds"
+    assert judged.measured == pytest.approx((15.1 * 15.2 * 15.3 / (5.1 * 5.2 * 5.3)) ** (1 / 3))
+    assert judged.verdict == "holds"
     assert judged.expected == "delay (PIE over CoDel) at rtt 20ms: below 3.2 times"
 
 
@@ -118,9 +118,9 @@ def test_a_ratio_of_what_is_not_positive_is_refused() -> None:
 
 
 def test_steps_go_by_size_whatever_their_order_in_the_file() -> None:
-    assert judge(rises="rtt").outcome == "holds"
+    assert judge(rises="rtt").verdict == "holds"
     judged = judge(falls="rtt", at={"queue": "CoDel"})
-    assert (judged.outcome, judged.place) == ("fails", "queue CoDel, rtt 20ms to 100ms")
+    assert (judged.verdict, judged.place) == ("fails", "queue CoDel, rtt 20ms to 100ms")
     assert judged.expected == "delay at queue CoDel falls with rtt"
 
 
@@ -128,8 +128,8 @@ def test_one_run_has_no_interval_and_its_value_decides() -> None:
     one = RUNS.filter(pl.col("replica") == 1)
     at = {"queue": "CoDel", "rtt": "20ms"}
     judged = judge(one, at=at, bounds={"below": 5.2})
-    assert (judged.outcome, judged.n, judged.low, judged.high) == ("holds", 1, None, None)
-    assert judge(one, at=at, bounds={"below": 5.1}).outcome == "fails"
+    assert (judged.verdict, judged.n, judged.low, judged.high) == ("holds", 1, None, None)
+    assert judge(one, at=at, bounds={"below": 5.1}).verdict == "fails"
 
 
 def test_replicas_that_are_alike_are_one_run() -> None:
@@ -141,7 +141,7 @@ def test_replicas_that_are_alike_are_one_run() -> None:
         {"falls": "rtt"},
     ):
         judged = judge(alike, **entry)
-        assert (judged.n, judged.low, judged.high, judged.outcome) == (1, None, None, "fails")
+        assert (judged.n, judged.low, judged.high, judged.verdict) == (1, None, None, "fails")
 
 
 def test_a_claim_without_a_point_is_an_error() -> None:
@@ -150,9 +150,9 @@ def test_a_claim_without_a_point_is_an_error() -> None:
 
 
 def test_table() -> None:
-    table = claims.frame([judge(bounds={"below": 6})])
+    table = Judged.frame([judge(bounds={"below": 6})])
     assert table.columns == list(Judged.model_fields)
-    assert table["outcome"].to_list() == ["fails"]
+    assert table["verdict"].to_list() == ["fails"]
 
 
 @pytest.mark.parametrize(

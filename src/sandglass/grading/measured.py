@@ -22,6 +22,7 @@ from sandglass.experiment import document, units
 from sandglass.experiment import reading as experiments
 from sandglass.grading.outcome import Outcome, failed
 from sandglass.grading.sheet import (
+    VALUE,
     Measured,
     MetricCheck,
     QdiscCheck,
@@ -130,15 +131,11 @@ def _claims(
     own = reading.load(file)
     rows = tables.frame(_run(own, sheet.seeds_of(check), home, check.time_limit), own)
     judged = claims.judge(rows, own.axes, own.expects)
-    said = []
-    for each in judged:
-        ends = "" if each.low is None else f" [{each.low:.4g}, {each.high:.4g}]"
-        place = f" at {each.place}" if each.place and own.axes else ""
-        said.append(
-            f"{each.outcome} {each.claim}: {each.value:.4g}{ends}{place}; "
-            f"expected {each.expected.removeprefix('value: ')}"
-        )
-    return Outcome(sum(each.outcome == "holds" for each in judged), len(judged), said)
+    unnamed = [each.found.replace(f"expected {VALUE}: ", "expected ") for each in judged]
+    said = [
+        f"{each.verdict} {each.claim}: {found}" for each, found in zip(judged, unnamed, strict=True)
+    ]
+    return Outcome(sum(each.verdict == "holds" for each in judged), len(judged), said)
 
 
 def _there(submission: Path, name: str) -> Path:

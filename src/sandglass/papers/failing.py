@@ -5,7 +5,6 @@ from collections.abc import Iterator, Sequence
 from sandglass.papers import numbers, published, reference, rulings, shelf
 from sandglass.papers.coverage import cell
 from sandglass.papers.rulings import Judged, Ruling
-from sandglass.papers.verdicts import result
 
 HEAD = """# What does not agree, and why
 
@@ -79,6 +78,6 @@ def _section(paper: str, found: Sequence[Ruling]) -> Iterator[str]:
             unit = each.claim.unit and f" {each.claim.unit}"
             yield (
                 f"- `{paper}/{each.name}` {each.verdict.verdict} ({each.verdict.kind}){turned}: "
-                f"{result(each.verdict)}; expected {expected}{unit}"
+                f"{each.verdict.result}; expected {expected}{unit}"
             )
         yield ""

@@ -19,7 +19,7 @@ from sandglass.papers import claims, published, rulings, shelf, steps
 from sandglass.papers.provenance import Provenance
 from sandglass.papers.published import Pair
 from sandglass.papers.rulings import Ruling
-from sandglass.papers.verdicts import Verdict, frame
+from sandglass.papers.verdicts import Verdict
 from sandglass.results import compact, series, style
 from sandglass.results.export.whole import write_all
 
@@ -88,7 +88,7 @@ def rows(paper: str) -> list[Row]:
     file = shelf.reference(paper) / VERDICTS
     if not file.is_file():
         raise SandglassError(f"{paper} has no reference: {file} does not exist")
-    return pl.read_csv(file, schema=frame([]).select(COLUMNS).schema).to_dicts()
+    return pl.read_csv(file, schema=Verdict.frame([]).select(COLUMNS).schema).to_dicts()
 
 
 def verdicts(paper: str) -> list[Verdict]:
@@ -192,7 +192,7 @@ def _judged(paper: str, found: Mapping[str, list[Verdict]]) -> dict[Path, bytes]
             listed += [row for row in kept if row["figure"] == figure]
     said = rulings.rulings(paper, _said(paper, listed))
     tables = {
-        VERDICTS: pl.DataFrame(listed, schema=frame([]).select(COLUMNS).schema),
+        VERDICTS: pl.DataFrame(listed, schema=Verdict.frame([]).select(COLUMNS).schema),
         SENTENCES: rulings.table(paper, said, PROFILE),
     }
     home = shelf.reference(paper)

@@ -15,7 +15,7 @@ from sandglass.install import builds
 from sandglass.papers import reference, reproduce, shelf, steps
 from sandglass.papers.provenance import Provenance
 from sandglass.papers.reference import Kept
-from sandglass.papers.verdicts import Verdict, result
+from sandglass.papers.verdicts import Verdict
 from sandglass.results import compact, series
 from sandglass.terminal import put, say
 
@@ -173,7 +173,7 @@ def _alike(one: Verdict, other: Verdict, share: float, least: float) -> bool:
 def _told(verdict: Verdict) -> str:
     if verdict.measured is None:
         return verdict.verdict
-    return f"{verdict.verdict}, {result(verdict)}"
+    return f"{verdict.verdict}, {verdict.result}"
 
 
 def columns(kept: pl.DataFrame, made: pl.DataFrame) -> Iterator[Change]:

@@ -150,7 +150,7 @@ def _verdicts(wanted: str | None) -> Iterator[tuple[str, list[verdicts.Verdict]]
     figure = (wanted or "").partition("/")[2]
     name = f"{figure}.verdicts.csv" if figure else "verdicts.csv"
     for paper in shelf.papers() if wanted is None else [wanted.partition("/")[0]]:
-        yield paper, verdicts.read(builds.WORK / "results" / paper / name)
+        yield paper, verdicts.Verdict.read(builds.WORK / "results" / paper / name)
 
 
 def snakemake(targets: list[str], profile: str, cores: int | None, memory_mb: int) -> int:

@@ -89,7 +89,7 @@ def draw_and_judge(paper: Paper, figure: FigureName) -> None:
     rows, source = _table(paper, figure), _source(paper, figure)
     found = numbers.explained(paper, judge(paper, figure, rows, source.profile))
     style.save(drawn(paper, figure, rows, source), output(paper, figure))
-    verdicts.frame(found).write_csv(output(paper, f"{figure}.verdicts.csv"))
+    verdicts.Verdict.frame(found).write_csv(output(paper, f"{figure}.verdicts.csv"))
 
 
 def drawn(paper: str, figure: str, rows: pl.DataFrame, source: Provenance) -> ggplot:
@@ -118,14 +118,14 @@ def judge(
 
 
 def _verdicts(paper: str, figure: str) -> list[verdicts.Verdict]:
-    return verdicts.read(output(paper, f"{figure}.verdicts.csv"))
+    return verdicts.Verdict.read(output(paper, f"{figure}.verdicts.csv"))
 
 
 @app.command()
 def collect(paper: Paper) -> None:
     """Put the verdicts of all figures into one table."""
     found = [v for figure in shelf.paper(paper).figures for v in _verdicts(paper, figure)]
-    verdicts.frame(found).write_csv(output(paper, "verdicts.csv"))
+    verdicts.Verdict.frame(found).write_csv(output(paper, "verdicts.csv"))
 
 
 @app.command("runs")
@@ -184,7 +184,7 @@ def index(
     profile: str, papers: Annotated[list[str], typer.Argument(help="Papers' folders.")]
 ) -> None:
     """Write the page over papers."""
-    judged = {name: verdicts.read(output(name, "verdicts.csv")) for name in papers}
+    judged = {name: verdicts.Verdict.read(output(name, "verdicts.csv")) for name in papers}
     found = {
         name: (shelf.paper(name), own, rulings.rulings(name, own)) for name, own in judged.items()
     }

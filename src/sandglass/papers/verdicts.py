@@ -7,17 +7,16 @@ can judge again. A metric that is missing or has no value is an error, never a v
 import inspect
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Any, Literal, NamedTuple, Protocol, get_args
 
 import polars as pl
-from pydantic import BaseModel
 from typing_extensions import Self
 
 from sandglass.errors import SandglassError
 from sandglass.papers import ensemble
 from sandglass.papers.sentences import Claim, Sentence
 from sandglass.studies import statistics
+from sandglass.studies import verdict as studies_verdict
 from sandglass.studies.bounds import Kind, Outcome
 from sandglass.studies.statistics import TAIL, Interval
 
@@ -67,32 +66,35 @@ ENSEMBLE = 39
 """Replicas between whose least and largest one more lies with a probability of 95 %."""
 
 
-class Verdict(BaseModel):
-    """One row of verdicts.csv. Nothing is measured where the profile does not judge the claim."""
+class Verdict(studies_verdict.Verdict):
+    """One row of verdicts.csv. Nothing is measured where the profile does not judge the claim.
+
+    Of a plotted value the ends are those between which the central 95 % of ours are; of an extreme
+    n is that of the point that is it.
+    """
 
     paper: str
     figure: str
-    claim: str
     sentence: Sentence
     kind: Kind
-    quote: str
-    where: str
-    expected: str
-    n: int | None = None
-    """Replicas, of an extreme those of the point that is it; one alone has no interval, and its
-    value decides."""
-    measured: float | None = None
-    """The mean over the replicas."""
-    low: float | None = None
-    high: float | None = None
-    """The mean's 95 % interval; of a plotted value, between which the central 95 % of ours are."""
     quantile: float | None = None
     """Of a plotted value: the share of ours that are below it."""
     verdict: Word = "not judged"
     amended: str = ""
     """Bounds that it had before, with their outcomes and why they were changed."""
-    explanation: str = ""
     isolated: str = ""
+
+    @classmethod
+    def columns(cls) -> pl.Schema:
+        """As a study's, behind what tells the claim."""
+        types = super().columns()
+        told = ("paper", "figure", "claim", "sentence")
+        return pl.Schema({name: types[name] for name in (*told, *types)})
+
+    @property
+    def ends(self) -> str:
+        """Those of a plotted value are of the runs, not of their mean."""
+        return "" if self.quantile is None else "are 95 % of ours, "
 
     @classmethod
     def on(cls, claim: Claim, paper: str, figure: str, found: Mapping[str, Any]) -> Self:
@@ -189,19 +191,6 @@ def _extreme(
     return Extreme(of, values)
 
 
-def frame(verdicts: Sequence[Verdict]) -> pl.DataFrame:
-    """The verdicts as a table, the columns in the order of `Verdict`."""
-    numbers = dict.fromkeys(("measured", "low", "high", "quantile"), pl.Float64())
-    schema = dict.fromkeys(Verdict.model_fields, pl.String()) | {"n": pl.Int64()} | numbers
-    return pl.DataFrame([verdict.model_dump() for verdict in verdicts], schema=schema)
-
-
-def read(path: Path) -> list[Verdict]:
-    """The rows of a verdicts.csv."""
-    table = pl.read_csv(path, schema=frame([]).schema).with_columns(pl.col(pl.String).fill_null(""))
-    return [Verdict.model_validate(row) for row in table.to_dicts()]
-
-
 def counts(verdicts: Iterable[Verdict]) -> dict[Word, int]:
     """How many there are of each outcome; those of which there is none are left out."""
     words = [verdict.verdict for verdict in verdicts]
@@ -223,20 +212,11 @@ def summary(verdicts: Sequence[Verdict]) -> str:
                 told.append(said if sentence == "claim" else f"{sentence}s: {said}")
         lines.append(f"{figure}: {'; '.join(told)}")
         lines += [
-            f"  {v.verdict}: {v.claim}: {v.expected}; measured {result(v)}"
+            f"  {v.verdict}: {v.claim}: {v.expected}; measured {v.result}"
             for v in verdicts
             if v.figure == figure and v.verdict in ("fails", "open")
         ]
     return "\n".join(lines)
-
-
-def result(verdict: Verdict) -> str:
-    """What was measured, with its interval, in words."""
-    value = f"{verdict.measured:z.4g}"
-    if verdict.low is None:
-        return value
-    of = "" if verdict.quantile is None else "are 95 % of ours, "
-    return f"{value} ({verdict.low:z.4g} to {verdict.high:z.4g}, {of}n = {verdict.n})"
 
 
 def function(claim: Measure, known: dict[str, Metric]) -> Metric:

@@ -5,13 +5,11 @@ A bound is compared with the whole 95 % interval. One run has none: there its va
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Annotated, Literal
 
 import polars as pl
 from pydantic import (
     AfterValidator,
-    BaseModel,
     BeforeValidator,
     Field,
     ValidationError,
@@ -26,6 +24,7 @@ from sandglass.studies import quantity, statistics
 from sandglass.studies.bounds import Bounds, Kind, Outcome
 from sandglass.studies.points import text
 from sandglass.studies.statistics import Interval, matching, named, points
+from sandglass.studies.verdict import Verdict
 
 Bound = Literal[Kind, "own"]
 """Of a study's claim, which needs no source: its author's own."""
@@ -138,29 +137,23 @@ class Expect(Part):
                 yield ("at", axis), f"is the axis of {key}, too: leave it out"
 
 
-class Judged(BaseModel):
-    """A claim with what the runs say: a row of claims.csv.
+class Judged(Verdict):
+    """A claim of a study with what the runs say: a row of claims.csv.
 
     Of several points it is the worst: one that fails, else one that is open, else the nearest to
     its bound.
     """
 
-    claim: str
-    kind: Bound
-    quote: str
-    where: str
-    expected: str
     place: str
-    """The point."""
+    """The point that decides."""
     points: int
     """So many were looked at."""
-    n: int
-    """Replicas of it; one alone has no interval, and its value decides."""
-    value: float
-    low: float | None
-    high: float | None
-    outcome: Outcome
-    explanation: str
+
+    @property
+    def found(self) -> str:
+        """What was measured, at which of several points, and what should be."""
+        place = f" at {self.place}" if self.points > 1 else ""
+        return f"{self.result}{place}; expected {self.expected}"
 
 
 def judge(runs: pl.DataFrame, axes: Sequence[str], expects: Sequence[Expect]) -> list[Judged]:
@@ -169,20 +162,6 @@ def judge(runs: pl.DataFrame, axes: Sequence[str], expects: Sequence[Expect]) ->
     Raises SandglassError where there is no point, or no number, to judge it by.
     """
     return [_judged(expect, runs, axes) for expect in expects]
-
-
-def frame(judged: Sequence[Judged]) -> pl.DataFrame:
-    """The claims as a table, the columns in the order of `Judged`."""
-    types = {"points": pl.Int64, "n": pl.Int64, "value": pl.Float64}
-    types |= {"low": pl.Float64, "high": pl.Float64}
-    schema = dict.fromkeys(Judged.model_fields, pl.String) | types
-    return pl.DataFrame([each.model_dump() for each in judged], schema=schema)
-
-
-def read(path: Path) -> list[Judged]:
-    """The rows of a claims.csv."""
-    table = pl.read_csv(path, schema=frame([]).schema).with_columns(pl.col(pl.String).fill_null(""))
-    return [Judged.model_validate(row) for row in table.to_dicts()]
 
 
 def unknown(noun: str, name: str, known: Sequence[str] | Mapping[str, object]) -> str:
@@ -221,10 +200,10 @@ def _judged(expect: Expect, runs: pl.DataFrame, axes: Sequence[str]) -> Judged:
         place=place,
         points=len(found),
         n=n,
-        value=measured.mean,
+        measured=measured.mean,
         low=measured.low,
         high=measured.high,
-        outcome=outcome,
+        verdict=outcome,
         explanation=expect.explanation if outcome == "fails" else "",
     )
 

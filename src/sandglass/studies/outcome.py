@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from sandglass.studies import statistics, tables, targets
+from sandglass.studies.claims import Judged
 from sandglass.studies.points import text
 from sandglass.studies.quantity import count
 from sandglass.studies.study import Study
@@ -30,9 +31,9 @@ def tell(study: Study, out: Path) -> None:
     if alike := statistics.alike(tables.read(targets.RUNS, study, out), study.axes):
         complain(alike, statistics.ALIKE_HINT)
     if study.expects:
-        for row in pl.read_csv(out / targets.CLAIMS, infer_schema_length=None).to_dicts():
-            said = Text(f"{row['outcome']:5}", style=COLOURS[row["outcome"]])
-            said.append(harmless(f" {row['claim']}: {_judged(row)}"), "none")
+        for each in Judged.read(out / targets.CLAIMS):
+            said = Text(f"{each.verdict:5}", style=COLOURS[each.verdict])
+            said.append(harmless(f" {each.claim}: {each.found}"), "none")
             console.print(said, soft_wrap=True)
     say(f"open {out / targets.INDEX}")
 
@@ -57,13 +58,6 @@ def table(summary: pl.DataFrame, axes: list[str], units: Mapping[str, str]) -> T
     if (more := len(rows) - MOST_ROWS) > 0:
         found.caption = f"and {count(more, 'point')} more in {targets.SUMMARY}"
     return found
-
-
-def _judged(row: dict[str, object]) -> str:
-    """What was found, and what should be."""
-    ends = "" if row["low"] is None else f" [{row['low']:.4g}, {row['high']:.4g}]"
-    place = f" at {row['place']}" if row["place"] else ""
-    return f"{row['value']:.4g}{ends}{place}; expected {row['expected']}"
 
 
 def _told(row: dict[str, float]) -> str:

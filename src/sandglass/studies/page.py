@@ -92,7 +92,7 @@ def page(
             claims=claims,
             claimed=count(len(claims), "claim"),
             outcomes=[
-                (outcome, SIGNS[outcome], sum(each.outcome == outcome for each in claims))
+                (outcome, SIGNS[outcome], sum(each.verdict == outcome for each in claims))
                 for outcome in get_args(Outcome)
             ],
             signs=SIGNS,

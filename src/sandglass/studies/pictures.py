@@ -6,7 +6,8 @@ import polars as pl
 from plotnine import ggplot
 
 from sandglass.results import series, style
-from sandglass.studies import claims, drawing, extension, manifest, page, reading, targets
+from sandglass.studies import drawing, extension, manifest, page, reading, targets
+from sandglass.studies.claims import Judged
 from sandglass.studies.layout import Results
 from sandglass.studies.origin import Origin, origin
 from sandglass.studies.page import Picture
@@ -38,7 +39,7 @@ def publish() -> None:
         source,
         [_saved(name, each) for name, each in drawn.items()],
         read(targets.DIFFERENCES, study) if study.compare else None,
-        claims.read(Path(targets.CLAIMS)) if study.expects else [],
+        Judged.read(Path(targets.CLAIMS)) if study.expects else [],
     )
     Path(targets.INDEX).write_text(text)
 

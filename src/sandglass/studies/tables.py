@@ -62,7 +62,7 @@ def conclude() -> None:
         write(differences, study, targets.DIFFERENCES)
     if study.expects:
         found = claims.judge(rows, study.axes, study.expects)
-        series.rounded(claims.frame(found)).write_csv(targets.CLAIMS)
+        series.rounded(claims.Judged.frame(found)).write_csv(targets.CLAIMS)
 
 
 def measured(study: Study, task: Task) -> dict[str, Any]:
