@@ -13,7 +13,7 @@ from tests.bundle.test_bundle import NEEDS_GIT, crate_files, git, validated
 from tests.conftest import copy_checkout
 
 PAGE = (builds.ROOT / "docs" / "bundle.md").read_text()
-[SHOWN] = re.findall(r"^```\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
+SHOWN, COMPARED = re.findall(r"^```\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
 COMMANDS = SHOWN.splitlines()
 NO_NETWORK = ["unshare", "--map-root-user", "--net"]
 NAME = "artifact"
@@ -48,7 +48,10 @@ def test_a_bundle_is_repeated_without_a_network(tmp_path: Path) -> None:
     run, make, unpack, repeat = COMMANDS
     called(checkout, run)
     called(checkout, f"{make} {HERE}")
+    bundle, compare = COMPARED.splitlines()
+    called(checkout, f"{bundle} {HERE}")
     shutil.rmtree(checkout / "results")
+    assert "1 of 1 figures are as in the reference" in called(checkout, compare)
     called(checkout, unpack)
     home = checkout / NAME
     there = set(checkout.iterdir())

@@ -1,10 +1,13 @@
 """What `./sandglass reference` says of results beside the reference, and puts in its place."""
 
+import io
 import json
 import os
 import shutil
 import subprocess
 import sys
+import tarfile
+from hashlib import sha256
 from pathlib import Path
 
 import polars as pl
@@ -61,6 +64,61 @@ def test_what_is_the_same(home: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert capsys.readouterr().out == "10 of 10 figures are as in the reference\n"
     papers.reference([PAPER], renew=True)
     assert contents(home) == before
+
+
+def bundled(file: Path, sums: str | None = None) -> Path:
+    """The results here as a bundle has them, with what else stands in one."""
+    results = builds.WORK / "results"
+    files = {
+        f"results/{path.relative_to(results)}": path.read_bytes()
+        for path in sorted(results.rglob("*"))
+        if path.is_file()
+    }
+    listed = "".join(f"{sha256(text).hexdigest()}  {name}\n" for name, text in files.items())
+    with tarfile.open(file, "w", format=tarfile.PAX_FORMAT) as tar:
+        for name, text in {
+            SUMS: (sums if sums is not None else listed).encode(),
+            "code/sandglass": b"exit 1",
+            **files,
+        }.items():
+            member = tarfile.TarInfo(f"{file.stem}/{name}")
+            member.size = len(text)
+            tar.addfile(member, io.BytesIO(text))
+    return file
+
+
+def test_results_of_a_bundle(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """As those here, and these are not asked."""
+    reproduced(FIGURE, less(FIGURE))
+    bundle = bundled(home.parent / "artifact.tar")
+    shutil.rmtree(builds.WORK / "results")
+    with pytest.raises(typer.Exit):
+        papers.reference([PAPER], bundle=bundle)
+    told = capsys.readouterr().out
+    assert CLAIM in told
+    assert "9 of 10 figures are as in the reference" in told
+    papers.reference([f"{PAPER}/{FIGURE}"], bundle=bundle, renew=True)
+    capsys.readouterr()
+    papers.reference([PAPER], bundle=bundle)
+    assert capsys.readouterr().out == "10 of 10 figures are as in the reference\n"
+
+
+def test_a_bundle_that_is_not_as_its_checksums_say(home: Path, tmp_path: Path) -> None:
+    with pytest.raises(SandglassError, match=r"damaged: 'results/dualq/\w+.csv' is not as SHA256"):
+        papers.reference([PAPER], bundle=bundled(tmp_path / "artifact.tar", ""))
+    (tmp_path / "none.tar").write_text("x" * 512)
+    with pytest.raises(
+        SandglassError, match=r"none\.tar is no bundle, or damaged: it is not as tar"
+    ):
+        papers.reference([PAPER], bundle=tmp_path / "none.tar")
+
+
+def test_a_bundle_without_the_paper(home: Path, tmp_path: Path) -> None:
+    bundle = bundled(tmp_path / "artifact.tar")
+    with pytest.raises(SandglassError, match=r"artifact\.tar has no results of abe"):
+        papers.reference(["abe/fig03"], bundle=bundle)
+    with pytest.raises(UsageError, match="--judge and --smoke ask for none"):
+        papers.reference([PAPER], bundle=bundle, judge=True)
 
 
 def test_rounding_is_no_difference(home: Path) -> None:
@@ -201,7 +259,7 @@ def test_as_many_digits_as_an_outcome_needs(home: Path, monkeypatch: pytest.Monk
 
     monkeypatch.setattr(steps, "judge", judge)
     reproduced(FIGURE, pl.DataFrame({"x": [1.000014321] * 6000}))
-    found = renewal.made(PAPER, FIGURE)
+    found = renewal.made(PAPER, FIGURE, renewal.results())
     assert {*found.table["x"]} == {1.000014}
     assert [each.verdict for each in found.verdicts] == ["holds"]
 
@@ -214,7 +272,7 @@ def test_what_is_measured_hardly_moves(home: Path, monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr(steps, "judge", judge)
     reproduced(FIGURE, pl.DataFrame({"x": [100.0123456] * 6000}))
-    assert {*renewal.made(PAPER, FIGURE).table["x"]} == {100.0123}
+    assert {*renewal.made(PAPER, FIGURE, renewal.results()).table["x"]} == {100.0123}
 
 
 @pytest.mark.parametrize(("height", "x"), [(100, 0.123456789), (300, 0.123457), (3000, 0.12346)])
@@ -224,7 +282,7 @@ def test_a_small_table_has_more_digits(
     usual = reference.verdicts(PAPER)[:1]
     monkeypatch.setattr(steps, "judge", lambda *_: usual)
     reproduced(FIGURE, pl.DataFrame({"x": [0.123456789] * height, "y": 1.0}))
-    assert {*renewal.made(PAPER, FIGURE).table["x"]} == {x}
+    assert {*renewal.made(PAPER, FIGURE, renewal.results()).table["x"]} == {x}
 
 
 def test_a_file_is_the_same_each_time(tmp_path: Path) -> None:

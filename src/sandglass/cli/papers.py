@@ -1,5 +1,6 @@
 """Papers: reproduced, and put into a file."""
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated
 
@@ -115,30 +116,40 @@ def reference(
     smoke: Annotated[
         bool, typer.Option("--smoke", help="Renew the lists of the smoke profile's runs instead.")
     ] = False,
+    bundle: Annotated[
+        Path | None,
+        typer.Option(
+            "--from", metavar="BUNDLE.tar", help="Take the results of a bundle, not those here."
+        ),
+    ] = None,
 ) -> None:
     """Compare the papers' results with those kept for the record.
 
-    What `reproduce --profile paper` left, with the paper's reference: verdicts that changed, and
-    columns of the tables that differ by more than rounding. Where something does, the exit status
-    is 1.
+    What `reproduce --profile paper` left, here or in a bundle of the profile paper, with the
+    paper's reference: verdicts that changed, and columns of the tables that differ by more than
+    rounding. Where something does, the exit status is 1. Nothing of the bundle is run.
 
     Example: ./sandglass reference abe/fig03 --renew
     """
     from sandglass.papers import reference as kept
     from sandglass.papers import renewal
+    from sandglass.papers.bundle import received
 
     if renew + judge + smoke > 1:
         raise UsageError("--renew, --judge and --smoke: take one of them")
+    if bundle and (judge or smoke):
+        raise UsageError("--from brings tables of figures: --judge and --smoke ask for none")
     wanted = renewal.wanted(targets)
     if smoke:
         kept.renew_smoke({paper: renewal.smoke_runs(paper) for paper in wanted})
     elif judge:
         kept.judge(wanted)
     else:
-        made = {
-            paper: {name: renewal.made(paper, name) for name in names}
-            for paper, names in wanted.items()
-        }
+        with received.results(bundle, wanted) if bundle else nullcontext(renewal.results()) as home:
+            made = {
+                paper: {name: renewal.made(paper, name, home) for name in names}
+                for paper, names in wanted.items()
+            }
         differ = renewal.tell(made)
         if differ and not renew:
             raise typer.Exit(1)

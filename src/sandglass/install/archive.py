@@ -146,6 +146,29 @@ def unpack(
         os.close(base)
 
 
+def files(
+    stream: Stream, wanted: Callable[[Member], bool], most: int
+) -> dict[tuple[str, ...], bytes]:
+    """The content of those files of an archive that are wanted, by the parts of their paths.
+
+    Raises ArchiveError, also where they have more than `most` bytes together or one is there twice.
+    """
+    found: dict[tuple[str, ...], bytes] = {}
+    left = most
+    for member in members(stream):
+        if member.kind != "file" or not wanted(member):
+            for _ in _content(stream, member.size):
+                pass
+            continue
+        left -= member.size
+        if left < 0:
+            raise ArchiveError(f"{member} makes it more than {most / 1e6:.0f} MB")
+        if member.parts in found:
+            raise ArchiveError(f"{member} is in it twice")
+        found[member.parts] = b"".join(_content(stream, member.size))
+    return found
+
+
 def _lay(member: Member, stream: Stream, base: int, exact: bool) -> None:
     """Make one member; raises ArchiveError when there is something at its place."""
     name = _bytes(member.parts[-1])

@@ -56,14 +56,19 @@ def wanted(targets: Sequence[str]) -> dict[str, list[str]]:
     return {paper: list(dict.fromkeys(names)) for paper, names in named.items()}
 
 
-def made(paper: str, figure: str) -> Kept:
-    """What `reproduce` has left of a figure, as it would be kept: with the fewest digits that leave
-    each outcome as it is, and what is measured about so.
+def results() -> Path:
+    """The folder in which `reproduce` leaves what it makes, PAPER/FIGURE.csv and so on."""
+    return builds.WORK / "results"
+
+
+def made(paper: str, figure: str, home: Path) -> Kept:
+    """What `reproduce` has left of a figure in a folder of results, as it would be kept: with the
+    fewest digits that leave each outcome as it is, and what is measured about so.
 
     Raises SandglassError where it has left nothing, or made it by another profile.
     """
-    source = _origin(paper, figure, reference.PROFILE)
-    rows = pl.read_csv(_results(paper) / f"{figure}.csv", infer_schema_length=None)
+    source = _origin(home / paper, figure, reference.PROFILE)
+    rows = pl.read_csv(home / paper / f"{figure}.csv", infer_schema_length=None)
     whole = steps.judge(paper, figure, rows, source.profile)
     for digits in range(_fewest(rows), series.DIGITS):
         few = series.rounded(rows, digits)
@@ -112,31 +117,28 @@ def smoke_runs(paper: str) -> pl.DataFrame:
 
     Raises SandglassError where it has left none, or another profile has.
     """
+    home = results() / paper
     for figure in shelf.paper(paper).figures:
-        _origin(paper, figure, "smoke")
-    file = _results(paper) / "runs.csv"
+        _origin(home, figure, "smoke")
+    file = home / "runs.csv"
     if not file.is_file():
         raise SandglassError(f"{file} does not exist", _reproduce(paper, "smoke"))
     return pl.read_csv(file, infer_schema_length=None)
-
-
-def _results(paper: str) -> Path:
-    return builds.WORK / "results" / paper
 
 
 def _reproduce(target: str, profile: str) -> str:
     return f"./sandglass reproduce {target} --profile {profile}"
 
 
-def _origin(paper: str, figure: str, profile: str) -> Provenance:
-    file = _results(paper) / f"{figure}.json"
+def _origin(home: Path, figure: str, profile: str) -> Provenance:
+    file = home / f"{figure}.json"
     if not file.is_file():
-        raise SandglassError(f"{file} does not exist", _reproduce(f"{paper}/{figure}", profile))
+        raise SandglassError(f"{file} does not exist", _reproduce(f"{home.name}/{figure}", profile))
     found = Provenance(**json.loads(file.read_text()))
     if found.profile != profile:
         raise UsageError(
             f"{file} is of the profile {found.profile}, and not {profile}",
-            _reproduce(f"{paper}/{figure}", profile),
+            _reproduce(f"{home.name}/{figure}", profile),
         )
     return found
 
