@@ -9,7 +9,6 @@ run the guest's programs die with it.
 """
 
 import contextlib
-import fcntl
 import os
 import queue
 import re
@@ -20,7 +19,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import IO
@@ -30,7 +29,7 @@ from sandglass.cage import fork, seccomp
 from sandglass.cage.cage import Cage
 from sandglass.errors import SandglassError, UsageError
 from sandglass.install import builds, elf
-from sandglass.lab import crash, debugger, image, messages, reports, touched
+from sandglass.lab import crash, debugger, image, messages, processors, reports, touched
 from sandglass.terminal import note
 
 # Time and date when a lab boots: any, but always the same.
@@ -46,7 +45,6 @@ ASKS_WHERE = signal.SIGFPE
 LAST_WORDS_S = 10
 PATIENCE_S = 60
 """How long a program of somebody's may let virtual time stand still ($SANDGLASS_WATCHDOG)."""
-WAIT_S, TOLD_AFTER = 0.02, 100  # between two looks for a processor; after so many it is told
 BEAT_S = 1.0
 """How often a lab that says nothing is looked at."""
 QUIET_S = 15.0
@@ -57,7 +55,6 @@ MOST_SAID = 1 << 26
 DEBUG_MEMORY = 3
 """How many times as much memory a lab needs when its kernel watches over it."""
 FIRST_DOOR = 30  # the first of the file descriptors that a lab inherits
-PROCESSOR = "/sys/devices/system/cpu/cpu{}"
 CPUINFO = Path("/proc/cpuinfo")
 CODE = "/run/sandglass/code"
 AGENT = "src/sandglass/agent/__main__.py"
@@ -75,34 +72,6 @@ def clock(syscall_ns: int) -> tuple[str, ...]:
     """What the kernel is told of time for a program of somebody's; of 0, system calls take none."""
     cost = (f"syscall-cost={syscall_ns},{BYTE_PS}",) if syscall_ns else ()
     return (*VIRTUAL_TIME, *cost)
-
-
-@contextlib.contextmanager
-def own_processor() -> Iterator[int]:
-    """A processor that no other lab uses; waits until there is one.
-
-    A lab hands over between its kernel and its programs thousands of times a second. Across
-    processors that costs more than the work itself. The processor's directory of the kernel's is
-    what is locked: it is there for all users, and none of them can put something else in its place.
-    """
-    waits = 0
-    while True:
-        for number in sorted(os.sched_getaffinity(0), reverse=True):
-            with contextlib.ExitStack() as held:
-                try:
-                    descriptor = os.open(PROCESSOR.format(number), os.O_RDONLY | os.O_DIRECTORY)
-                    held.callback(os.close, descriptor)
-                    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                except BlockingIOError:
-                    continue
-                except FileNotFoundError:  # a machine that does not show them: labs share
-                    pass
-                yield number
-                return
-        waits += 1
-        if waits == TOLD_AFTER:
-            note("every processor has a lab at work: waiting until one has not")
-        time.sleep(WAIT_S)
 
 
 @dataclass(frozen=True)
@@ -301,7 +270,8 @@ def run(
     arguments = [*VIRTUAL_TIME, *_watched(AGENT, "run", "lab", LAB)]
     console, imaged = directory / "console.log", _image()
     # one in which somebody looks around keeps no other waiting
-    place = own_processor() if gdb is None else contextlib.nullcontext(max(os.sched_getaffinity(0)))
+    last = contextlib.nullcontext(max(os.sched_getaffinity(0)))
+    place = processors.taken() if gdb is None else last
     with (
         place as processor,
         reports.looked_for(console, builds.lab_kernel().symbols),
@@ -413,7 +383,7 @@ def run_program(
     """
     console, out_of = directory / "console.log", _image() if imaged else None
     arguments = [*clock, *(_watched if clock else _program)(path)]
-    with own_processor() as processor:
+    with processors.taken() as processor:
         process = _start(
             directory,
             arguments,
@@ -468,7 +438,7 @@ def execute(
     # Of the kernel's own messages none is the program's but a panic.
     arguments = ["loglevel=1", *clock, *_program(path)]
     pipe = None if prompt else subprocess.PIPE
-    with own_processor() as processor:
+    with processors.taken() as processor:
         process = _start(
             directory,
             arguments,
@@ -600,7 +570,7 @@ def shell(plan: Plan, directory: Path) -> int:
         commands = sys.stdin.read() if sys.stdin else ""
         (directory / "commands").write_text(commands)
     imaged = _image()
-    with own_processor() as processor:
+    with processors.taken() as processor:
         process = _start(
             directory,
             _program(AGENT, "shell", "lab", LAB),
