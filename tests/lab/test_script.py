@@ -177,6 +177,17 @@ def test_commands_for_the_prompt_come_from_a_pipe(sandglass: Cli, tmp_path: Path
     assert sandglass("exec", "ls", "/etc/new").returncode
 
 
+def test_in_real_time_the_machine_has_been_up_for_long_enough(sandglass: Cli) -> None:
+    """For Open vSwitch, when the first program starts; in virtual time a wait is free."""
+    begun = "import os; print(open(f'/proc/{os.getppid()}/stat').read().split()[21])"
+    virtual, real = (
+        int(sandglass("exec", *words, "python3", "-c", begun).stdout)
+        for words in ([], ["--real-time"])
+    )
+    assert virtual < 100  # hundredths of a second
+    assert real >= 1100
+
+
 def test_ipv6_and_translated_addresses_are_there(sandglass: Cli) -> None:
     script = (
         "from mininet.net import Mininet\nfrom mininet.topo import SingleSwitchTopo\n"

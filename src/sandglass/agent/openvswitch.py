@@ -16,7 +16,8 @@ SCHEMA = "/usr/share/openvswitch/vswitch.ovsschema"
 SOCKET = RUN + "/db.sock"
 # ovs-vswitchd counts processor cores once in 10 s, the first time when the
 # clock has passed 10 s; before, it believes in none and starts no thread that
-# forwards (lib/ovs-thread.c, count_cpu_cores). The lab's clock starts at zero.
+# forwards (lib/ovs-thread.c, count_cpu_cores). The lab's clock starts at zero; in
+# real time it jumps beyond (lab.REAL_TIME).
 SETTLED_NS = 10_500_000_000
 
 MAX_IDLE = "other_config:max-idle=86400000"  # ms
