@@ -140,8 +140,10 @@ def _figure(paper: str, name: str) -> Entry:
 
 def _experiments(paper: str, figure: str) -> list[Path]:
     """The experiments that a figure is made of."""
-    sources = {each.source for each in grid.points(paper, figure, "paper")}
-    return [Path(each) for each in sorted(sources)]
+    about = shelf.paper(paper)
+    grids = about.figures[figure].grids("paper")
+    names = {str(name) for each in grids for name in each[grid.EXPERIMENT]}  # type: ignore[union-attr]
+    return [shelf.experiment_file(about.home, name) for name in sorted(names)]
 
 
 def _figure_page(entry: Entry, paper: str, name: str, verdicts: list[Verdict]) -> str:

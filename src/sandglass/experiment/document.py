@@ -1,6 +1,7 @@
 """A YAML file as a plain mapping: its lines, its base, and keys set from the command line."""
 
 import copy
+import functools
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -239,8 +240,12 @@ def _text(path: Path, noun: str, example: str) -> str:
     return text
 
 
+@functools.lru_cache(maxsize=128)  # a base is that of many
 def _root(text: str, here: str, *, of_file: bool = True) -> yaml.Node:
-    """The node of a text. A text that is not `of_file` is a line. Raises UsageError."""
+    """The node of a text, which nobody changes: of one text it is one.
+
+    A text that is not `of_file` is a line. Raises UsageError.
+    """
 
     def root() -> yaml.Node:
         loader = _Loader(text)
