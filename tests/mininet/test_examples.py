@@ -22,18 +22,20 @@ TABLE = dict(ROW.findall((builds.ROOT / "docs/mininet.md").read_text()))
 
 
 def said(words: list[str], home: Path, typed: str) -> str:
-    """All that a command in a new directory says; it has to end well."""
+    """What a command in a new directory says in the lab; it has to end well.
+
+    Beside it Sandglass may say that a busy machine is slow.
+    """
     home.mkdir()
     done = subprocess.run(
         command(builds.ROOT, *words),
         cwd=home,
         input=typed,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
+        capture_output=True,
         text=True,
         check=False,
     )
-    assert done.returncode == 0, done.stdout
+    assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
 
