@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from sandglass.papers import numbers, published, reference, rulings, shelf
+from sandglass.papers import across, numbers, published, reference, rulings, shelf
 from sandglass.papers.coverage import cell
 from sandglass.papers.rulings import Judged, Ruling
 from sandglass.papers.verdicts import result
@@ -32,7 +32,8 @@ def page() -> str:
 
 def judged(paper: str) -> list[Ruling]:
     """A paper's sentences in the reference, with the explanations' numbers in place."""
-    return rulings.rulings(paper, numbers.explained(paper, reference.verdicts(paper)))
+    found = numbers.explained(paper, reference.verdicts(paper))
+    return rulings.rulings(paper, found, across.elsewhere(paper, across.set_ups(paper)))
 
 
 def _counts(papers: dict[str, list[Ruling]]) -> Iterator[str]:

@@ -182,7 +182,7 @@ def of_paper(target: str, profile: str, records: bool) -> Subject:
     about = shelf.paper(paper)
     parts = [
         _figure(paper, name, about.figures[name].title, profile)
-        for name in ([figure] if figure else about.figures)
+        for name in ([figure] if figure else grid.made(paper))
     ]
     results = Path("results") / paper
     pages = [f"{figure}.html"] if figure else ["report.html", "runs.csv"]
