@@ -80,7 +80,12 @@ def targets(wanted: str | None) -> list[str]:
         return [paper]
     if figure not in known:
         two_digits = re.sub(r"\d+", lambda number: number[0].zfill(2), figure)
-        raise UsageError(f"{paper} has no figure {figure!r}{nearest(two_digits, known)}")
+        raise UsageError(
+            f"{paper} has no figure {figure!r}{nearest(two_digits, known)}",
+            "a variant has those that it changes and that judge a sentence"
+            if AT in paper
+            else None,
+        )
     return [f"results/{paper}/{figure}.html"]
 
 

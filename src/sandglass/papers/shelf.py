@@ -337,7 +337,7 @@ def _left_out(path: Path) -> bool:
 
 
 def listing(directories: Sequence[Path]) -> Iterator[tuple[str, str]]:
-    """Papers and their figures as `reproduce` takes them, each with its title.
+    """Papers, their figures and their variants as `reproduce` takes them, each with its title.
 
     Those of further directories lie in papers/.
     """
@@ -349,3 +349,5 @@ def listing(directories: Sequence[Path]) -> Iterator[tuple[str, str]]:
         about = at(home)
         yield name, about.head.title
         yield from ((f"{name}/{key}", figure.title) for key, figure in about.figures.items())
+        for each in variants.names(home):
+            yield f"{name}{AT}{each}", f"{about.head.title}: {variants.read(home, each).title}"

@@ -169,15 +169,16 @@ def applied(
             for key, value in list(change.settings(data)):
                 if any(_overlap(key, each) for each in overrides):
                     continue
-                said = stated.place(Path(source), document.put(data, key, value, source))
-                if said and not (change.within or change.against):
+                place = stated.place(Path(source), document.put(data, key, value, source))
+                if place and not (change.within or change.against):
                     raise ValueError(
-                        f"{said} says that the source states {key}: name `within` which of its "
+                        f"{place} says that the source states {key}: name `within` which of its "
                         "words the change stays, or `against` which it goes, and by which others"
                     )
-                found.append(Applied(number, key, value, bool(said)))
-        except ValueError as error:
-            raise refused(own, number, str(error)) from error
+                found.append(Applied(number, key, value, bool(place)))
+        except (ValueError, UsageError) as error:
+            said = error.message if isinstance(error, UsageError) else str(error)
+            raise refused(own, number, said) from error
     return found
 
 
