@@ -1,15 +1,21 @@
 """A variant changes a paper's whole set-up, and nothing that the source states."""
 
+import json
 import re
+import subprocess
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 import yaml
 
 from sandglass.errors import UsageError
-from sandglass.papers import grid, matrix, reproduce, rulings, shelf, variants
+from sandglass.papers import across, grid, matrix, reproduce, rulings, shelf, variants
+from sandglass.papers.across import SetUp
 from sandglass.papers.rulings import Elsewhere
+from sandglass.papers.verdicts import frame
+from sandglass.results import compact
 from tests.pipeline.test_grid import FIGURE, pipelines  # noqa: F401 a fixture
 from tests.pipeline.test_rulings import judged, ruling
 
@@ -278,6 +284,72 @@ def test_gains_and_losses_are_told_together() -> None:
     own = [said("a", FAR), said("b", near), said("c", near), said("d", unjudged)]
     assert matrix.gained(printed, own) == (["b"], ["a"])
     assert ruling(near).agrees_in == []
+
+
+def keep(home: Path, name: str, measured: float, outcome: str, profile: str) -> None:
+    """A reference of fig1 with its one claim, that the share is at least 0.95."""
+    row = dict.fromkeys(across.COLUMNS) | {"figure": "fig1", "claim": "full", "n": 1}
+    found = [row | {"measured": measured, "verdict": outcome}]
+    folder = shelf.reference(name)
+    folder.mkdir(parents=True)
+    schema = frame([]).select(across.COLUMNS).schema
+    pl.DataFrame(found, schema=schema).write_csv(folder / across.VERDICTS)
+    packed = compact.packed(pl.DataFrame({"share": [measured]}), json.dumps({"profile": profile}))
+    shelf.kept(name, "fig1").write_bytes(packed)
+
+
+@pytest.mark.parametrize(
+    ("profile", "change", "cause"),
+    [
+        ("paper", SLOPE, "the source against itself"),
+        ("paper", ANSWERS, "set-up"),
+        ("quick", ANSWERS, "unexplained"),
+    ],
+)
+def test_the_page_of_set_ups(paper: Path, profile: str, change: dict[str, Any], cause: str) -> None:
+    keep(paper, "p", 0.5, "fails", "paper")
+    assert "## A paper" not in matrix.page()  # there is nothing to compare
+    keep(paper, variant(paper, change), 0.97, "holds", profile)
+    page = matrix.page()
+    small = "" if profile == "paper" else " (quick)"
+    assert f"of the profile {profile}" in page
+    assert change["from"] in page
+    assert f"| sentence | as printed | v{small} | cause as printed |" in page
+    assert f"| the link is full | differs in size, 0 of 1 | **agrees**, 1 of 1 | {cause} |" in page
+    assert "| as printed | 0 | 1 | 0 | 0 | 0 |  |  | 0 of 1 |" in page
+    assert f"| v{small} | 1 | 0 | 0 | 0 | 0 | 1 | 0 | 1 of 1 |" in page
+
+
+def test_a_sentence_that_needs_a_figure_that_was_not_made(paper: Path) -> None:
+    keep(paper, "p", 0.5, "fails", "paper")
+    name = variant(paper, SLOPE)
+    figure(paper, [{"experiment": ["two"]}], "fig2")
+    both = across.set_ups("p", {name: SetUp("paper", [])})
+    assert [each.verdict for each in both[name].verdicts] == ["not judged"]
+
+
+@pytest.mark.lab
+@pytest.mark.thorough
+def test_a_variant_is_reproduced(clone: Path) -> None:
+    """Its runs have its settings, and the paper's are as they were."""
+    name = "dctcp_internet@as_tabulated"
+    command = [str(clone / "sandglass"), "reproduce", f"{name}/fig10", "dctcp_internet/fig10"]
+    done = subprocess.run(
+        [*command, "--profile", "smoke"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    found = []
+    for each in ("dctcp_internet", name):
+        files = sorted((clone / "results/runs" / each / "slope").glob("*/run.json"))
+        queues = [
+            json.loads(file.read_text())["experiment"]["bottleneck"]["queue"] for file in files
+        ]
+        found.append({queue["drop_min"]: queue.get("drop_max") for queue in queues})
+        assert (clone / "results" / each / "fig10.svg").is_file()
+    assert found == [
+        {"0.2bdp": None, "0.6bdp": None, "1bdp": None},
+        {"0.2bdp": "2.2bdp", "0.6bdp": "2.6bdp", "1bdp": "3bdp"},
+    ]
 
 
 @pytest.mark.parametrize(

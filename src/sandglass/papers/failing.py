@@ -1,10 +1,11 @@
 """What of the papers does not agree, by cause, as a page of the documentation."""
 
 from collections.abc import Iterator, Sequence
+from typing import get_args
 
 from sandglass.papers import across, numbers, published, reference, rulings, shelf
 from sandglass.papers.coverage import cell
-from sandglass.papers.rulings import Judged, Ruling
+from sandglass.papers.rulings import Cause, Judged, Ruling
 from sandglass.papers.verdicts import result
 
 HEAD = """# What does not agree, and why
@@ -16,10 +17,12 @@ first claim. Each claim's own explanation, its words and its place stand in the 
 [How a sentence is judged](../docs/pipeline.md#read-a-verdict) says what the words mean. Made from
 `pipelines/PAPER/reference/`.
 """
+CAUSES: tuple[Cause, ...] = get_args(Cause)[1:]
 COLUMNS = (
     *("paper", "sentences", *rulings.WORDS[:-1], "in designs of ours: sentences", "agrees"),
     *("failing claims that hold with an ingredient restored", "printed numbers within a fifth"),
     *("bounds changed", "hold by it", "hold no longer"),
+    *(f"cause: {cause}" for cause in CAUSES),
 )
 
 
@@ -54,6 +57,7 @@ def _counts(papers: dict[str, list[Ruling]]) -> Iterator[str]:
             f"{sum(each.flips for each in found)} of {fails}",
             f"{published.near(pairs)} of {len(pairs)}" if pairs else "",
             *rulings.amendments(found),
+            *(sum(each.cause == cause for each in found) for cause in CAUSES),
         ]
         yield f"| {' | '.join(map(str, row))} |"
 
