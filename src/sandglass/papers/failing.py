@@ -3,9 +3,10 @@
 from collections.abc import Iterator, Sequence
 from typing import get_args
 
-from sandglass.papers import across, numbers, published, reference, rulings, shelf
+from sandglass.papers import across, numbers, published, reference, rulings, shelf, variants
 from sandglass.papers.coverage import cell
 from sandglass.papers.rulings import Cause, Judged, Ruling
+from sandglass.papers.variants import AT
 from sandglass.papers.verdicts import result
 
 HEAD = """# What does not agree, and why
@@ -63,7 +64,7 @@ def _counts(papers: dict[str, list[Ruling]]) -> Iterator[str]:
 
 
 def _section(paper: str, found: Sequence[Ruling]) -> Iterator[str]:
-    figures = shelf.paper(paper).figures
+    home, figures = shelf.folder(paper), shelf.paper(paper).figures
     wrong = [each for ruling in found for each in ruling.judged if each.verdict.verdict != "holds"]
     causes: dict[str, list[Judged]] = {}
     for each in wrong:
@@ -74,6 +75,8 @@ def _section(paper: str, found: Sequence[Ruling]) -> Iterator[str]:
     yield ""
     for cause, claims in sorted(causes.items(), key=lambda item: item[0] not in figures):
         title = figures[cause].title if cause in figures else claims[0].claim.quote
+        if cause.startswith(AT):
+            title = f"Otherwise {variants.read(home, cause.removeprefix(AT)).title}"
         yield f"### {cell(title)}"
         yield ""
         yield cell(claims[0].verdict.explanation)
