@@ -11,7 +11,17 @@ import pytest
 import yaml
 
 from sandglass.errors import UsageError
-from sandglass.papers import across, grid, matrix, reproduce, rulings, shelf, variants
+from sandglass.papers import (
+    across,
+    claims,
+    grid,
+    matrix,
+    numbers,
+    reproduce,
+    rulings,
+    shelf,
+    variants,
+)
 from sandglass.papers.across import SetUp
 from sandglass.papers.rulings import Elsewhere
 from sandglass.papers.verdicts import frame
@@ -318,6 +328,28 @@ def test_the_page_of_set_ups(paper: Path, profile: str, change: dict[str, Any], 
     assert f"| the link is full | differs in size, 0 of 1 | **agrees**, 1 of 1 | {cause} |" in page
     assert "| as printed | 0 | 1 | 0 | 0 | 0 |  |  | 0 of 1 |" in page
     assert f"| v{small} | 1 | 0 | 0 | 0 | 0 | 1 | 0 | 1 of 1 |" in page
+
+
+def test_a_text_may_ask_a_variant_for_its_numbers(paper: Path) -> None:
+    numbers.table.cache_clear()
+    numbers.rendered.cache_clear()
+    keep(paper, "p", 0.5, "fails", "paper")
+    keep(paper, variant(paper, SLOPE), 0.97, "holds", "paper")
+    both = "{{ rows().mean('share'):.2f }}, and {{ v.fig1.rows().mean('share'):.2f }} otherwise"
+    assert numbers.rendered(both, "p", "fig1") == "0.50, and 0.97 otherwise"
+    with pytest.raises(UsageError, match=r"fig1\.yaml: \{\{ v\.fig9\.rows\(\) \}\}: .*fig9"):
+        numbers.rendered("{{ v.fig9.rows() }}", "p", "fig1")
+
+
+def test_what_shows_a_cause_may_be_a_variant(paper: Path) -> None:
+    variant(paper, SLOPE)
+    shown = FIGURE | {"sentences": [FIGURE["sentences"][0] | {"isolated": "@v"}]}  # type: ignore[index]
+    (paper / "p" / "fig1.yaml").write_text(yaml.safe_dump(shown))
+    assert [each.isolated for each in claims.claims("p", "fig1")] == ["@v"]
+    assert [each.isolated for each in claims.claims("p@v", "fig1")] == [""]
+    (paper / "p" / variants.FOLDER / "v.yaml").unlink()
+    with pytest.raises(UsageError, match="isolated: no figure @v"):
+        claims.claims("p", "fig1")
 
 
 def test_a_sentence_that_needs_a_figure_that_was_not_made(paper: Path) -> None:
