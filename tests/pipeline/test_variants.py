@@ -23,6 +23,7 @@ from sandglass.papers import (
     variants,
 )
 from sandglass.papers.across import SetUp
+from sandglass.papers.outline import outline
 from sandglass.papers.rulings import Elsewhere
 from sandglass.papers.verdicts import frame
 from sandglass.results import compact
@@ -382,6 +383,18 @@ def test_a_variant_is_reproduced(clone: Path) -> None:
         {"0.2bdp": None, "0.6bdp": None, "1bdp": None},
         {"0.2bdp": "2.2bdp", "0.6bdp": "2.6bdp", "1bdp": "3bdp"},
     ]
+
+
+def test_a_variant_is_listed_with_what_it_changes() -> None:
+    name = "dctcp_internet@as_tabulated"
+    said = shelf.paper(name).otherwise
+    assert said
+    told = list(outline(name))
+    assert [line for line in told if line in said.told] == said.told
+    assert f"reproduce it: ./sandglass reproduce {name}" in told
+    (variants_of,) = [one for one in outline("dctcp_internet") if one.startswith("variants: ")]
+    assert name in variants_of
+    assert name in dict(shelf.listing([]))
 
 
 @pytest.mark.parametrize(
