@@ -327,8 +327,8 @@ def test_the_page_of_set_ups(paper: Path, profile: str, change: dict[str, Any], 
     assert change["from"] in page
     assert f"| sentence | as printed | v{small} | cause as printed |" in page
     assert f"| the link is full | differs in size, 0 of 1 | **agrees**, 1 of 1 | {cause} |" in page
-    assert "| as printed | 0 | 1 | 0 | 0 | 0 |  |  | 0 of 1 |" in page
-    assert f"| v{small} | 1 | 0 | 0 | 0 | 0 | 1 | 0 | 1 of 1 |" in page
+    assert "| as printed | 0 | 1 | 0 | 0 | 0 |  |  | 0 of 1 |  |" in page
+    assert f"| v{small} | 1 | 0 | 0 | 0 | 0 | 1 | 0 | 1 of 1 | 0 of 1 |" in page
 
 
 def test_a_text_may_ask_a_variant_for_its_numbers(paper: Path) -> None:

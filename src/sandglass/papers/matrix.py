@@ -1,6 +1,6 @@
 """The papers' sentences in each of their set-ups, as a page of the documentation."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from sandglass.papers import across, rulings, shelf, variants
 from sandglass.papers.across import PRINTED, RECORD, SetUp
@@ -54,17 +54,26 @@ def _head(name: str, own: SetUp) -> str:
 def _counts(found: Mapping[str, SetUp], judged: Mapping[str, Sequence[Ruling]]) -> Iterator[str]:
     """A row for each set-up: sentences by their words, gained and lost; claims that hold."""
     words = rulings.WORDS[:-1]
-    yield f"| set-up | {' | '.join(words)} | gained | lost | claims that hold |"
-    yield "|---|" + "---:|" * (len(words) + 3)
+    heads = ("set-up", *words, "gained", "lost", "claims that hold", "as printed, of the same")
+    yield f"| {' | '.join(heads)} |"
+    yield "|---|" + "---:|" * (len(heads) - 1)
     plain = next(iter(judged))
     for name, own in judged.items():
         counts = rulings.counts(own)
         row = [counts.get(word, 0) for word in words]
         gains, losses = gained(judged[plain], own)
-        held = f"{sum(each.agree for each in own)} of {sum(len(each.judged) for each in own)}"
+        same = {each.quote for each in own if each.judged}
+        before = "" if name == plain else _held(e for e in judged[plain] if e.quote in same)
         compared = ["", ""] if name == plain else [len(gains), len(losses)]
-        yield f"| {' | '.join(map(str, [_head(name, found[name]), *row, *compared, held]))} |"
+        told = [_head(name, found[name]), *row, *compared, _held(own), before]
+        yield f"| {' | '.join(map(str, told))} |"
     yield ""
+
+
+def _held(found: Iterable[Ruling]) -> str:
+    """How many claims hold, of how many that are judged."""
+    own = list(found)
+    return f"{sum(each.agree for each in own)} of {sum(len(each.judged) for each in own)}"
 
 
 def gained(printed: Sequence[Ruling], own: Sequence[Ruling]) -> tuple[list[str], list[str]]:
