@@ -331,6 +331,19 @@ def test_the_page_of_set_ups(paper: Path, profile: str, change: dict[str, Any], 
     assert f"| v{small} | 1 | 0 | 0 | 0 | 0 | 1 | 0 | 1 of 1 | 0 of 1 |" in page
 
 
+def test_a_sentence_that_a_variant_does_not_concern(paper: Path) -> None:
+    """It has not been tried there: neither is it counted, nor is it contradicted twice."""
+    figure(paper, [{"experiment": ["one"]}])
+    figure(paper, [{"experiment": ["two"]}], "fig2")
+    other = FIGURE | {"sentences": [FIGURE["sentences"][0] | {"quote": "it is short"}]}  # type: ignore[index]
+    (paper / "p" / "fig2.yaml").write_text(
+        yaml.safe_dump(other | {"runs": [{"experiment": ["two"]}]})
+    )
+    keep(paper, "p", 0.5, "fails", "paper")
+    found = across.set_ups("p", {variant(paper, SLOPE): SetUp("paper", [])})
+    assert found["p@v"].verdicts == []
+
+
 def test_a_text_may_ask_a_variant_for_its_numbers(paper: Path) -> None:
     numbers.table.cache_clear()
     numbers.rendered.cache_clear()

@@ -2,7 +2,8 @@
 
 PAPER/reference/ holds what the paper as printed gave, and PAPER/reference/VARIANT/ what a variant
 did, of the figures that it changes; all others are as printed. So a sentence is judged in a variant
-by both. It is not judged there where a figure that it needs is changed and was not made.
+by both; it is not judged there where a figure that it needs is changed and was not made, and where
+none is changed the variant does not concern it.
 """
 
 import json
@@ -135,13 +136,17 @@ def table(found: Mapping[str, SetUp]) -> pl.DataFrame:
 
 
 def _whole(name: str, plain: Sequence[Verdict], own: Sequence[Verdict]) -> list[Verdict]:
-    """The verdicts on all claims in a set-up: its own, and those on figures that it leaves."""
+    """The verdicts in a set-up on all claims of the sentences that it concerns: its own, and those
+    on figures that it leaves."""
     if not shelf.paper(name).variant:
         return list(own)
     mine = {(each.figure, each.claim): each for each in own}
-    lacking = set(grid.made(name)) - {each.figure for each in own}
-    without = {each.quote for each in plain if each.figure in lacking}
-    found = [mine.get((each.figure, each.claim), each) for each in plain]
+    changed = set(grid.made(name))
+    lacking = changed - {each.figure for each in own}
+    concerned, without = (
+        {each.quote for each in plain if each.figure in figures} for figures in (changed, lacking)
+    )
+    found = [mine.get((e.figure, e.claim), e) for e in plain if e.quote in concerned]
     return [_unjudged(each) if each.quote in without else each for each in found]
 
 

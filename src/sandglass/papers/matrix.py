@@ -100,7 +100,10 @@ def _matrix(found: Mapping[str, SetUp], judged: Mapping[str, Sequence[Ruling]]) 
     for each in plain:
         beside = [own[each.quote] for own in by_quote if each.quote in own]
         apart = len({one.verdict for one in [each, *beside]} - {"not judged"}) > 1
-        told = [_told(each), *(_told(one) for one in beside)]
+        told = [
+            _told(each),
+            *(_told(own[each.quote]) if each.quote in own else PRINTED for own in by_quote),
+        ]
         rows.append((not apart, f"| {cell(each.quote)} | {' | '.join(told)} | {each.cause} |"))
     yield from (line for _, line in sorted(rows, key=lambda row: row[0]))
     yield ""
