@@ -16,7 +16,7 @@ sys.path.insert(0, str(ROOT / "src"))
 os.environ["PYTHONPATH"] = str(ROOT / "src")
 
 from sandglass.install import builds
-from sandglass.papers import batches, grid, shelf
+from sandglass.papers import batches, grid, shelf, variants
 from sandglass.studies import jobs
 
 

@@ -4,13 +4,9 @@ from snakemake.io import sourcecache_entry
 
 PROFILE = config["profile"]
 NAMED = config["papers"].split(",")
-PAPERS = {
-    name: home
-    for name, home in shelf.folders().items()
-    if "all" in NAMED or name in NAMED
-}
+PAPERS = shelf.wanted(NAMED)
 ABOUT = {paper: shelf.paper(paper) for paper in PAPERS}
-FIGURES = {paper: list(about.figures) for paper, about in ABOUT.items()}
+FIGURES = {paper: grid.made(paper) for paper in PAPERS}
 POINTS = {
     (paper, figure): grid.points(paper, figure, PROFILE)
     for paper in PAPERS
@@ -50,6 +46,8 @@ def told(*names: str):
     def files(wildcards) -> list[str]:
         home = PAPERS[wildcards.paper]
         paths = [path for name in names for path in home.glob(name.format(**wildcards))]
+        if variant := ABOUT[wildcards.paper].variant:
+            paths.append(variants.file(home, variant))
         return [source(path) for path in sorted(paths)]
 
     return files

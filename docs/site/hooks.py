@@ -18,7 +18,7 @@ from docs.site import examples, figures, gallery, python, reference, sources, te
 from sandglass.experiment import reading
 from sandglass.install.builds import ROOT
 from sandglass.install.upkeep import Pictures
-from sandglass.papers import coverage, failing
+from sandglass.papers import coverage, failing, matrix
 
 Nav = list[dict[str, Any]]
 
@@ -33,8 +33,8 @@ ELSEWHERE = ("limits", "agreement", "data-format", "glossary", "maintaining")
 """Pages of docs/ that are no guides."""
 PROJECT = ("CONTRIBUTING.md", "docs/maintaining.md", "CHANGES.md")
 """For who changes Sandglass, and who wants to know what has changed."""
-COVERAGE, FAILING = "gallery/coverage.md", "gallery/failing.md"
-"""What the papers state and what judges it; what of it does not hold."""
+COVERAGE, FAILING, SET_UPS = (f"gallery/{name}.md" for name in ("coverage", "failing", "set-ups"))
+"""What the papers state and what judges it; what of it does not hold; the same in variants."""
 INSTEAD = {
     "examples": gallery.PAGE,
     "examples/studies": gallery.PAGE,
@@ -56,7 +56,7 @@ def pictures(wanted: Pictures) -> dict[str, bytes]:
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     pages = _written() | reference.pages() | {python.PAGE: python.page()} | gallery.pages()
-    pages |= {COVERAGE: coverage.page(), FAILING: failing.page()}
+    pages |= {COVERAGE: coverage.page(), FAILING: failing.page(), SET_UPS: matrix.page()}
     config["nav"] = _nav(pages)
     beside = sources.pages(pages, INSTEAD)
     known = {*pages, *beside}
@@ -148,6 +148,6 @@ def _nav(pages: Collection[str]) -> Nav:
         },
         {"Limits": "docs/limits.md"},
         {"Agreement": "docs/agreement.md"},
-        {"Gallery": [gallery.PAGE, *shown, *figures, COVERAGE, FAILING]},
+        {"Gallery": [gallery.PAGE, *shown, *figures, COVERAGE, FAILING, SET_UPS]},
         {"Project": [*PROJECT]},
     ]

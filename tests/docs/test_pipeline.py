@@ -7,10 +7,12 @@ import textwrap
 from pathlib import Path
 
 import pytest
+import yaml
 
 from sandglass.install import builds
 from sandglass.papers import claims, grid, shelf
 from sandglass.papers.profiles import PROFILES
+from sandglass.papers.variants import Variant
 from tests.conftest import copy_checkout
 from tests.pipeline.test_workflow import assert_all_of_abe
 
@@ -70,6 +72,15 @@ def test_the_figure_shown_is_as_it_says(tmp_path: Path, monkeypatch: pytest.Monk
     assert first.id == "half-bdp-never-drains"
     assert (second.id, last.id) == ("codel-0.7-at-400ms", "pie-0.85-at-400ms")
     assert second.expected.endswith("(agrees with 13 %): at least 8, at most 18 %")
+
+
+def test_the_variant_shown_is_one() -> None:
+    block = PAGE.partition("## Variants")[2].partition("```yaml")[2].partition("```")[0]
+    found = Variant.model_validate(yaml.safe_load(block))
+    ours = shelf.paper("dctcp_internet@as_tabulated").otherwise
+    assert ours
+    alike = [(each.key, each.to) for each in found.changes]
+    assert alike == [(each.key, each.to) for each in ours.changes]
 
 
 @pytest.mark.thorough

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from sandglass.install import builds
-from sandglass.papers import reference, shelf
+from sandglass.papers import across, reference, shelf
 from sandglass.suites import reference as suites
 from tests.conftest import Reproduced
 from tests.pipeline.smoke import assert_as_it_was, departures, smoke_runs, unexplained
@@ -66,7 +66,7 @@ def test_a_papers_reference_holds_together(paper: str) -> None:
     names = {path.stem for path in shelf.reference(paper).glob("*.parquet")}
     assert names == {*shelf.paper(paper).figures}
     origins = [reference.origin(paper, name) for name in names]
-    assert {(each.paper, each.profile) for each in origins} == {(paper, reference.PROFILE)}
+    assert {(each.paper, each.profile) for each in origins} == {(paper, across.RECORD)}
     assert {each.figure for each in origins} == names
     kernels = {(each.kernel_release, each.kernel_build) for each in origins}
     # one of each series of Linux: 6.12 of 6.12.117-sandglass

@@ -17,7 +17,7 @@ import typer
 from sandglass.cli import papers
 from sandglass.errors import SandglassError, UsageError
 from sandglass.install import builds
-from sandglass.papers import reference, renewal, shelf, steps
+from sandglass.papers import across, reference, renewal, shelf, steps
 from sandglass.papers.bundle.description import SUMS
 from sandglass.papers.verdicts import Verdict
 from sandglass.results import compact, series
@@ -165,12 +165,12 @@ def test_only_what_is_named_is_renewed(home: Path, capsys: pytest.CaptureFixture
     after = contents(home)
     assert {name for name in before if before[name] != after[name]} == {
         f"{FIGURE}.parquet",
-        reference.VERDICTS,
+        across.VERDICTS,
         reference.SENTENCES,
     }
-    rows = {row["claim"]: row for row in reference.rows(PAPER) if row["figure"] == FIGURE}
+    rows = {row["claim"]: row for row in across.rows(PAPER) if row["figure"] == FIGURE}
     assert (rows[CLAIM]["verdict"], rows[CLAIM]["measured"]) == ("fails", 0.00262144)
-    assert [row for row in reference.rows(PAPER) if row["figure"] == OTHER]
+    assert [row for row in across.rows(PAPER) if row["figure"] == OTHER]
     assert reference.judged(PAPER, FIGURE) == [
         each for each in reference.verdicts(PAPER) if each.figure == FIGURE
     ]
@@ -221,7 +221,7 @@ def test_what_there_is_not() -> None:
 
 def test_claims_that_change_are_judged_again(home: Path) -> None:
     before = contents(home)
-    file = home / reference.VERDICTS
+    file = home / across.VERDICTS
     file.write_text(file.read_text().replace(CLAIM, "a-claim-that-was"))
     with pytest.raises(SandglassError, match="there is no claim a-claim-that-was about") as raised:
         reference.verdicts(PAPER)

@@ -5,7 +5,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from sandglass.papers import reference, rulings, shelf
+from sandglass.papers import across, reference, rulings, shelf
 from sandglass.papers.rulings import Judged, Ruling
 from sandglass.papers.sentences import Claim
 from sandglass.papers.verdicts import Verdict
@@ -122,9 +122,8 @@ def test_the_list_of_sentences_is_that_of_the_verdicts(paper: str) -> None:
     """`./sandglass reference PAPER --judge` writes it."""
     found = rulings.rulings(paper, reference.verdicts(paper))
     listed = pl.read_csv(shelf.reference(paper) / reference.SENTENCES)
-    assert listed.with_columns(pl.col(pl.String).fill_null("")).equals(
-        rulings.table(paper, found, reference.PROFILE)
-    )
+    set_ups = across.set_ups(paper)
+    assert listed.with_columns(pl.col(pl.String).fill_null("")).equals(across.table(set_ups))
     # What names the figure that restores its cause holds there.
     named = [each for ruled in found for each in ruled.failing if each.claim.flips]
     assert [each.name for each in named if not each.flips] == []

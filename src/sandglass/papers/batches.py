@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from sandglass.install import builds
-from sandglass.papers import grid, shelf
+from sandglass.papers import grid
 from sandglass.papers.profiles import PROFILES
 from sandglass.studies import jobs
 from sandglass.studies.jobs import Task
@@ -49,7 +49,7 @@ class Batch:
 
 def batches(paper: str, profile: str) -> list[Batch]:
     """All runs of a profile, each once. Raises UsageError where a profile is wrong."""
-    figures = shelf.paper(paper).figures
+    figures = grid.made(paper)
     needs: dict[str, list[tuple[str, str]]] = defaultdict(list)
     points: dict[str, Task] = {}
     sizes: Counter[tuple[str, str]] = Counter()

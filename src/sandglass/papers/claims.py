@@ -13,10 +13,14 @@ from pydantic import Field
 from sandglass.errors import UsageError, nearest
 from sandglass.experiment.part import Part
 from sandglass.experiment.problems import PartError
-from sandglass.papers import shelf
+from sandglass.papers import shelf, variants
 from sandglass.papers.sentences import Amendment, Claim
 from sandglass.papers.strict import parse
+from sandglass.papers.variants import AT
 from sandglass.studies.bounds import Outcome
+
+UNEXPLAINED = {"explanation": "", "isolated": "", "flips": ""}
+"""Of a claim in a variant."""
 
 
 class Change(Part):
@@ -46,8 +50,11 @@ def claims(paper: str, figure: str) -> list[Claim]:
     ids = [claim.id for claim in found]
     if twice := {name for name in ids if ids.count(name) > 1}:
         raise UsageError(f"{path}: two claims are called {', '.join(sorted(twice))}")
+    if about.variant:  # what explains it was written of the paper as it is printed
+        found = [each.model_copy(update=UNEXPLAINED) for each in found]
+    shown = {*about.figures, *(f"{AT}{each}" for each in variants.names(about.home))}
     for claim in found:
-        if claim.isolated and claim.isolated not in about.figures:
+        if claim.isolated and claim.isolated not in shown:
             raise UsageError(f"{path}: {claim.id}: isolated: no figure {claim.isolated}")
     before = _amendments(about.home / shelf.AMENDED, figure, ids, about.figures)
     return [claim.model_copy(update={"amended": before[claim.id]}) for claim in found]

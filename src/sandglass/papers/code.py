@@ -39,12 +39,13 @@ def module(paper: str, figure: str) -> FigureModule:
     if not path.is_file():
         raise UsageError(f"{path} does not exist: {figure} has no table and plot")
     # A paper's modules import each other from pipelines.PAPER, wherever its folder lies.
-    for package, place in (("pipelines", shelf.PIPELINES), (f"pipelines.{paper}", home)):
+    folder = f"pipelines.{home.name}"
+    for package, place in (("pipelines", shelf.PIPELINES), (folder, home)):
         if package not in sys.modules:
             spec = ModuleSpec(package, None, is_package=True)
             spec.submodule_search_locations = [str(place)]
             sys.modules[package] = module_from_spec(spec)
-    found = importlib.import_module(f"pipelines.{paper}.{name}")
+    found = importlib.import_module(f"{folder}.{name}")
     lacks = [name for name in ("table", "plot") if not hasattr(found, name)]
     if lacks:
         raise UsageError(f"{path} has no {', '.join(lacks)}")

@@ -1,10 +1,12 @@
 """What of the papers does not agree, by cause, as a page of the documentation."""
 
 from collections.abc import Iterator, Sequence
+from typing import get_args
 
-from sandglass.papers import numbers, published, reference, rulings, shelf
+from sandglass.papers import across, numbers, published, reference, rulings, shelf, variants
 from sandglass.papers.coverage import cell
-from sandglass.papers.rulings import Judged, Ruling
+from sandglass.papers.rulings import Cause, Judged, Ruling
+from sandglass.papers.variants import AT
 
 HEAD = """# What does not agree, and why
 
@@ -15,10 +17,12 @@ first claim. Each claim's own explanation, its words and its place stand in the 
 [How a sentence is judged](../docs/pipeline.md#read-a-verdict) says what the words mean. Made from
 `pipelines/PAPER/reference/`.
 """
+CAUSES: tuple[Cause, ...] = get_args(Cause)[1:]
 COLUMNS = (
     *("paper", "sentences", *rulings.WORDS[:-1], "in designs of ours: sentences", "agrees"),
     *("failing claims that hold with an ingredient restored", "printed numbers within a fifth"),
     *("bounds changed", "hold by it", "hold no longer"),
+    *(f"cause: {cause}" for cause in CAUSES),
 )
 
 
@@ -31,7 +35,8 @@ def page() -> str:
 
 def judged(paper: str) -> list[Ruling]:
     """A paper's sentences in the reference, with the explanations' numbers in place."""
-    return rulings.rulings(paper, numbers.explained(paper, reference.verdicts(paper)))
+    found = numbers.explained(paper, reference.verdicts(paper))
+    return rulings.rulings(paper, found, across.elsewhere(paper, across.set_ups(paper)))
 
 
 def _counts(papers: dict[str, list[Ruling]]) -> Iterator[str]:
@@ -52,12 +57,13 @@ def _counts(papers: dict[str, list[Ruling]]) -> Iterator[str]:
             f"{sum(each.flips for each in found)} of {fails}",
             f"{published.near(pairs)} of {len(pairs)}" if pairs else "",
             *rulings.amendments(found),
+            *(sum(each.cause == cause for each in found) for cause in CAUSES),
         ]
         yield f"| {' | '.join(map(str, row))} |"
 
 
 def _section(paper: str, found: Sequence[Ruling]) -> Iterator[str]:
-    figures = shelf.paper(paper).figures
+    home, figures = shelf.folder(paper), shelf.paper(paper).figures
     wrong = [each for ruling in found for each in ruling.judged if each.verdict.verdict != "holds"]
     causes: dict[str, list[Judged]] = {}
     for each in wrong:
@@ -68,6 +74,8 @@ def _section(paper: str, found: Sequence[Ruling]) -> Iterator[str]:
     yield ""
     for cause, claims in sorted(causes.items(), key=lambda item: item[0] not in figures):
         title = figures[cause].title if cause in figures else claims[0].claim.quote
+        if cause.startswith(AT):
+            title = f"Otherwise {variants.read(home, cause.removeprefix(AT)).title}"
         yield f"### {cell(title)}"
         yield ""
         yield cell(claims[0].verdict.explanation)

@@ -10,14 +10,16 @@ import functools
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from sandglass.errors import UsageError
 from sandglass.experiment import document
 from sandglass.experiment.document import Value
-from sandglass.papers import shelf
+from sandglass.papers import shelf, variants
 from sandglass.papers.profiles import PROFILES, REPLICAS, Grid
-from sandglass.papers.shelf import Figure, Overrides
+from sandglass.papers.shelf import Figure, Overrides, Paper
+from sandglass.papers.variants import Applied
 from sandglass.studies.jobs import Task, content
 from sandglass.studies.points import UNCHANGED, Point, Setting, cut, plain, product, text
 
@@ -46,21 +48,79 @@ def points(paper: str, figure: str, profile: str) -> list[Task]:
         raise UsageError(f"there is no profile '{profile}'", f"profiles: {', '.join(PROFILES)}")
     own = about.figures[figure]
     try:
-        return _points(own, own.grids(profile), about.home)
+        return _points(own, own.grids(profile), about)
     except ValueError as error:
         key = "runs" if profile == "paper" else profile
         raise about.refusal(figure, ((key,), str(error))) from error
 
 
-def _points(figure: Figure, grids: Sequence[Grid], home: Path) -> list[Task]:
+def made(paper: str) -> list[str]:
+    """The figures that a paper's pipeline makes: all of them; of a variant those that judge a
+    sentence of the source and that the variant changes."""
+    about = shelf.paper(paper)
+    return [name for name in about.figures if not about.variant or _judges(about, name)]
+
+
+def check(paper: str) -> None:
+    """Raises UsageError, with file, line and key, where a change of a variant sets nothing in any
+    figure, or what no experiment takes, and where it goes against what nothing states."""
+    about = shelf.paper(paper)
+    if not about.otherwise:
+        return
+    own = variants.file(about.home, about.variant)
+    found: dict[int, list[bool]] = {}
+    for figure in made(paper):
+        for labels, overrides, changed in _changed(about, about.figures[figure]):
+            for each in changed:
+                if each.number not in found:
+                    first = overrides | {one.key: one.value for one in changed}
+                    try:
+                        run(about.home, labels, first).load()
+                    except UsageError as error:
+                        raise variants.refused(own, each.number, error.message) from error
+                found.setdefault(each.number, []).append(each.stated)
+    for number, change in enumerate(about.otherwise.changes):
+        if number not in found:
+            raise variants.refused(own, number, f"nothing has {change.key}, or all have it so")
+        if (change.against or change.within) and not any(found[number]):
+            said = f"no experiment says that the source states {change.key}"
+            raise variants.refused(own, number, said)
+
+
+def _judges(about: Paper, figure: str) -> bool:
+    plain = replace(about, variant="").figures[figure]
+    claimed = any(each.sentence == "claim" for each in about.head.claims(plain.sentences))
+    return claimed and _differs(about, figure)
+
+
+def _differs(about: Paper, figure: str) -> bool:
+    """Whether a variant of a paper changes a run of a figure, or has other grids of it."""
+    plain, own = replace(about, variant="").figures[figure], about.figures[figure]
+    return any(own.grids(each) != plain.grids(each) for each in PROFILES) or any(
+        changed for _, _, changed in _changed(about, plain)
+    )
+
+
+def _changed(
+    about: Paper, figure: Figure
+) -> Iterator[tuple[dict[str, Value], Overrides, list[Applied]]]:
+    """Each point of a figure's full grids: its labels, what it sets, and what its variant does."""
+    for grid in figure.runs:
+        for point in product(_factors(grid, figure, about.home)):
+            source = shelf.experiment_file(about.home, str(point.labels[EXPERIMENT]))
+            yield point.labels, point.overrides, about.changed(str(source), point.overrides)
+
+
+def _points(figure: Figure, grids: Sequence[Grid], about: Paper) -> list[Task]:
     """The runs of a figure's grids. Raises ValueError, which says what is wrong with one."""
+    home = about.home
     if len({REPLICAS in grid for grid in grids}) > 1:
         raise ValueError(f"either all grids of a figure have {REPLICAS}, or none")
     found = [
         run
         for grid in grids
         for point in product(_factors(grid, figure, home))
-        for run in _replicas(point, grid.get(REPLICAS), home)
+        for run in _replicas(point, grid.get(REPLICAS), about)
     ]
     counts = Counter(run.directory for run in found)
     if twice := [name for name, count in counts.items() if count > 1]:
@@ -68,28 +128,37 @@ def _points(figure: Figure, grids: Sequence[Grid], home: Path) -> list[Task]:
     return found
 
 
-def _replicas(point: Point, number: object, home: Path) -> Iterator[Task]:
+def _replicas(point: Point, number: object, about: Paper) -> Iterator[Task]:
     """The runs of a point. Raises ValueError where its grid has both replicas and seeds."""
+    source = str(shelf.experiment_file(about.home, str(point.labels[EXPERIMENT])))
+    changed = about.changed(source, point.overrides)
+    overrides = point.overrides | {each.key: each.value for each in changed}
     if not isinstance(number, int):
-        yield run(home, point.labels, point.overrides)
+        yield run(about.home, point.labels, overrides, variant=about.variant)
         return
     if "seed" in point.overrides:
         raise ValueError(f"a grid has either {REPLICAS} or the axis 'seed'")
-    own = content(str(shelf.experiment_file(home, str(point.labels[EXPERIMENT]))))
-    first, stride = (int(point.overrides.get(key, own.get(key, 1))) for key in ("seed", "repeat"))
+    own = content(source)
+    first, stride = (int(overrides.get(key, own.get(key, 1))) for key in ("seed", "repeat"))
     for r in range(1, number + 1):
         seed = {"seed": first + (r - 1) * stride} if r > 1 else {}
-        yield run(home, point.labels, point.overrides | seed, r)
+        yield run(about.home, point.labels, overrides | seed, r, about.variant)
 
 
 def run(
-    home: Path, labels: Mapping[str, Value], overrides: Mapping[str, Value], replica: int = 0
+    home: Path,
+    labels: Mapping[str, Value],
+    overrides: Mapping[str, Value],
+    replica: int = 0,
+    variant: str = "",
 ) -> Task:
     """A run of the paper in a folder, of the experiment that its labels name."""
     experiment = str(labels[EXPERIMENT])
     settings = [f"{key}={text(value)}" for key, value in overrides.items()]
     return Task(
-        directory=str(Path("results/runs", home.name, experiment, _directory(settings))),
+        directory=str(
+            Path("results/runs", shelf.called(home, variant), experiment, _directory(settings))
+        ),
         source=str(shelf.experiment_file(home, experiment)),
         settings=settings,
         labels={EXPERIMENT: experiment, **labels},

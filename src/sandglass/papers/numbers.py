@@ -7,6 +7,7 @@ of a paper that has none, those that were made last. An expression is one of Jin
     {{ gain(queue="PIE", beta=0.85) / 100:.2f }}       a metric of this figure
     {{ fig08.rows(queue="PIE").mean("delay_ms"):.1f }} a column of another figure's table
     {{ span(least(beta=0.7), least(beta=0.8)):.2f }}   0.26 to 0.46
+    {{ ns2.fig07.claim("pie-0.7-at-400ms"):.0f }}      the same in a variant of the paper
 
 The format is Python's; without one a number has three digits.
 """
@@ -25,7 +26,7 @@ from jinja2.sandbox import SandboxedEnvironment
 
 from sandglass.errors import SandglassError, UsageError, nearest
 from sandglass.experiment.document import Value
-from sandglass.papers import claims, code, ensemble, shelf, verdicts
+from sandglass.papers import claims, code, ensemble, shelf, variants, verdicts
 from sandglass.papers.verdicts import NoValueError, Verdict
 from sandglass.results import compact
 from sandglass.studies import sql, statistics
@@ -189,6 +190,18 @@ class Numbers:
         return Quantity.of(found, n)
 
 
+class InVariant:
+    """What an expression may ask of a variant: each of the paper's figures."""
+
+    def __init__(self, paper: str) -> None:
+        self._paper = paper
+
+    def __getattr__(self, figure: str) -> Numbers:
+        if figure not in shelf.paper(self._paper).figures:
+            raise AttributeError(figure)
+        return Numbers(self._paper, figure)
+
+
 class NotMadeError(NoValueError):
     """A table that is neither in the reference nor among the results."""
 
@@ -251,7 +264,8 @@ def _number(inside: str, paper: str, figure: str | None) -> str:
 def value(expression: str, paper: str, figure: str | None = None) -> Any:
     """What an expression stands for. Raises what is wrong with it, as it comes."""
     asked = jinja2.meta.find_undeclared_variables(ENVIRONMENT.parse(f"{{{{ {expression} }}}}"))
-    figures = shelf.paper(paper).figures
+    about = shelf.paper(paper)
+    figures, others = about.figures, variants.names(about.home)
     known: dict[str, Any] = {
         "span": lambda *values: Span(values),
         "min": min,
@@ -261,6 +275,8 @@ def value(expression: str, paper: str, figure: str | None = None) -> Any:
     for name in asked - known.keys():
         if name in figures:
             known[name] = Numbers(paper, name)
+        elif name in others:
+            known[name] = InVariant(shelf.called(about.home, name))
         elif figure:
             known[name] = getattr(Numbers(paper, figure), name)
         else:

@@ -4,18 +4,18 @@ from collections.abc import Iterator
 from typing import get_args
 
 from sandglass.guide.detail import table
-from sandglass.papers import grid, shelf
+from sandglass.papers import grid, shelf, variants
 from sandglass.papers.claims import claims
 from sandglass.papers.profiles import PROFILES
 from sandglass.papers.sentences import Sentence
 
 
 def outline(name: str) -> Iterator[str]:
-    """Of PAPER or PAPER/FIGURE, in lines."""
-    paper, _, figure = name.rpartition("/") if name not in shelf.papers() else (name, "", "")
+    """Of PAPER or PAPER/FIGURE, in lines; of PAPER@VARIANT, too."""
+    paper, _, figure = name.partition("/")
     about = shelf.paper(paper)
     yield f"{about.head.paper}: {about.head.title}"
-    shown = [figure] if figure else list(about.figures)
+    shown = [figure] if figure else grid.made(paper)
     if figure:
         yield about.figures[figure].title
         yield ""
@@ -26,8 +26,11 @@ def outline(name: str) -> Iterator[str]:
             for each in getattr(setup, origin):
                 yield f"{origin.replace('redesign', 're-design')}: {each}"
     else:
+        yield from about.otherwise.told if about.otherwise else ()
         yield ""
         yield from table(*((each, about.figures[each].title) for each in shown))
+        if known := variants.names(about.home):
+            yield f"variants: {', '.join(shelf.called(about.home, each) for each in known)}"
     yield ""
     yield "runs, by profile:"
     yield from table(*((profile, str(_runs(paper, shown, profile))) for profile in PROFILES))

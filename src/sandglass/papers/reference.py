@@ -8,14 +8,15 @@ profile.
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import polars as pl
 
-from sandglass.errors import SandglassError
-from sandglass.papers import claims, published, rulings, shelf, steps
+from sandglass.errors import SandglassError, UsageError
+from sandglass.papers import across, published, shelf, steps
+from sandglass.papers.across import COLUMNS, NUMBERS, RECORD, VERDICTS, Row, SetUp
 from sandglass.papers.provenance import Provenance
 from sandglass.papers.published import Pair
 from sandglass.papers.rulings import Ruling
@@ -23,12 +24,7 @@ from sandglass.papers.verdicts import Verdict
 from sandglass.results import compact, series, style
 from sandglass.results.export.whole import write_all
 
-PROFILE = "paper"
-VERDICTS = "verdicts.csv"
 SENTENCES = "sentences.csv"
-NUMBERS = ("measured", "low", "high", "quantile")
-COLUMNS = ("figure", "claim", "n", *NUMBERS, "verdict")
-"""Of VERDICTS."""
 DIGITS = 6
 """Of floats in the CSV files."""
 SMOKE_RUNS = "smoke-runs.csv"
@@ -37,9 +33,6 @@ SMOKE_COLUMNS = (
     *("goodput_mbit", "utilisation", "delay_median_ms", "drops", "marks"),
 )
 """What tells a run, its lab and its bytes, and numbers for where the lab is another one."""
-
-Row = dict[str, Any]
-"""Of VERDICTS."""
 
 
 class Kept(NamedTuple):
@@ -61,7 +54,7 @@ def path(paper: str, figure: str) -> Path:
     if not found.is_file():
         raise SandglassError(
             f"{found.parent} has no table of {figure}",
-            f"./sandglass reproduce {paper}/{figure} --profile {PROFILE}, and then "
+            f"./sandglass reproduce {paper}/{figure} --profile {RECORD}, and then "
             f"./sandglass reference {paper}/{figure} --renew",
         )
     return found
@@ -83,46 +76,12 @@ def picture(paper: str, figure: str) -> bytes:
     return style.drawn(steps.drawn(paper, figure, rows, source), "svg")
 
 
-def rows(paper: str) -> list[Row]:
-    """The rows of VERDICTS. Raises SandglassError where a paper has no reference."""
-    file = shelf.reference(paper) / VERDICTS
-    if not file.is_file():
-        raise SandglassError(f"{paper} has no reference: {file} does not exist")
-    return pl.read_csv(file, schema=Verdict.frame([]).select(COLUMNS).schema).to_dicts()
-
-
 def verdicts(paper: str) -> list[Verdict]:
     """The verdicts that are kept on a paper's claims, with what these say.
 
     Raises SandglassError where there are none, or one is on a claim that is no more.
     """
-    return _said(paper, rows(paper))
-
-
-def _said(paper: str, found: Sequence[Row]) -> list[Verdict]:
-    """Rows of VERDICTS with what their claims say."""
-    about = shelf.paper(paper)
-    said = {
-        (name, claim.id): claim
-        for name in about.figures.keys() & {row["figure"] for row in found}
-        for claim in claims.claims(paper, name)
-    }
-    for row in found:
-        if (row["figure"], row["claim"]) not in said:
-            raise SandglassError(
-                f"{shelf.reference(paper) / VERDICTS}: there is no claim {row['claim']} about "
-                f"{row['figure']}",
-                f"judge its tables again: ./sandglass reference {paper} --judge",
-            )
-    return [
-        Verdict.on(
-            said[row["figure"], row["claim"]],
-            about.head.paper,
-            row["figure"],
-            {name: row[name] for name in ("n", *NUMBERS, "verdict")},
-        )
-        for row in found
-    ]
+    return across.said(paper, across.rows(paper))
 
 
 def judged(paper: str, figure: str) -> list[Verdict]:
@@ -133,23 +92,28 @@ def judged(paper: str, figure: str) -> list[Verdict]:
 
 def judge(named: Mapping[str, Iterable[str]]) -> None:
     """Judge figures' tables, by papers, by the claims as they are now, and keep the verdicts."""
-    files: dict[Path, bytes] = {}
-    for paper, names in named.items():
-        found = {name: judged(paper, name) for name in names}
-        files |= _judged(paper, found)
-    write_all(files)
+    found = {paper: {name: judged(paper, name) for name in own} for paper, own in named.items()}
+    write_all(_judged(found, {}))
 
 
 def renew(found: Mapping[str, Mapping[str, Kept]]) -> None:
-    """Put figures in the place of what is kept of them, by papers; all of them or none."""
+    """Put figures in the place of what is kept of them, by papers; all of them or none.
+
+    Raises UsageError for figures of a variant that are of two profiles.
+    """
     files: dict[Path, bytes] = {}
+    profiles: dict[str, str] = {}
     for paper, own in found.items():
+        others = {origin(paper, name).profile for name in figures(paper) if name not in own}
+        several = others | {each.origin.profile for each in own.values()}
+        if len(several) > 1:
+            raise UsageError(f"{paper}: figures of the profiles {' and '.join(sorted(several))}")
+        profiles[paper] = several.pop()
         for name, each in own.items():
             about = json.dumps(each.origin.document())
             files[shelf.kept(paper, name)] = compact.packed(each.table, about)
-        judged = {name: each.verdicts for name, each in own.items()}
-        files |= _judged(paper, judged)
-    write_all(files)
+    judged = {paper: {n: each.verdicts for n, each in own.items()} for paper, own in found.items()}
+    write_all(files | _judged(judged, profiles))
 
 
 def pairs(paper: str, found: Iterable[Ruling]) -> list[Pair]:
@@ -178,22 +142,29 @@ def _short(verdict: Verdict) -> Verdict:
     )
 
 
-def _judged(paper: str, found: Mapping[str, list[Verdict]]) -> dict[Path, bytes]:
-    """VERDICTS with these of some figures, and SENTENCES by them.
+def _judged(
+    found: Mapping[str, Mapping[str, list[Verdict]]], profiles: Mapping[str, str]
+) -> dict[Path, bytes]:
+    """VERDICTS with these of some figures, by papers, and SENTENCES by them.
 
     The verdicts of other figures stay, unless the figure is no more.
     """
-    kept = rows(paper) if (shelf.reference(paper) / VERDICTS).is_file() else []
-    listed: list[Row] = []
-    for figure in shelf.paper(paper).figures:
-        if figure in found:
-            listed += [_short(each).model_dump(include={*COLUMNS}) for each in found[figure]]
-        else:
-            listed += [row for row in kept if row["figure"] == figure]
-    said = rulings.rulings(paper, _said(paper, listed))
-    tables = {
-        VERDICTS: pl.DataFrame(listed, schema=Verdict.frame([]).select(COLUMNS).schema),
-        SENTENCES: rulings.table(paper, said, PROFILE),
-    }
-    home = shelf.reference(paper)
-    return {home / name: table.write_csv().encode() for name, table in tables.items()}
+    files: dict[Path, bytes] = {}
+    fresh: dict[str, dict[str, SetUp]] = {}
+    for paper, own in found.items():
+        file = shelf.reference(paper) / VERDICTS
+        kept = across.rows(paper) if file.is_file() else []
+        listed: list[Row] = []
+        for figure in shelf.paper(paper).figures:
+            if figure in own:
+                listed += [_short(each).model_dump(include={*COLUMNS}) for each in own[figure]]
+            else:
+                listed += [row for row in kept if row["figure"] == figure]
+        table = pl.DataFrame(listed, schema=Verdict.frame([]).select(COLUMNS).schema)
+        files[file] = table.write_csv().encode()
+        set_up = SetUp(profiles.get(paper) or across.profile(paper), across.said(paper, listed))
+        fresh.setdefault(shelf.plain(paper), {})[paper] = set_up
+    for plain, set_ups in fresh.items():
+        said = across.table(across.set_ups(plain, set_ups))
+        files[shelf.reference(plain) / SENTENCES] = said.write_csv().encode()
+    return files

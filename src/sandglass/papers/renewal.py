@@ -12,7 +12,8 @@ from rich.table import Table
 
 from sandglass.errors import SandglassError, UsageError
 from sandglass.install import builds
-from sandglass.papers import reference, reproduce, shelf, steps
+from sandglass.papers import across, grid, reference, reproduce, shelf, steps
+from sandglass.papers.across import RECORD
 from sandglass.papers.provenance import Provenance
 from sandglass.papers.reference import Kept
 from sandglass.papers.verdicts import Verdict
@@ -52,7 +53,7 @@ def wanted(targets: Sequence[str]) -> dict[str, list[str]]:
     for target in map(reproduce.named, targets):
         reproduce.targets(target)
         paper, _, figure = target.partition("/")
-        named.setdefault(paper, []).extend([figure] if figure else shelf.paper(paper).figures)
+        named.setdefault(paper, []).extend([figure] if figure else grid.made(paper))
     return {paper: list(dict.fromkeys(names)) for paper, names in named.items()}
 
 
@@ -67,7 +68,8 @@ def made(paper: str, figure: str, home: Path) -> Kept:
 
     Raises SandglassError where it has left nothing, or made it by another profile.
     """
-    source = _origin(home / paper, figure, reference.PROFILE)
+    profiles = (RECORD, "quick") if shelf.paper(paper).variant else (RECORD,)
+    source = _origin(home / paper, figure, *profiles)
     rows = pl.read_csv(home / paper / f"{figure}.csv", infer_schema_length=None)
     whole = steps.judge(paper, figure, rows, source.profile)
     for digits in range(_fewest(rows), series.DIGITS):
@@ -130,12 +132,13 @@ def _reproduce(target: str, profile: str) -> str:
     return f"./sandglass reproduce {target} --profile {profile}"
 
 
-def _origin(home: Path, figure: str, profile: str) -> Provenance:
+def _origin(home: Path, figure: str, *profiles: str) -> Provenance:
+    profile = profiles[0]
     file = home / f"{figure}.json"
     if not file.is_file():
         raise SandglassError(f"{file} does not exist", _reproduce(f"{home.name}/{figure}", profile))
     found = Provenance(**json.loads(file.read_text()))
-    if found.profile != profile:
+    if found.profile not in profiles:
         raise UsageError(
             f"{file} is of the profile {found.profile}, and not {profile}",
             _reproduce(f"{home.name}/{figure}", profile),
@@ -144,14 +147,14 @@ def _origin(home: Path, figure: str, profile: str) -> Provenance:
 
 
 def _verdicts(paper: str, figure: str, made: Sequence[Verdict]) -> Iterator[Change]:
-    kept = {row["claim"]: row for row in reference.rows(paper) if row["figure"] == figure}
+    kept = {row["claim"]: row for row in across.rows(paper) if row["figure"] == figure}
     for each in made:
         if each.claim not in kept:
             yield Change(each.claim, "none", _told(each))
             continue
         row = kept.pop(each.claim)
         before = each.model_copy(
-            update={name: row[name] for name in ("n", *reference.NUMBERS, "verdict")}
+            update={name: row[name] for name in ("n", *across.NUMBERS, "verdict")}
         )
         if not _alike(before, each, ROUNDING, NOTHING):
             yield Change(each.claim, _told(before), _told(each))
@@ -169,7 +172,7 @@ def _alike(one: Verdict, other: Verdict, share: float, least: float) -> bool:
         return math.isclose(*values, rel_tol=share, abs_tol=least)
 
     same = (one.verdict, one.n) == (other.verdict, other.n)
-    return same and all(map(near, reference.NUMBERS))
+    return same and all(map(near, across.NUMBERS))
 
 
 def _told(verdict: Verdict) -> str:

@@ -12,6 +12,7 @@ from sandglass.papers.provenance import Provenance
 from sandglass.papers.rulings import Ruling
 from sandglass.papers.sentences import Sentence
 from sandglass.papers.shelf import PIPELINES, Figure, Paper, PaperHead
+from sandglass.papers.variants import AT
 from sandglass.papers.verdicts import WORDS, Verdict, counts
 from sandglass.results.pages import environment, number
 from sandglass.studies.bounds import Kind
@@ -68,6 +69,7 @@ def page(home: str, paper: PaperHead, sections: list[Section], whole: Whole | No
         .render(
             home=home,
             paper=paper,
+            variant=AT in home,
             sections=sections,
             whole=whole,
             headline=(rulings.headline(whole.sentences) if whole else []) + headline(verdicts),
@@ -152,17 +154,19 @@ SENTENCE_HEADS = [
     Head("printed, and ours", number=False),
     Head("cause", number=False),
 ]
-RULING_SIGNS = dict(zip(rulings.WORDS, ("✓", "≈", "✗", "?", ""), strict=True))
+RULING_SIGNS = dict(zip(rulings.WORDS, ("✓", "≈", "≠", "✗", "?", ""), strict=True))
 
 
 def _sentences(found: Iterable[Ruling]) -> Table:
     """The sentences of a source: those that do not agree first, of these those with numbers."""
-    order = ("contradicted", "differs in size", "not decided", "agrees", "not judged")
+    order = ("contradicted", *rulings.DISAGREES[:-1], "not decided", "agrees", "not judged")
     rows = []
     for each in sorted(found, key=lambda one: (order.index(one.verdict), not one.numbers)):
         first = each.claims[0].verdict
         word = each.verdict
         cause: str = each.cause
+        if each.agrees_in and cause:
+            cause += f": it agrees in {', '.join(each.agrees_in)}"
         if cause and each.flips:
             cause += f"; {each.flips} of {len(each.failing)} hold with an ingredient restored"
         rows.append(

@@ -8,7 +8,8 @@ from pathlib import Path
 from sandglass.errors import SandglassError, UsageError, nearest
 from sandglass.guide.detail import table
 from sandglass.install import builds, extras, memory, setup_lab
-from sandglass.papers import batches, shelf, verdicts
+from sandglass.papers import batches, grid, shelf, verdicts
+from sandglass.papers.variants import AT
 from sandglass.terminal import complain, say
 from sandglass.workflow.snakemake import Work
 from sandglass.workflow.snakemake import snakemake as run
@@ -20,9 +21,14 @@ LOG = Path("results/logs/snakemake.log")
 def named(target: str) -> str:
     """PAPER or PAPER/FIGURE of a target that may be a path, of a paper's folder or a figure in it.
 
+    Behind the paper may stand @VARIANT.
+
     The figure's file may be named, too. A paper that is not ours is on the shelf from then on, for
     Snakemake too. Raises UsageError for the path of something else.
     """
+    if AT in target:
+        paper, _, rest = target.partition(AT)
+        return f"{named(paper)}{AT}{rest}"
     if target.partition("/")[0] in shelf.papers():
         return target
     path = Path(target.removesuffix(".yaml")).resolve()
@@ -62,17 +68,24 @@ def reproduce(wanted: Sequence[str | None], profile: str, cores: int | None, str
 def targets(wanted: str | None) -> list[str]:
     """The rules or files that stand for PAPER, PAPER/FIGURE, or everything.
 
-    Raises UsageError naming the nearest paper or figure there is.
+    Raises UsageError naming the nearest paper or figure there is, and for a variant of which a
+    change sets nothing, or what no experiment can have.
     """
     if wanted is None:
         return ["all"]
     paper, _, figure = wanted.partition("/")
-    known = list(shelf.paper(paper).figures)
+    grid.check(paper)
+    known = grid.made(paper)
     if not figure:
         return [paper]
     if figure not in known:
         two_digits = re.sub(r"\d+", lambda number: number[0].zfill(2), figure)
-        raise UsageError(f"{paper} has no figure {figure!r}{nearest(two_digits, known)}")
+        raise UsageError(
+            f"{paper} has no figure {figure!r}{nearest(two_digits, known)}",
+            "a variant has those that it changes and that judge a sentence"
+            if AT in paper
+            else None,
+        )
     return [f"results/{paper}/{figure}.html"]
 
 
@@ -178,5 +191,4 @@ def snakemake(targets: list[str], profile: str, cores: int | None, memory_mb: in
 
 def _papers(targets: Sequence[str]) -> list[str]:
     """The papers whose runs Snakemake's targets need: to put them into jobs takes a second each."""
-    named = {word.removeprefix("results/").partition("/")[0] for word in targets}
-    return [paper for paper in shelf.papers() if "all" in named or paper in named]
+    return list(shelf.wanted({w.removeprefix("results/").partition("/")[0] for w in targets}))

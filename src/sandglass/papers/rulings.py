@@ -6,10 +6,10 @@ every other one is a number, and has to be on the right side as well.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
 import polars as pl
 
@@ -19,10 +19,19 @@ from sandglass.papers.sentences import Claim
 from sandglass.papers.verdicts import Verdict
 from sandglass.studies.bounds import Outcome
 
-Word = Literal["agrees", "differs in size", "contradicted", "not decided", "not judged"]
+Word = Literal[
+    "agrees",
+    "differs in size",
+    "differs in direction",
+    "contradicted",
+    "not decided",
+    "not judged",
+]
 WORDS: tuple[Word, ...] = get_args(Word)
-DISAGREES: tuple[Word, ...] = ("differs in size", "contradicted")
-Cause = Literal["", "our choice", "unexplained"]
+DISAGREES: tuple[Word, ...] = ("differs in size", "differs in direction", "contradicted")
+Cause = Literal[
+    "", "set-up", "the source against itself", "our choice", "contradicted", "unexplained"
+]
 COLUMNS = ("paper", "profile", "sentence", "verdict", "cause", "agree", "of", "flips")
 """Of sentences.csv; `agree` and `of` count claims, numbers and directions together."""
 
@@ -52,12 +61,22 @@ class Judged:
         return direction.judge((found.measured, found.low, found.high))
 
 
+class Elsewhere(NamedTuple):
+    """What became of a sentence in another set-up of the paper."""
+
+    word: Word
+    within: bool
+    """Whether that set-up changes nothing that the source states."""
+
+
 @dataclass(frozen=True)
 class Ruling:
     """A sentence with its claims."""
 
     quote: str
     claims: Sequence[Judged]
+    elsewhere: Mapping[str, Elsewhere] = field(default_factory=dict)
+    """By the names of the other set-ups."""
 
     @cached_property
     def judged(self) -> list[Judged]:
@@ -96,7 +115,7 @@ class Ruling:
             return "not judged"
         sides = [each.side for each in self.judged]
         if "fails" in sides:
-            return "contradicted"
+            return "differs in direction" if self.agrees_in else "contradicted"
         sizes = [each.verdict.verdict for each in self.judged if not each.claim.is_direction]
         holds, still_open = sizes.count("holds"), sizes.count("open")
         if "open" in sides:
@@ -105,6 +124,12 @@ class Ruling:
             return "agrees"
         return "not decided" if self._enough(holds + still_open, len(sizes)) else "differs in size"
 
+    @property
+    def agrees_in(self) -> list[str]:
+        """The other set-ups in which it agrees as a whole; those within what is stated first."""
+        agree = [name for name, each in self.elsewhere.items() if each.word == "agrees"]
+        return sorted(agree, key=lambda name: not self.elsewhere[name].within)
+
     def _enough(self, holds: int, of: int) -> bool:
         if any(each.claim.needs == "all" for each in self.claims):
             return holds == of
@@ -112,16 +137,24 @@ class Ruling:
 
     @property
     def cause(self) -> Cause:
-        """Why it does not agree: one word, or nothing where it agrees or is not decided.
+        """Why it does not agree, or nothing where it agrees or is not decided.
 
-        It is our choice where all that fails was measured in a design of ours. A cause that is
-        restored for one claim at a time is counted (`flips`) and is no cause of the sentence: that
-        takes a profile in which all of it agrees.
+        It is the set-up where it agrees as a whole in another one that changes nothing stated; the
+        source against itself where it agrees in one that goes by one of two statements of the
+        source that exclude each other; our choice where all that fails was measured in a design of
+        ours; contradicted where a direction is wrong in each set-up that was tried, and there are
+        some. A cause that is restored for one claim at a time is counted (`flips`) and is none.
         """
         if self.verdict not in DISAGREES:
             return ""
-        ours = all(each.claim.kind == "re-design" for each in self._against)
-        return "our choice" if ours else "unexplained"
+        if self.agrees_in:
+            within = self.elsewhere[self.agrees_in[0]].within
+            return "set-up" if within else "the source against itself"
+        if all(each.claim.kind == "re-design" for each in self._against):
+            return "our choice"
+        others = {each.word for each in self.elsewhere.values()} - {"not judged"}
+        wrong = self.verdict == "contradicted" and others == {"contradicted"}
+        return "contradicted" if wrong else "unexplained"
 
     @property
     def _against(self) -> list[Judged]:
@@ -129,8 +162,14 @@ class Ruling:
         return [e for e in self.judged if e.verdict.verdict == "fails" or e.side == "fails"]
 
 
-def rulings(paper: str, verdicts: Iterable[Verdict]) -> list[Ruling]:
+def rulings(
+    paper: str,
+    verdicts: Iterable[Verdict],
+    elsewhere: Mapping[str, Mapping[str, Elsewhere]] | None = None,
+) -> list[Ruling]:
     """The sentences of a paper's source, in the order in which figures come to them.
+
+    `elsewhere` is what became of them in other set-ups (`across.elsewhere`), by quotes and names.
 
     Checks and findings are no sentences of the source. Raises SandglassError for a verdict on a
     claim that is no more.
@@ -150,7 +189,8 @@ def rulings(paper: str, verdicts: Iterable[Verdict]) -> list[Ruling]:
         if claim.sentence == "claim":
             flips = each.verdict == "fails" and _flipped(claim, measured.get(claim.flips))
             said[claim.quote].append(Judged(claim, each, flips))
-    return [Ruling(quote, own) for quote, own in said.items()]
+    others = elsewhere or {}
+    return [Ruling(quote, own, others.get(quote, {})) for quote, own in said.items()]
 
 
 def _flipped(claim: Claim, restored: Verdict | None) -> bool:
@@ -190,8 +230,8 @@ def headline(found: Sequence[Ruling]) -> list[str]:
 
 def _many(word: Word, number: int) -> str:
     """A word after a number: 2 differ in size, 3 are not decided."""
-    if word == "differs in size":
-        return word if number == 1 else "differ in size"
+    if word.startswith("differs"):
+        return word if number == 1 else word.replace("differs", "differ")
     return f"{'is' if number == 1 else 'are'} {word}"
 
 

@@ -47,7 +47,7 @@ class Common(Part):
     explanation: str = ""
     """Markdown; why it fails, when it does, or what it would take to decide it."""
     isolated: str = ""
-    """The figure of this paper that shows the cause, when it fails."""
+    """The figure of this paper that shows the cause, when it fails, or its variant: @NAME."""
     flips: str = ""
     """FIGURE/CLAIM of this paper that measures the same with the cause restored: what it finds is
     judged by this claim's bounds."""

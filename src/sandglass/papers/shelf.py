@@ -5,8 +5,8 @@ docs/pipeline.md says what else lies beside them.
 """
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any
@@ -19,10 +19,12 @@ from sandglass.experiment.document import Value
 from sandglass.experiment.part import Part, refusal
 from sandglass.experiment.problems import Problem
 from sandglass.install import builds
+from sandglass.papers import variants
 from sandglass.papers.metrics import Metric
-from sandglass.papers.profiles import Grid, Grids, Less, part
+from sandglass.papers.profiles import PROFILES, Grid, Grids, Less, part
 from sandglass.papers.sentences import Quoted, Terms
 from sandglass.papers.strict import parse
+from sandglass.papers.variants import AT, Applied, Variant
 
 PIPELINES = builds.ROOT / "pipelines"
 REFERENCE = "reference"
@@ -34,7 +36,7 @@ SOURCES = "sources.yaml"
 NO_FIGURES = (ABOUT, AMENDED, SOURCES)
 RUN_PARTS = ("experiments",)
 """Folders of a paper that decide which runs there are; no step after the runs reads them."""
-NO_CODE = (*RUN_PARTS, REFERENCE)
+NO_CODE = (*RUN_PARTS, REFERENCE, variants.FOLDER)
 TAKEN = ("logs", "reference", "runs")
 """Folders of results/ that are no paper's."""
 
@@ -113,13 +115,31 @@ class PaperHead(Terms):
 class _Figures(Mapping[str, Figure]):
     """A paper's figures, each read when it is asked for."""
 
-    def __init__(self, home: Path, names: Sequence[str]) -> None:
-        self._home, self._names = home, names
+    def __init__(self, home: Path, names: Sequence[str], variant: str) -> None:
+        self._home, self._names, self._variant = home, names, variant
 
     def __getitem__(self, name: str) -> Figure:
         if name not in self._names:
             raise KeyError(name)
-        return parse(self._home / f"{name}.yaml", Figure, sharing=self._home / ABOUT)
+        found = parse(self._home / f"{name}.yaml", Figure, sharing=self._home / ABOUT)
+        return self._varied(name, found) if self._variant else found
+
+    def _varied(self, name: str, plain: Figure) -> Figure:
+        """A figure of a variant: its set-up says what is otherwise, and its grids may be."""
+        variant = variants.read(self._home, self._variant)
+        ours = [*plain.setup.redesign, f"{variant.title}: {'; '.join(variant.told)}"]
+        said: dict[str, Any] = {"setup": plain.setup.model_copy(update={"redesign": ours})}
+        if name in variant.grids:
+            sampled = variant.grids[name].model_dump(exclude_none=True)
+            known = {axis for each in PROFILES for grid in plain.grids(each) for axis in grid}
+            for key, grids in sampled.items():
+                axes = {axis for grid in grids if isinstance(grids, list) for axis in grid}
+                if added := axes - known:
+                    own = variants.file(self._home, self._variant)
+                    what = f"{name} varies no {', '.join(sorted(added))}: make it a change"
+                    raise refusal(own, document.plain(own), [(("grids", name, key), what)])
+            said |= sampled
+        return plain.model_copy(update=said)
 
     def __contains__(self, name: object) -> bool:
         return name in self._names
@@ -137,6 +157,20 @@ class Paper:
 
     home: Path
     head: PaperHead
+    variant: str = ""
+    """Its name, of a paper in another set-up."""
+
+    @cached_property
+    def otherwise(self) -> Variant | None:
+        """What is otherwise in its variant."""
+        return variants.read(self.home, self.variant) if self.variant else None
+
+    def changed(self, source: str, overrides: Overrides) -> list[Applied]:
+        """What its variant sets at a point of an experiment's file; nothing without a variant."""
+        if not self.otherwise:
+            return []
+        own = variants.file(self.home, self.variant)
+        return variants.applied(self.otherwise, own, source, overrides)
 
     @cached_property
     def figures(self) -> Mapping[str, Figure]:
@@ -149,11 +183,14 @@ class Paper:
                 raise UsageError(
                     f"{self.home / ABOUT}: order: there is no {name}.yaml{nearest(name, there)}"
                 )
-        return _Figures(self.home, list(dict.fromkeys([*self.head.order, *there])))
+        return _Figures(self.home, list(dict.fromkeys([*self.head.order, *there])), self.variant)
 
     @property
     def abstract(self) -> str:
-        """Of the reproduction, in Markdown: what holds, what does not, and why."""
+        """Of the reproduction, in Markdown: what holds, what does not, and why; of a variant, what
+        is otherwise in it."""
+        if self.otherwise:
+            return "".join(f"- {each}\n" for each in self.otherwise.told)
         path = self.home / ABSTRACT
         return path.read_text() if path.is_file() else ""
 
@@ -178,6 +215,12 @@ def folders() -> dict[str, Path]:
             _check_name(theirs, found)
             found[theirs.name] = theirs
     return dict(sorted(found.items()))
+
+
+def wanted(names: Collection[str]) -> dict[str, Path]:
+    """The folders of these papers and variants, by their names; of all papers where one is all."""
+    found = {name: home for name, home in folders().items() if {"all", name} & {*names}}
+    return found | {name: folder(name) for name in sorted(names) if AT in name}
 
 
 def ours() -> list[str]:
@@ -214,8 +257,9 @@ def papers() -> list[str]:
 
 
 def folder(paper: str) -> Path:
-    """A paper's folder. Raises UsageError when there is no such paper."""
+    """A paper's folder, or that of its variant. Raises UsageError when there is no such paper."""
     found = folders()
+    paper = plain(paper)
     if paper not in found:
         raise UsageError(
             f"there is no paper {paper!r}{nearest(paper, found)}",
@@ -225,8 +269,21 @@ def folder(paper: str) -> Path:
 
 
 def paper(name: str) -> Paper:
-    """A paper. Raises UsageError when there is none of that name, or its file is malformed."""
-    return at(folder(name))
+    """A paper, or a variant of one, PAPER@VARIANT.
+
+    Raises UsageError when there is none of that name, or its file is malformed.
+    """
+    printed = at(folder(name))
+    if AT not in name:
+        return printed
+    variant = name.partition(AT)[2]
+    said = variants.read(printed.home, variant)
+    for figure in said.grids.keys() - printed.figures.keys():
+        own = variants.file(printed.home, variant)
+        wrong = f"there is no figure {figure}{nearest(figure, printed.figures)}"
+        raise refusal(own, document.plain(own), [(("grids", figure), wrong)])
+    head = printed.head.model_copy(update={"title": f"{printed.head.title}: {said.title}"})
+    return replace(printed, head=head, variant=variant)
 
 
 def at(home: Path) -> Paper:
@@ -234,9 +291,19 @@ def at(home: Path) -> Paper:
     return Paper(home, parse(home / ABOUT, PaperHead))
 
 
+def called(home: Path, variant: str) -> str:
+    """A paper in a folder, or its variant, as commands name it: abe, abe@ns2."""
+    return f"{home.name}{AT}{variant}" if variant else home.name
+
+
+def plain(paper: str) -> str:
+    """The paper whose variant it is: abe of abe@ns2."""
+    return paper.partition(AT)[0]
+
+
 def reference(paper: str) -> Path:
     """The folder of what its results were when they were last made for the record."""
-    return folder(paper) / REFERENCE
+    return folder(paper) / REFERENCE / paper.partition(AT)[2]
 
 
 def kept(paper: str, figure: str) -> Path:
@@ -270,7 +337,7 @@ def _left_out(path: Path) -> bool:
 
 
 def listing(directories: Sequence[Path]) -> Iterator[tuple[str, str]]:
-    """Papers and their figures as `reproduce` takes them, each with its title.
+    """Papers, their figures and their variants as `reproduce` takes them, each with its title.
 
     Those of further directories lie in papers/.
     """
@@ -282,3 +349,5 @@ def listing(directories: Sequence[Path]) -> Iterator[tuple[str, str]]:
         about = at(home)
         yield name, about.head.title
         yield from ((f"{name}/{key}", figure.title) for key, figure in about.figures.items())
+        for each in variants.names(home):
+            yield f"{name}{AT}{each}", f"{about.head.title}: {variants.read(home, each).title}"

@@ -21,6 +21,7 @@ from plotnine import ggplot
 
 from sandglass.errors import SandglassError
 from sandglass.papers import (
+    across,
     claims,
     ensemble,
     grid,
@@ -124,18 +125,14 @@ def _verdicts(paper: str, figure: str) -> list[verdicts.Verdict]:
 @app.command()
 def collect(paper: Paper) -> None:
     """Put the verdicts of all figures into one table."""
-    found = [v for figure in shelf.paper(paper).figures for v in _verdicts(paper, figure)]
+    found = [v for figure in grid.made(paper) for v in _verdicts(paper, figure)]
     verdicts.Verdict.frame(found).write_csv(output(paper, "verdicts.csv"))
 
 
 @app.command("runs")
 def list_runs(paper: Paper, profile: str) -> None:
     """List all runs behind a paper's figures, with their digests and times."""
-    found = [
-        point
-        for figure in shelf.paper(paper).figures
-        for point in grid.points(paper, figure, profile)
-    ]
+    found = [point for figure in grid.made(paper) for point in grid.points(paper, figure, profile)]
     provenance.listing(found).write_csv(output(paper, "runs.csv"))
 
 
@@ -145,7 +142,7 @@ def write_report(
 ) -> None:
     """Write the page with figures, set-up and verdicts."""
     about = shelf.paper(paper)
-    shown = [figure] if figure else list(about.figures)
+    shown = [figure] if figure else grid.made(paper)
     sections = [
         report.Section(
             name=name,
@@ -163,7 +160,9 @@ def write_report(
 
 def _whole(paper: str, sections: Sequence[report.Section]) -> report.Whole:
     """What a paper's page has besides its figures; its tables are written on the way."""
-    sentences = rulings.rulings(paper, (each for own in sections for each in own.verdicts))
+    verdicts = [each for own in sections for each in own.verdicts]
+    others = across.elsewhere(paper, across.set_ups(paper))
+    sentences = rulings.rulings(paper, verdicts, others)
     figures = {each.name: each.about for each in sections}
     pairs = published.of_paper(sentences, figures, lambda name: _table(paper, name))
     table = rulings.table(paper, sentences, sections[0].source.profile)

@@ -105,7 +105,7 @@ def _check(word: str) -> None:
     if (Path(word) / "run.json").is_file():
         return
     name = reproduce.named(word)
-    if name.partition("/")[0] not in shelf.papers():
+    if shelf.plain(name.partition("/")[0]) not in shelf.papers():
         raise UsageError(
             f"{word} is neither a finished run nor a paper{nearest(word, shelf.papers())}",
             "A run is a directory with a run.json; `./sandglass list papers` shows the papers.",

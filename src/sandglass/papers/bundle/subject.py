@@ -182,7 +182,7 @@ def of_paper(target: str, profile: str, records: bool) -> Subject:
     about = shelf.paper(paper)
     parts = [
         _figure(paper, name, about.figures[name].title, profile)
-        for name in ([figure] if figure else about.figures)
+        for name in ([figure] if figure else grid.made(paper))
     ]
     results = Path("results") / paper
     pages = [f"{figure}.html"] if figure else ["report.html", "runs.csv"]
@@ -196,7 +196,7 @@ def of_paper(target: str, profile: str, records: bool) -> Subject:
         files |= _kept(builds.WORK / run, Path(run), records)
     home = shelf.folder(paper)
     if home.parent != shelf.PIPELINES:
-        files |= tree(home, f"papers/{paper}")
+        files |= tree(home, f"papers/{home.name}")
     command = ["reproduce", target, "--profile", profile]
     title = about.figures[figure].title if figure else about.head.title
     return Subject(target, title, True, parts, [command], shared, files, about.head.memory_mb)
@@ -206,7 +206,9 @@ def _figure(paper: str, figure: str, title: str, profile: str) -> Part:
     points = grid.points(paper, figure, profile)
     runs = [point.directory for point in points]
     home = shelf.folder(paper)
-    place = f"code/pipelines/{paper}" if home.parent == shelf.PIPELINES else f"papers/{paper}"
+    place = (
+        f"code/pipelines/{home.name}" if home.parent == shelf.PIPELINES else f"papers/{home.name}"
+    )
     names = {point.labels[grid.EXPERIMENT] for point in points}
     used = sorted(shelf.experiment_file(Path(place), each) for each in names)
     return Part(
