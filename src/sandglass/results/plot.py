@@ -22,6 +22,7 @@ from plotnine import (
 )
 
 from sandglass.errors import UsageError
+from sandglass.records.flow_folders import QLOG
 from sandglass.results import document, series, setting, style
 from sandglass.terminal import say
 
@@ -47,12 +48,21 @@ def panels(run: series.Run, step_ns: int) -> Iterator[tuple[str, pl.DataFrame]]:
         yield f"Throughput, {link} (Mb/s)", every.with_columns(pl.col("y").fill_null(0))
         waited = means(data, "dequeue_ns", pl.col("sojourn_ns").mean() / 1e6, step_ns)
         yield f"Queueing delay, {link} (ms)", waited
-    if "acks" in recorded:
-        window = means(run.records("acks"), "time_ns", pl.col("cwnd_packets").mean(), step_ns)
-        yield "Congestion window (packets)", window
+    if windows := [*_windows(run, recorded)]:
+        mean = pl.col("cwnd_packets").mean()
+        window = pl.concat(means(each, "time_ns", mean, step_ns) for each in windows)
+        yield "Congestion window (packets)", window.drop_nulls().sort("flow", "step")
     if "rtt" in recorded:
         answered = means(run.records("rtt"), "sent_ns", pl.col("rtt_ns").mean() / 1e6, step_ns)
         yield "Round-trip time of pings (ms)", answered.drop_nulls()
+
+
+def _windows(run: series.Run, recorded: set[str]) -> Iterator[pl.LazyFrame]:
+    """Tables with the windows of senders, of TCP and of QUIC."""
+    if "acks" in recorded:
+        yield run.records("acks")
+    if QLOG in recorded:
+        yield series.sending(run.table(QLOG)).lazy()
 
 
 def means(rows: pl.LazyFrame, time: str, value: pl.Expr, step_ns: int) -> pl.DataFrame:

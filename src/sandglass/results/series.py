@@ -216,6 +216,24 @@ def rounded(rows: pl.DataFrame, digits: int = DIGITS) -> pl.DataFrame:
     return rows.with_columns(cs.float().round_sig_figs(digits))
 
 
+def sending(rows: pl.DataFrame) -> pl.DataFrame:
+    """What the senders of QUIC's connections tell in qlog.parquet.
+
+    Of a flow's two ends the sender is the one that had more in flight at a time. Adds windows in
+    packets as large as the largest that the sender has sent: `cwnd_packets`, `ssthresh_packets`.
+    """
+    most = pl.col("inflight_bytes").max().fill_null(0)
+    ends = rows.select("flow", "end", most=most.over("flow", "end"), all=most.over("flow"))
+    chosen = ends.filter(pl.col("most") == pl.col("all")).unique("flow", maintain_order=True)
+    largest = pl.col("largest_bytes").max().over("file", "trace")
+    return rows.join(
+        chosen.select("flow", "end"), on=["flow", "end"], nulls_equal=True, maintain_order="left"
+    ).with_columns(
+        cwnd_packets=pl.col("cwnd_bytes") / largest,
+        ssthresh_packets=pl.col("ssthresh_bytes") / largest,
+    )
+
+
 def forward(run: Run, bottleneck: str = "bottleneck") -> pl.LazyFrame:
     """The packets that met the data's direction of a bottleneck."""
     return run.records("packets").filter(
