@@ -102,6 +102,12 @@ def test_times_may_be_differences() -> None:
     assert [row["time_ms"] for row in found.rows] == [3, 6, 15, 21]
 
 
+def test_events_of_several_groups_are_several_connections() -> None:
+    other = EVENTS[2] | {"group_id": "b2"}
+    one, two = qlog.traces(sequence(HEAD, [each | {"group_id": "a1"} for each in EVENTS] + [other]))
+    assert (len(one.rows), len(two.rows)) == (4, 1)
+
+
 def test_a_threshold_that_is_not_set_yet_is_none() -> None:
     events = [EVENTS[1] | {"data": {"ssthresh": 2**64 - 1}}]
     assert only(whole(events)).rows[0]["ssthresh_bytes"] is None

@@ -20,7 +20,3 @@ class Clock:
     def now_ns(self) -> int:
         """Time since time zero. In the lab each call costs 256 ns of virtual time."""
         return time.clock_gettime_ns(time.CLOCK_MONOTONIC) - self.zero_ns
-
-    def wall_zero_ns(self) -> int:
-        """Time zero on the wall clock, in ns since 1970."""
-        return time.clock_gettime_ns(time.CLOCK_REALTIME) - self.now_ns()

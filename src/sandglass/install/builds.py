@@ -643,10 +643,10 @@ def lab_kernel() -> LabKernel:
 
 
 def folder_build(folder: str) -> str:
-    """12 hex digits over the Python files of a folder and those below it."""
+    """12 hex digits over the Python files of a folder."""
     known = _folder_builds()
     if folder not in known:
-        known[folder] = fingerprint(sorted((ROOT / folder).rglob("*.py")))
+        known[folder] = fingerprint(sorted((ROOT / folder).glob("*.py")))
     return known[folder]
 
 

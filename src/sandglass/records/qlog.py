@@ -17,7 +17,7 @@ from typing import Any
 import polars as pl
 
 from sandglass.agent.declare import SERVER
-from sandglass.agent.plan import Plan
+from sandglass.agent.plan import Plan, PlannedFlow
 from sandglass.records import flow_folders
 
 SUFFIXES = (".qlog", ".sqlog")
@@ -80,6 +80,19 @@ class Trace:
     """The state after each event that tells of it; `time_ms` counts from the reference."""
     first_sent_ms: float | None = None
     """When its first packet was sent, likewise."""
+    state: dict[str, Any] = field(default_factory=lambda: {"lost_packets": 0})
+    """The last one."""
+
+    def take(self, time_ms: float, name: str, data: Mapping[str, Any]) -> None:
+        """Read an event."""
+        if name == "packet_sent":
+            if self.first_sent_ms is None:
+                self.first_sent_ms = time_ms
+            if size := (data.get("raw") or {}).get("length"):
+                self.state["largest_bytes"] = max(size, self.state.get("largest_bytes", 0))
+        elif told := _told(name.removeprefix("recovery_"), data, self.state):
+            self.state |= told
+            self.rows.append({"time_ms": time_ms, **self.state})
 
 
 def traces(content: bytes) -> Iterator[Trace]:
@@ -94,7 +107,7 @@ def traces(content: bytes) -> Iterator[Trace]:
             return
         whole = json.loads(content)
         for told in whole["traces"]:
-            yield _trace(told, told["events"])
+            yield from _connections(told, told["events"])
     except WRONG as error:
         raise QlogError(f"{type(error).__name__}: {error}") from None
 
@@ -109,8 +122,8 @@ def _head(line: bytes) -> Mapping[str, Any]:
 
 
 def _of_sequence(records: Sequence[bytes]) -> Iterator[Trace]:
-    """The one connection of a sequence: its head, then an event in each record."""
-    yield _trace(json.loads(records[0])["trace"], map(json.loads, _whole(records[1:])))
+    """The connections of a sequence: its head, then an event in each record."""
+    yield from _connections(json.loads(records[0])["trace"], map(json.loads, _whole(records[1:])))
 
 
 def _whole(records: Sequence[bytes]) -> Iterator[bytes]:
@@ -126,28 +139,20 @@ def _whole(records: Sequence[bytes]) -> Iterator[bytes]:
         yield record
 
 
-def _trace(told: Mapping[str, Any], events: Iterable[Mapping[str, Any]]) -> Trace:
-    common = told.get("common_fields", {})
-    found = Trace(told.get("vantage_point", {}).get("type"), _reference_ms(common))
+def _connections(told: Mapping[str, Any], events: Iterable[Mapping[str, Any]]) -> Sequence[Trace]:
+    """Those of a trace: each group of events is one, in the order of their first."""
+    common = told.get("common_fields") or {}
+    end, reference_ms = (told.get("vantage_point") or {}).get("type"), _reference_ms(common)
     adds = common.get("time_format") in DELTAS
-    state: dict[str, Any] = {"lost_packets": 0}
+    groups: dict[Any, Trace] = {}
     now_ms = 0.0
     for event in events:
         now_ms = event["time"] + (now_ms if adds else 0.0)
         if not math.isfinite(now_ms):
             raise QlogError("a time is no number")
-        name = event["name"].rpartition(":")[2].removeprefix("recovery_")
-        data = event.get("data") or {}
-        if name == "packet_sent":
-            if found.first_sent_ms is None:
-                found.first_sent_ms = now_ms
-            size = (data.get("raw") or {}).get("length") or 0
-            state["largest_bytes"] = max(size, state.get("largest_bytes", 0))
-            continue
-        if told_now := _told(name, data, state):
-            state |= told_now
-            found.rows.append({"time_ms": now_ms, **state})
-    return found
+        found = groups.setdefault(str(event.get("group_id")), Trace(end, reference_ms))
+        found.take(now_ms, event["name"].rpartition(":")[2], event.get("data") or {})
+    return [*groups.values()]
 
 
 def _reference_ms(common: Mapping[str, Any]) -> float | None:
@@ -216,13 +221,18 @@ def _rows(
 ) -> pl.DataFrame:
     """A trace of the flow of this number, by the experiment's clock."""
     owner = _owner(plan, number)
+    first_ns, largest = _sent(directory, owner, plan["flows"][number - 1]["src"])
     told = [name for name in SCHEMA if name not in ("flow", "time_ns", "file", "trace", "end")]
     schema = {"time_ms": pl.Float64} | {name: SCHEMA[name] for name in told}
-    begin_ns = _begin_ns(trace, plan, number, owner, wall_zero_ns, directory)
+    begin_ns = _begin_ns(trace, plan["flows"][owner - 1], wall_zero_ns, first_ns)
     return pl.DataFrame(trace.rows, schema).with_columns(
         time_ns=begin_ns + (pl.col("time_ms") * NS_PER_MS).round().cast(pl.Int64),
         flow=pl.lit(owner, pl.UInt16),
         end=pl.lit(trace.end, pl.String),
+        # Where a program does not say what it sends, a queue does.
+        largest_bytes=pl.coalesce(
+            "largest_bytes", pl.lit(None if "largest_bytes" in trace.state else largest, pl.UInt32)
+        ),
     )
 
 
@@ -245,9 +255,23 @@ def _owner(plan: Plan, number: int) -> int:
     return clients[0] if len(clients) == 1 else number
 
 
-def _begin_ns(
-    trace: Trace, plan: Plan, number: int, owner: int, wall_zero_ns: int, directory: Path
-) -> int:
+def _sent(directory: Path, flow: int, host: str) -> tuple[int | None, int | None]:
+    """When a flow's first packet from a host came to a queue, and the largest of its UDP payloads.
+
+    Both None where none did, or packets were not recorded.
+    """
+    packets = directory / "packets.parquet"
+    if not packets.is_file():
+        return None, None
+    its = (pl.col("flow") == flow) & (pl.col("src") == host)
+    found = pl.scan_parquet(packets).filter(its)
+    first_ns, largest = (
+        found.select(pl.col("enqueue_ns").min(), pl.col("payload_bytes").max()).collect().row(0)
+    )
+    return first_ns, largest
+
+
+def _begin_ns(trace: Trace, flow: PlannedFlow, wall_zero_ns: int, first_ns: int | None) -> int:
     """What makes a trace's times, in ns, those of the experiment.
 
     Times that are on no wall clock are laid so that the trace's first packet is the first that the
@@ -256,10 +280,6 @@ def _begin_ns(
     first_ms = trace.rows[0]["time_ms"] if trace.rows else 0.0
     if trace.reference_ms is not None and trace.reference_ms + first_ms >= EARLIEST_MS:
         return round(trace.reference_ms * NS_PER_MS) - wall_zero_ns
-    packets = directory / "packets.parquet"
-    if trace.first_sent_ms is not None and packets.is_file():
-        its = (pl.col("flow") == owner) & (pl.col("src") == plan["flows"][number - 1]["src"])
-        came = pl.scan_parquet(packets).filter(its).select(pl.col("enqueue_ns").min())
-        if (came_ns := came.collect().item()) is not None:
-            return int(came_ns) - round(trace.first_sent_ms * NS_PER_MS)
-    return plan["flows"][owner - 1]["start_ns"]
+    if first_ns is not None and trace.first_sent_ms is not None:
+        return first_ns - round(trace.first_sent_ms * NS_PER_MS)
+    return flow["start_ns"]
