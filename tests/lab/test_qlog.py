@@ -200,14 +200,14 @@ def told(lab: Lab) -> Run:
 
 @pytest.mark.lab
 def test_rows_have_the_time_of_the_packets_that_they_are_of(told: Run) -> None:
-    """Clocks are read some microseconds after a packet is sent; a host sends at once."""
+    """A clock is read right after a packet is sent; a host sends at once."""
     rows = told.table("qlog").filter(pl.col("end") == "client")
     for number in (2, 3):
-        sent = told.packets(flow=number).filter(pl.col("size_bytes") > 1000)["enqueue_ns"]
+        sent = told.packets(flow=number).filter(pl.col("size_bytes") > 1000)["enqueue_ns"].sort()
         told_ns = rows.filter(flow=number, lost_packets=0)["time_ns"]
         assert len(sent) == len(told_ns) == 5
         for ours, theirs in zip(sent, told_ns, strict=True):
-            assert abs(ours - theirs) < 10_000
+            assert abs(ours - theirs) < 1_000
     assert [row["lost_packets"] for row in rows.filter(flow=2).to_dicts()] == [0] * 5 + [1]
 
 
@@ -226,7 +226,8 @@ def test_the_sender_is_drawn_beside_tcp(told: Run) -> None:
     [own] = [each for each in found if each.kind == "qlog" and each.flow == 2]
     assert own.table["cwnd"].to_list() == [1, 2, 3, 4, 5, 5]
     assert {each.flow for each in found if each.kind == "acks"} == {4}
-    assert sum(each.table["count"].sum() for each in found if each.kind == "resent") == 2
+    lost = [each.table["count"].sum() for each in found if each.kind == "resent" and each.flow != 4]
+    assert lost == [1, 1]
     windows = dict(plot.panels(run, 20_000_000))["Congestion window (packets)"]
     assert {*windows["flow"]} == {2, 3, 4}
     assert windows.filter(flow=2)["y"].max() == 5

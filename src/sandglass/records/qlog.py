@@ -27,6 +27,7 @@ DELTAS = ("delta", "relative_to_previous_event")
 """Formats of time in which each event counts from the one before; all others are offsets."""
 EARLIEST_MS = 1e11
 """A time before it, in 1973, is none of the wall clock's, but of a clock that began by itself."""
+UDP = 17
 INFINITE = 1 << 62
 """No number of QUIC's is as large (RFC 9000, section 16): a threshold that is, is not set yet."""
 NS_PER_MS = 1_000_000
@@ -213,7 +214,7 @@ def table(
                 parts += found
     if not parts:
         return None
-    return pl.concat(part.select(SCHEMA) for part in parts).sort("time_ns", maintain_order=True)
+    return pl.concat(part.select(*SCHEMA) for part in parts).sort("time_ns", maintain_order=True)
 
 
 def _rows(
@@ -263,7 +264,7 @@ def _sent(directory: Path, flow: int, host: str) -> tuple[int | None, int | None
     packets = directory / "packets.parquet"
     if not packets.is_file():
         return None, None
-    its = (pl.col("flow") == flow) & (pl.col("src") == host)
+    its = (pl.col("flow") == flow) & (pl.col("src") == host) & (pl.col("protocol") == UDP)
     found = pl.scan_parquet(packets).filter(its)
     first_ns, largest = (
         found.select(pl.col("enqueue_ns").min(), pl.col("payload_bytes").max()).collect().row(0)

@@ -6,7 +6,6 @@ over time, how long what ended by itself took.
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 from plotnine import (
@@ -77,12 +76,6 @@ def means(rows: pl.LazyFrame, time: str, value: pl.Expr, step_ns: int) -> pl.Dat
     )
 
 
-def named(flow: dict[str, Any]) -> str:
-    """How a flow is called in the legend."""
-    how = flow.get("cc") or flow["workload"]
-    return f"{flow['id']}: {flow['from']} to {flow['to']}, {how}"
-
-
 def draw(run: series.Run) -> ggplot:
     """A line per flow in each panel, in one colour where there are more flows than colours.
 
@@ -97,7 +90,7 @@ def draw(run: series.Run) -> ggplot:
     if not found:
         return draw_times(run)
     titles = [table["panel"][0] for table in found]
-    names = {flow["id"]: named(flow) for flow in run.document["flows"]}
+    names = {flow["id"]: document.named(flow) for flow in run.document["flows"]}
     drawn = pl.concat(found)
     label = pl.col("flow").replace_strict(names, return_dtype=pl.String)
     if drawn["flow"].n_unique() > len(style.PALETTE):
