@@ -26,7 +26,7 @@ FROM_S, TO_S = 7, 27
 """The rates are of this time, when slow start is over."""
 HEADS = (
     *("stack", "queue", "QUIC, Mb/s", "CUBIC, Mb/s", "QUIC's share"),
-    *("delay, ms: mean", "95 %", "QUIC packets dropped", "lost, says its log", "times real time"),
+    *("delay, ms: mean", "95 %", "QUIC packets dropped", "lost, says its log"),
 )
 
 
@@ -57,7 +57,6 @@ def row(stack: str, queue: str) -> list[str]:
         f"{bits[CLIENT] / sum(bits.values()):.2f}",
         *(f"{waited.mean():.1f}", f"{np.quantile(waited, 0.95):.1f}"),
         *(str(dropped), str(told["lost_packets"].max())),
-        f"{done.content['virtual_s'] / done.content['wall_s']:.1f}",
     ]
 
 

@@ -22,6 +22,7 @@ PACKAGES = "packages"
 """The directory of a stack that pip fills."""
 PLATFORMS = ("manylinux2014_x86_64", "manylinux_2_17_x86_64", "manylinux_2_28_x86_64")
 """Of wheels that the lab's C library takes."""
+TARGET = "x86_64-unknown-linux-gnu"
 STATIC = {
     **{"CGO_ENABLED": "0", "GOFLAGS": "-mod=readonly", "GOTOOLCHAIN": "local", "GOWORK": "off"},
     "RUSTFLAGS": "-C target-feature=+crt-static",
@@ -73,9 +74,11 @@ def _make(product: Path, programs: list[Path], name: str) -> None:
         _run(name, "go", "build", "-trimpath", "-buildvcs=false", "-o", f"{product}/", ".")
     if (FOLDER / name / CARGO).is_file():
         built = product.parent / "built"
-        _run(name, "cargo", "build", "--quiet", "--release", "--locked", "--target-dir", str(built))
-        for program in (path for path in (built / "release").iterdir() if path.is_file()):
-            if os.access(program, os.X_OK):
+        # With a target of its own: else the flags are of what runs here while it compiles, too.
+        how = ("--quiet", "--release", "--locked", "--target", TARGET)
+        _run(name, "cargo", "build", *how, "--target-dir", str(built))
+        for program in (built / TARGET / "release").iterdir():
+            if program.is_file() and os.access(program, os.X_OK):
                 shutil.copy(program, product / program.name)
         shutil.rmtree(built)
     if (FOLDER / name / WHEELS).is_file():

@@ -219,18 +219,23 @@ def rounded(rows: pl.DataFrame, digits: int = DIGITS) -> pl.DataFrame:
 def sending(rows: pl.DataFrame) -> pl.DataFrame:
     """What the senders of QUIC's connections tell in qlog.parquet.
 
-    Of a flow's two ends the sender is the one that had more in flight at a time. Adds windows in
-    packets as large as the largest that the sender has sent: `cwnd_packets`, `ssthresh_packets`.
+    Of a flow's two ends, by the flow that logged and by what the log says, the sender is the one
+    that had more in flight at a time. Adds windows in packets as large as the largest that the
+    sender has sent: `cwnd_packets`, `ssthresh_packets`.
     """
+    logged = pl.col("file").str.extract(r"^([^/]+)")
+    side = pl.concat_str(logged, pl.col("end").fill_null(""), separator=" ")
     most = pl.col("inflight_bytes").max().fill_null(0)
-    ends = rows.select("flow", "end", most=most.over("flow", "end"), all=most.over("flow"))
-    chosen = ends.filter(pl.col("most") == pl.col("all")).unique("flow", maintain_order=True)
+    ends = rows.with_columns(side=side).with_columns(most=most.over("flow", "side"))
+    first = pl.col("side").sort_by("most", descending=True, maintain_order=True).first()
     largest = pl.col("largest_bytes").max().over("file", "trace")
-    return rows.join(
-        chosen.select("flow", "end"), on=["flow", "end"], nulls_equal=True, maintain_order="left"
-    ).with_columns(
-        cwnd_packets=pl.col("cwnd_bytes") / largest,
-        ssthresh_packets=pl.col("ssthresh_bytes") / largest,
+    return (
+        ends.filter(pl.col("side") == first.over("flow"))
+        .drop("side", "most")
+        .with_columns(
+            cwnd_packets=pl.col("cwnd_bytes") / largest,
+            ssthresh_packets=pl.col("ssthresh_bytes") / largest,
+        )
     )
 
 

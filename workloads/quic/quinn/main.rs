@@ -7,6 +7,7 @@
 use std::env;
 use std::error::Error;
 use std::fs::File;
+use std::io::LineWriter;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::path::Path;
 use std::sync::Arc;
@@ -41,7 +42,7 @@ async fn main() -> Result<(), Failure> {
 fn transport(name: &str) -> Result<TransportConfig, Failure> {
     let log = Path::new(&env::var("QLOGDIR")?).join(format!("{name}.sqlog"));
     let mut qlog = QlogConfig::default();
-    qlog.writer(Box::new(File::create(log)?));
+    qlog.writer(Box::new(LineWriter::new(File::create(log)?)));
     let mut found = TransportConfig::default();
     found
         .qlog_stream(qlog.into_stream())
