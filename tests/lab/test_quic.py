@@ -52,8 +52,9 @@ def test_a_stack_shares_a_link_twice_alike_and_its_log_tells_what_became_of_its_
     assert {*told["flow"]} == {CLIENT}
     assert {*told["end"]} <= {"server", "unknown"}
     assert {path.partition("/")[0] for path in told["file"].unique()} == {f"command-{SERVER}"}
-    # The path was empty when the first packets went.
-    assert 100_000 <= told["min_rtt_us"].drop_nulls()[-1] < 103_000
+    # The path was empty when the first packets went. quinn writes seconds: docs/quic.md.
+    least_us = told["min_rtt_us"].drop_nulls()[-1] * (1000 if stack == "quinn" else 1)
+    assert 100_000 <= least_us < 103_000
     lost = told["lost_packets"][-1]
     dropped = sent["drop_ns"].count()
     assert dropped > 0
