@@ -87,7 +87,8 @@ def test_an_experiment_has_the_packages_that_it_names(cache: Path, tmp_path: Pat
     assert first.returncode == 0, first.stderr
     content = document.read(tmp_path / "first")
     assert content["packages"].keys() == {"bc"}
-    assert content["packages"]["bc"] in (tmp_path / "first" / "command-1.txt").read_text()
+    upstream = content["packages"]["bc"].partition("-")[0]
+    assert f"bc {upstream}\n" in (tmp_path / "first" / "command-1.txt").read_text()
     again = called(cache, "run", asked, "--out", tmp_path / "again")
     assert again.returncode == 0, again.stderr
     assert "build" not in again.stdout + again.stderr
