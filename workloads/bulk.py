@@ -19,18 +19,20 @@ import socket
 import threading
 from typing import TYPE_CHECKING, Any
 
-from sandglass.agent import tcp
+from sandglass.agent import dscp, tcp
 from sandglass.agent.declare import SENT, SIZES, SOME_SIZES, Option
 from sandglass.agent.failure import RunError
 from sandglass.agent.plan import end_ns
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from sandglass.agent.clock import Clock
-    from sandglass.agent.plan import Flow, Result
+    from sandglass.agent.plan import Flow, Options, Result
     from sandglass.agent.testbed import Testbed
 
 TCP = IPV6 = True
-OPTIONS = {"size": Option(SIZES, SENT, None, SOME_SIZES)}
+OPTIONS = {"size": Option(SIZES, SENT, None, SOME_SIZES), "dscp": dscp.OPTION}
 
 FIRST_PORT = 5000
 MEGABYTE = 1 << 20
@@ -41,6 +43,11 @@ UNREAD = bytearray(MEGABYTE)  # MSG_TRUNC: TCP counts bytes without copying them
 LOW_WATER = 65536
 NOTSENT = 131072  # bytes written and not yet sent, at most
 TCP_NOTSENT_LOWAT = 25  # <linux/tcp.h>
+
+
+def problems(options: Options, lasts_ns: int) -> Iterator[tuple[str, str]]:
+    """A code point that there is."""
+    return dscp.problems(options)
 
 
 def run(flow: Flow, testbed: Testbed) -> Result:
@@ -116,6 +123,8 @@ def endpoints(flow: Flow, testbed: Testbed, port: int) -> tuple[socket.socket, s
         tcp.set_congestion_control(listener, flow["cc"])
         tcp.set_congestion_control(sender, flow["cc"])
     sender.setsockopt(socket.IPPROTO_TCP, TCP_NOTSENT_LOWAT, NOTSENT)
+    for endpoint in (sender, listener):
+        dscp.mark(endpoint, flow)
     return sender, listener
 
 

@@ -79,12 +79,13 @@ OPTIONS = {
     ),
     "series": Option(
         SERIES,
-        "What of its lines become numbers over time, by names: those of a pattern, or of lines of "
-        "JSON.",
+        "What of its lines become numbers over time, by names: those of a pattern, of lines of "
+        "JSON, or of iperf3's intervals.",
         {},
         examples=(
             {"window": {"pattern": r"cwnd=(?P<cwnd>\d+)"}},
             {"stats": {"json": ["t", "cwnd", "rtt.smoothed"]}},
+            {"rate": {"iperf3": ["bits_per_second", "retransmits"]}},
         ),
     ),
     "environment": Option(
@@ -190,6 +191,7 @@ def run(flow: Flow, testbed: Testbed) -> Result:
     if not stopped and process.returncode and not options["any_status"]:
         raise failed(words[0], process.returncode, ended_ns, flow, path)
     if options["series"]:
+        series.take_whole(path)
         series.write(os.path.join(testbed.directory, f"{LEAVES}-{flow['id']}.csv"))
         doubts += [f"has no line of the series {name}" for name in series.silent]
     early = outlasts(flow) and not stopped

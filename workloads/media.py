@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from sandglass.agent import dscp
 from sandglass.agent.declare import DURATION, RATE, Column, Option
 from workloads import udp
 
@@ -36,6 +37,7 @@ OPTIONS = {
         "150ms",
         ("150ms",),
     ),
+    "dscp": dscp.OPTION,
 }
 COLUMNS = udp.COLUMNS
 LEAVES = udp.LEAVES
@@ -74,7 +76,8 @@ def packet_size(options: Options) -> int:
 
 
 def problems(options: Options, lasts_ns: int) -> Iterator[tuple[str, str]]:
-    """Whole bytes in each packet."""
+    """Whole bytes in each packet, and a code point that there is."""
+    yield from dscp.problems(options)
     from sandglass.experiment import units
 
     rate, interval = options["rate"], options["interval"]

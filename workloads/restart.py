@@ -9,7 +9,7 @@ import socket
 import threading
 from typing import TYPE_CHECKING
 
-from sandglass.agent import tcp
+from sandglass.agent import dscp, tcp
 from sandglass.agent.declare import DURATION, SIZES, SOME_SIZES, WHOLE, Column, Option
 from sandglass.agent.failure import RunError, UnfinishedError
 from sandglass.agent.plan import size_bytes
@@ -32,6 +32,7 @@ OPTIONS = {
         "Time from the end of a round at the receiver to the start of the next.",
         examples=("1s",),
     ),
+    "dscp": dscp.OPTION,
 }
 PARTS = {
     "rounds": {
@@ -41,6 +42,9 @@ PARTS = {
         "fct_ns": Column("Int64", "ns", "from `start_ns` to `end_ns`"),
     }
 }
+
+
+problems = bulk.problems
 
 
 def run(flow: Flow, testbed: Testbed) -> Result:

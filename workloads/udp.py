@@ -13,7 +13,7 @@ from array import array
 from itertools import repeat
 from typing import TYPE_CHECKING
 
-from sandglass.agent import draws, kernel, self_check, tcp
+from sandglass.agent import draws, dscp, kernel, self_check, tcp
 from sandglass.agent.declare import DURATION, FLAG, RATE, TEXT, TRACE, WHOLE, Column, Option
 from sandglass.agent.plan import end_ns
 
@@ -64,6 +64,7 @@ OPTIONS = {
     "off_time": Option(DURATION, "With onoff: mean length of those in which not.", None, ("1s",)),
     "ecn": Option(FLAG, "Whether the packets say that they can be marked, ECT(0).", False, (True,)),
     "l4s": Option(FLAG, "Whether they say ECT(1) instead, for L4S (RFC 9331).", False, (True,)),
+    "dscp": dscp.OPTION,
 }
 COLUMNS = {
     "datagrams_sent": Column("Int64", "packets", "sent"),
@@ -81,10 +82,6 @@ TABLES = {
 }
 
 FIRST_PORT = 6000
-TRAFFIC_CLASS = {
-    4: (socket.IPPROTO_IP, socket.IP_TOS),
-    6: (socket.IPPROTO_IPV6, socket.IPV6_TCLASS),
-}
 ECT0, ECT1 = 2, 1  # RFC 3168
 SECOND_NS = 1_000_000_000
 GRACE_NS = 2 * SECOND_NS  # wait for what is still under way
@@ -96,7 +93,8 @@ PATTERNS = ("constant", "poisson", "onoff", "trace")
 
 
 def problems(options: Options, lasts_ns: int) -> Iterator[tuple[str, str]]:
-    """What a pattern needs."""
+    """What a pattern needs, and a code point that there is."""
+    yield from dscp.problems(options)
     pattern = options["pattern"]
     if pattern not in PATTERNS:
         yield "pattern", f"there is no pattern {pattern}: write one of {', '.join(PATTERNS)}"
@@ -210,8 +208,7 @@ def stream(
 
     sender = tcp.open_socket(flow["src"], socket.SOCK_DGRAM, family=family)
     l4s = flow["options"].get("l4s")  # which media, that sends by this too, does not have
-    if label := ECT1 if l4s else ECT0 if flow["ecn"] else 0:
-        sender.setsockopt(*TRAFFIC_CLASS[family], label)
+    dscp.mark(sender, flow, ECT1 if l4s else ECT0 if flow["ecn"] else 0)
     sender.connect((address, port))
     ended_ns = end_ns(flow)
     # Eight bytes a datagram: millions of Python's own numbers lie in more pieces than a process

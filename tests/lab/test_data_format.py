@@ -1,5 +1,6 @@
 """What the documents say of every file and column is what a run really holds."""
 
+import json
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -14,7 +15,8 @@ from tests.lab.experiments import Lab, Mapped, Run, bulk, dumbbell, flow
 pytestmark = pytest.mark.lab
 DOCUMENT = (ROOT / "docs" / "data-format.md").read_text()
 RED = {"limit": "200kB", "min": "20kB", "max": "80kB", "avpkt": 1000}
-TALK = ["sh", "-c", 'echo "{\\"n\\": 1}"; echo 1 >{out}/left']
+LOST = {"traces": [{"events": [{"time": 1, "name": "recovery:packet_lost"}]}]}
+TALK = ["sh", "-c", f"""echo '{{"n": 1}}'; echo '{json.dumps(LOST)}' >{{out}}/left.qlog"""]
 KINDS: dict[str, Mapped] = {
     "codel": {"kind": "codel"},
     "fq_codel": {"kind": "fq_codel"},
@@ -96,7 +98,7 @@ def flent(lab: Lab) -> Run:
     "table",
     [
         *["packets", "headers", "acks", "goodput", "flows", "media", "objects", "rounds"],
-        *["datagrams", "rtt", "transfers", "series"],
+        *["datagrams", "rtt", "transfers", "series", "qlog"],
     ],
 )
 def test_columns_of_tables(rich: Run, table: str) -> None:

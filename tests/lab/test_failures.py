@@ -163,7 +163,7 @@ def test_a_missing_program_is_named(sandglass: Cli, tmp_path: Path) -> None:
     (tmp_path / "needy.py").write_text(text)
     source = written(short(flow("needy.py")), tmp_path / "e.yaml")
     done = sandglass("run", source, "--out", tmp_path / "out")
-    check_failed(done, tmp_path / "out", "no-such-program", "packages-lab.txt")
+    check_failed(done, tmp_path / "out", "no-such-program", "packages: [NAME]")
 
 
 NO_MOUNT = 77

@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from sandglass.errors import UsageError
 from sandglass.install import builds
+from sandglass.results import document
 from tests.lab.conftest import command
-from tests.lab.experiments import Lab, bulk, dumbbell, written
+from tests.lab.experiments import Lab, bulk, dumbbell, flow, written
 
 pytestmark = pytest.mark.lab
 SHORT = dumbbell(bulk(), queue={"kind": "predict", "limit": 100}, duration="2s")
@@ -18,12 +20,18 @@ UNKNOWN = "no-package-of-debian"
 
 @pytest.fixture(scope="module")
 def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One with the kernel and the parts of the guest that are built already, and no lab."""
-    home = builds.lab().places[0]
+    """One with kernel, programs and the parts of the guest that are built already, and no lab."""
+    home, _, root = builds.lab().places
     guests = {about.parent.name for about in home.glob(f"*/{builds.LAB_FILE}")}
-    target = tmp_path_factory.mktemp("cache") / "kernels" / home.name
-    shutil.copytree(home, target, symlinks=True, ignore=lambda *_: guests)
-    return target.parents[1]
+    target = tmp_path_factory.mktemp("cache")
+    ours = target / "kernels" / home.name
+    shutil.copytree(home, ours, symlinks=True, ignore=lambda *_: guests)
+    shutil.copytree(root, target / "roots" / root.name, symlinks=True)
+    return target
+
+
+def roots(cache: Path) -> list[Path]:
+    return [*(cache / "roots").iterdir(), *cache.glob("root-*")]
 
 
 def called(cache: Path, *words: object, **more: str) -> subprocess.CompletedProcess[str]:
@@ -40,11 +48,51 @@ def called(cache: Path, *words: object, **more: str) -> subprocess.CompletedProc
 
 def test_an_unknown_package_is_named_and_nothing_is_left(cache: Path) -> None:
     done = called(cache, "lab", "build", "--with", "bc", "--with", UNKNOWN)
-    assert done.returncode == 1
+    assert done.returncode == 2
     [said] = done.stderr.splitlines()
     assert said.endswith(f"has no package {UNKNOWN}")
-    assert not (cache / "roots").exists()
-    assert not list(cache.glob("root-*"))
+    assert len(roots(cache)) == 1
+
+
+def asking(package: str, home: Path) -> Path:
+    """An experiment that names a package and starts its program."""
+    told = flow("command", argv=["bc", "--version"])
+    experiment = dumbbell(told, queue={"kind": "pfifo"}, duration="1s") | {"packages": [package]}
+    return written(experiment, home / "asking.yaml")
+
+
+def test_an_experiment_that_names_an_unknown_package_is_refused(
+    cache: Path, tmp_path: Path
+) -> None:
+    done = called(cache, "run", asking(UNKNOWN, tmp_path), "--out", tmp_path / "run")
+    assert done.returncode == 2
+    [said] = done.stderr.splitlines()
+    assert said.endswith(f"has no package {UNKNOWN}")
+    assert len(roots(cache)) == 1
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_chosen_lab_has_to_have_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SANDGLASS_LAB", builds.lab().id)
+    with builds.on(None, ["bash"]):
+        assert builds.lab().packages == []
+    with builds.on(None, ["bash", "bc"]), pytest.raises(UsageError, match="has no package bc, "):
+        builds.lab()
+
+
+@pytest.mark.thorough
+def test_an_experiment_has_the_packages_that_it_names(cache: Path, tmp_path: Path) -> None:
+    asked = asking("bc", tmp_path)
+    first = called(cache, "run", asked, "--out", tmp_path / "first")
+    assert first.returncode == 0, first.stderr
+    content = document.read(tmp_path / "first")
+    assert content["packages"].keys() == {"bc"}
+    upstream = content["packages"]["bc"].partition("-")[0]
+    assert f"bc {upstream}\n" in (tmp_path / "first" / "command-1.txt").read_text()
+    again = called(cache, "run", asked, "--out", tmp_path / "again")
+    assert again.returncode == 0, again.stderr
+    assert "build" not in again.stdout + again.stderr
+    assert document.read(tmp_path / "again")["digest"] == content["digest"]
 
 
 @pytest.mark.thorough

@@ -98,3 +98,9 @@ def test_all_points_of_a_study_run_in_one_lab(tmp_path: Path) -> None:
     (tmp_path / "study.yaml").write_text(json.dumps(study))
     read = studies.load(tmp_path / "study.yaml")
     assert [kernel.wanted(run.load()) for run in read.runs()] == [None]
+
+
+@pytest.mark.parametrize("name", ["Iperf3", "iperf3=1", "", 3, "--config", "a b"])
+def test_a_package_has_a_name_of_debians(name: object) -> None:
+    with pytest.raises(UsageError, match=r"packages\[0\]: .* is no name of a Debian package"):
+        wanted(packages=[name])

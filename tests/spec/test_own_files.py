@@ -217,11 +217,12 @@ def test_an_experiment_that_lies_elsewhere_finds_them(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("series", "said"),
     [
-        ({}, "write one of pattern and json"),
+        ({}, "write one of pattern, json and iperf3"),
         ({"pattern": "a("}, "is no regular expression"),
         ({"pattern": r"(?P<t>\d+)"}, "names no group with a number"),
         ({"json": ["t"]}, "names no key with a number"),
-        ({"pattern": "(?P<x>a)", "json": ["x"]}, "write one of pattern and json"),
+        ({"pattern": "(?P<x>a)", "json": ["x"]}, "write one of pattern, json and iperf3"),
+        ({"iperf3": []}, "is empty"),
     ],
 )
 def test_a_series_that_is_none_is_told(tmp_path: Path, series: object, said: str) -> None:

@@ -90,7 +90,7 @@ def test_the_whole_plan() -> None:
                 "start_within_ns": 0,
                 "duration_ns": 90 * 10**9,
                 "size_bytes": None,
-                "options": {},
+                "options": {"dscp": None},
             }
         ],
         "workloads": {"bulk": "workloads/bulk.py"},
@@ -335,6 +335,7 @@ def test_flows_are_numbered_from_1_and_repeated() -> None:
         "off_time": None,
         "trace": None,
         "l4s": False,
+        "dscp": None,
     }
 
 
@@ -358,6 +359,7 @@ def test_a_media_packet_holds_an_interval_of_audio_and_a_header() -> None:
         "rate": 16_000,
         "interval": 20_000_000,
         "playout_delay": 150_000_000,
+        "dscp": None,
     }
     assert media.packet_size(flow["options"]) == 40 + 12
 

@@ -197,7 +197,7 @@ def test_workloads_have_their_own_keys(tmp_path: Path) -> None:
     )
     udp, ping, flent = reading.load(written(tmp_path, text)).flows
     constant = {"pattern": "constant", "on_time": None, "off_time": None, "trace": None}
-    of_its_own = {"rate": 5_000_000, "packet_size": 1472, "burst": 3, "l4s": False}
+    of_its_own = {"rate": 5_000_000, "packet_size": 1472, "burst": 3, "l4s": False, "dscp": None}
     assert udp.options == of_its_own | constant
     assert udp.asks_for_ecn
     assert ping.options == {"interval": 10**9}

@@ -224,6 +224,7 @@ def run(plan: Plan, directory: str, backend: str, module_base: str | None) -> di
         "modules": added,
         "flows": results,
         "rtt_ns": rtts,
+        "wall_zero_ns": kernel.monotonic_to_realtime_ns() + clock.zero_ns,
         "watches": recorder.queues_of(network),
         "cc": names,
         **queues,

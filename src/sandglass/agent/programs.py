@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 
-INSTALL = "For the lab: add its Debian package to setup/packages-lab.txt. Else: install it here."
+INSTALL = "In the lab: name its Debian package in the experiment, packages: [NAME]. Else: install."
 """What to do about a program that is missing."""
 
 

@@ -2,7 +2,8 @@
 
 An experiment declares series by names. One is a pattern, whose named groups are numbers, or keys
 of lines of JSON. A line's time is its number `t`, in seconds from the flow's start, or else when it
-was written.
+was written. Or it is keys of the intervals that iperf3 tells in one object of JSON at its end, each
+at the interval's end.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 TIME = "t"
 COLUMNS = ("time_ns", "series", "name", "value")
@@ -37,6 +38,7 @@ class Series:
             if "pattern" in each
         }
         self._keys = {name: each["json"] for name, each in declared.items() if "json" in each}
+        self._iperf3 = {name: each["iperf3"] for name, each in declared.items() if "iperf3" in each}
         self.rows: list[tuple[int, str, str, float]] = []
 
     def take(self, line: str, written_ns: int) -> None:
@@ -54,6 +56,21 @@ class Series:
             for series, keys in self._keys.items():
                 self._add(series, {key: _within(told, key) for key in keys}, written_ns)
 
+    def take_whole(self, path: str) -> None:
+        """Read all that a program has said, which is in a file: of iperf3 it is one object."""
+        if not self._iperf3:
+            return
+        try:
+            with open(path, errors="replace") as said:
+                intervals = json.load(said)["intervals"]
+            for interval in intervals:
+                of_all, streams = interval["sum"], interval["streams"]
+                for series, keys in self._iperf3.items():
+                    told = dict(_of_interval(keys, of_all, streams))
+                    self._add(series, {TIME: of_all["end"], **told}, 0)
+        except (KeyError, TypeError, ValueError, RecursionError):
+            return
+
     def _add(self, series: str, told: Mapping[str, Any], written_ns: int) -> None:
         time_ns = written_ns
         if TIME in told:
@@ -68,7 +85,7 @@ class Series:
     def silent(self) -> list[str]:
         """Those that no line was of."""
         heard = {series for _, series, _, _ in self.rows}
-        return [name for name in (*self._patterns, *self._keys) if name not in heard]
+        return [name for name in (*self._patterns, *self._keys, *self._iperf3) if name not in heard]
 
     def write(self, path: str) -> None:
         """Write the rows as a table."""
@@ -78,6 +95,21 @@ class Series:
             table = csv.writer(file, lineterminator="\n")
             table.writerow(COLUMNS)
             table.writerows(self.rows)
+
+
+def _of_interval(
+    keys: Iterable[str], of_all: Mapping[str, Any], streams: Sequence[Mapping[str, Any]]
+) -> Iterator[tuple[str, Any]]:
+    """What an interval of iperf3's tells by some keys: of all its streams, or else of each.
+
+    That of a stream among several is called by the key and its number, from 1: rtt.1.
+    """
+    for key in keys:
+        if key in of_all:
+            yield key, of_all[key]
+            continue
+        for number, stream in enumerate(streams, 1):
+            yield (f"{key}.{number}" if len(streams) > 1 else key), stream.get(key)
 
 
 def _within(told: Any, key: str) -> Any:

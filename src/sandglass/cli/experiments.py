@@ -66,7 +66,7 @@ def run(
     if backend is Backend.LAB:
         if series := kernel.wanted(wanted):
             note(f"in the lab {'of Linux ' * builds.is_kernel(series)}{series}")
-        setup_lab.lab(series)
+        setup_lab.lab(series, wanted.packages)
     elif cached:
         raise UsageError("--cached is for the lab", "Runs on a host are not equal.")
     try:
@@ -162,7 +162,7 @@ def debug(
     from sandglass.run import runs
 
     wanted = reading.load(experiment, settings or [], seed)
-    setup_lab.lab(kernel.wanted(wanted))
+    setup_lab.lab(kernel.wanted(wanted), wanted.packages)
     setup_lab.debugger()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # gdb's
     result = runs.run(wanted, experiment, out, gdb=context.args)
@@ -188,7 +188,7 @@ def verify(
     from sandglass.run import verify as verification
 
     wanted = reading.load(experiment, settings or [], seed)
-    setup_lab.lab(kernel.wanted(wanted))
+    setup_lab.lab(kernel.wanted(wanted), wanted.packages)
     with progress(experiment.stem) as advance:
         digest = verification.verify(wanted, experiment, times, advance)
     print(f"{times} runs, one digest: {digest}")

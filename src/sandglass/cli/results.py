@@ -106,6 +106,9 @@ def export(
     flent: Annotated[
         Path | None, typer.Option(metavar="FILE.flent.gz", help="Its flows, for flent's plots.")
     ] = None,
+    qlog: Annotated[
+        Path | None, typer.Option(metavar="FILE.qlog", help="Its senders, for qvis.")
+    ] = None,
 ) -> None:
     """Write a finished run in other programs' formats.
 
@@ -113,12 +116,18 @@ def export(
     """
     from sandglass.results import document, series
 
-    if not (pcapng or csv or flent):
-        raise UsageError("export to what?", "Give --pcapng FILE, --csv DIR or --flent FILE.")
+    if not (pcapng or csv or flent or qlog):
+        raise UsageError(
+            "export to what?", "Give --pcapng FILE, --csv DIR, --flent FILE or --qlog FILE."
+        )
     document.read(run_directory)
     run = series.load(run_directory, {})
     with document.readable(run_directory):
         _export(run, pcapng, at, csv, flent)
+        if qlog:
+            from sandglass.results.export import qlog as senders
+
+            say(f"{qlog}: {senders.write(run, qlog)} senders")
 
 
 def _export(

@@ -26,6 +26,7 @@ from sandglass.experiment.values import (
     Duration,
     Kernel,
     Memory,
+    PackageName,
     Record,
     Spread,
     Time,
@@ -137,6 +138,12 @@ class Experiment(Part):
         description="What the lab may take. Default: what its hosts, flows and records need; "
         "programs that flows start may want more.",
         examples=["2GB"],
+    )
+    packages: list[PackageName] = Field(
+        default_factory=list,
+        description="Debian packages that its lab has besides those of every lab, with all that "
+        "they depend on. Such a lab is made once.",
+        examples=[["iperf3"], ["ngtcp2-client", "ngtcp2-server"]],
     )
     lab: Kernel | None = Field(
         default=None,

@@ -25,8 +25,11 @@ from sandglass.experiment import units
 from sandglass.experiment.problems import PartError
 from sandglass.experiment.trace import BESIDE
 from sandglass.experiment.values import Word, word
-from sandglass.install import elf
+from sandglass.install import elf, stacks
 
+STACK = "quic:"
+"""Begins the path of a file of a QUIC stack: quic:aioquic/bulk.py is that stack's bulk.py, and lies
+in aioquic/ beside the experiment's file."""
 MARK = "/./"
 """In an absolute path: what is behind it is the path from the experiment's file."""
 ABOVE = "experiment"
@@ -75,11 +78,13 @@ class Own:
 
 def is_own(word: str) -> bool:
     """Whether a word of a command line names such a file."""
-    return word.startswith(("./", "../")) or (word.startswith("/") and MARK in word)
+    return word.startswith(("./", "../", STACK)) or (word.startswith("/") and MARK in word)
 
 
 def relative(word: str) -> str:
     """A word of an experiment as one would have it that lies where its files do."""
+    if word.startswith(STACK):
+        return f"./{word.removeprefix(STACK)}"
     return f"./{word.partition(MARK)[2]}" if word.startswith("/") and MARK in word else word
 
 
@@ -104,6 +109,9 @@ class _Search:
 
     def __init__(self, written: str, beside: Path) -> None:
         self.written = written
+        if written.startswith(STACK):
+            stack = written.removeprefix(STACK)
+            written = f"{stacks.made(stack.partition('/')[0])}{MARK}{stack}"
         before, mark, behind = written.partition(MARK)
         if written.startswith("/"):
             if not mark:

@@ -151,7 +151,9 @@ def _parsed(
         facts = _topology(parts["topology"], data, source, problems)
         problems += _about_bottlenecks(data, facts)
         problems += disagreements(parts, facts, entries)
-        if in_lab and (root := builds.chosen_root()):
+        with builds.on(parts["lab"], parts["packages"] or ()):
+            root = builds.chosen_root()  # of a lab with packages it may not be there yet
+        if in_lab and root:
             problems += loading.problems(parts["flows"] or (), root / builds.ROOT_FILES)
     problems = list(dict.fromkeys((_in_file(at, entries), text) for at, text in problems))
     if problems or facts is None:

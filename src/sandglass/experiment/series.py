@@ -31,7 +31,7 @@ def _pattern(text: str) -> str:
 
 
 class Series(Part):
-    """Numbers in the lines of a program: by a pattern, or by the keys of lines of JSON."""
+    """Numbers in what a program says: by a pattern, or by keys of JSON, in lines or of iperf3."""
 
     pattern: Annotated[StrictStr, AfterValidator(_pattern)] | None = Field(
         default=None,
@@ -48,10 +48,17 @@ class Series(Part):
         examples=[["t", "cwnd", "rtt.smoothed"]],
     )
 
+    iperf3: Annotated[list[StrictStr], Field(min_length=1)] | None = Field(
+        default=None,
+        description="Keys of the intervals that iperf3 --json tells: of the sum of its streams, or "
+        "of each.",
+        examples=[["bits_per_second", "retransmits", "snd_cwnd", "rtt"]],
+    )
+
     @model_validator(mode="after")
-    def _one_of_both(self) -> Self:
-        if (self.pattern is None) == (self.keys is None):
-            text = r"write one of pattern and json, such as {pattern: 'cwnd=(?P<cwnd>\d+)'}"
+    def _one_of_them(self) -> Self:
+        if len(self.model_fields_set) != 1:
+            text = r"write one of pattern, json and iperf3: {pattern: 'cwnd=(?P<cwnd>\d+)'}"
             raise PartError([((), text)])
         if self.keys is not None and not set(self.keys) - {TIME}:
             raise PartError([(("json",), "names no key with a number: write one beside t")])
@@ -60,4 +67,4 @@ class Series(Part):
     @property
     def planned(self) -> dict[str, Any]:
         """As it stands in the plan."""
-        return {"pattern": self.pattern} if self.keys is None else {"json": self.keys}
+        return self.model_dump(by_alias=True, exclude_none=True)

@@ -114,6 +114,12 @@ def _kernel(value: object) -> str:
     return found
 
 
+def _package(name: object) -> str:
+    if not isinstance(name, str) or not re.fullmatch(r"[a-z0-9][a-z0-9+.-]+", name):
+        raise ValueError(f"{units.shown(name)} is no name of a Debian package, such as iperf3")
+    return name
+
+
 def _title(text: object) -> str:
     if not isinstance(text, str):
         raise ValueError(f"{units.shown(text)} is not text: put it in quotes")
@@ -229,6 +235,8 @@ Title = Annotated[
 ]
 Kernel = Annotated[str, BeforeValidator(_kernel), WithJsonSchema({"type": ["string", "number"]})]
 """A series of Linux that there are labs of, such as 7.2 or 6.12-debug, or the name of a lab."""
+PackageName = Annotated[str, BeforeValidator(_package), WithJsonSchema({"type": "string"})]
+"""Of a package of Debian."""
 Family = Annotated[int, BeforeValidator(_family), WithJsonSchema({"enum": [4, 6]})]
 """Of IP addresses."""
 Rate = Annotated[(int, *_quantity(units.parse_rate, units.format_rate, units.RATES))]

@@ -18,6 +18,7 @@ from sandglass.errors import nearest
 from sandglass.experiment import foreign, units
 from sandglass.experiment.values import RECORDS
 from sandglass.install.builds import ROOT
+from sandglass.records.flow_folders import QLOG
 
 FOLDER = ROOT / "workloads"
 NAME = re.compile(r"[A-Za-z]\w*", re.ASCII)
@@ -211,7 +212,7 @@ def _faults(found: Workload) -> Iterator[str]:
         if not NAME.fullmatch(name):
             yield f"{units.shown(name)} is no name: use letters, digits and _"
     for name in tables:
-        if name in (*RECORDS, "flows") or tables.count(name) > 1:
+        if name in (*RECORDS, "flows", QLOG) or tables.count(name) > 1:
             yield f"there is a table {name} already: call it otherwise"
     for columns in every:
         for name, column in columns.items():

@@ -69,6 +69,7 @@ CHOOSE = ("SANDGLASS_KERNEL", "SANDGLASS_KMODS", "SANDGLASS_LAB", "SANDGLASS_PAC
 """Variables of the environment that choose another lab."""
 _settled: dict[tuple[object, ...], object] | None = None
 _wanted: str | None = None
+_packages: tuple[str, ...] = ()
 
 
 @contextlib.contextmanager
@@ -93,7 +94,7 @@ def once(look_up: Callable[[], Found]) -> Callable[[], Found]:
     def known() -> Found:
         if _settled is None:
             return look_up()
-        key = (look_up, _wanted, *map(os.environ.get, CHOOSE))
+        key = (look_up, _wanted, _packages, *map(os.environ.get, CHOOSE))
         if key not in _settled:
             _settled[key] = look_up()
         return cast(Found, _settled[key])
@@ -102,19 +103,19 @@ def once(look_up: Callable[[], Found]) -> Callable[[], Found]:
 
 
 @contextlib.contextmanager
-def on(kernel: str | None) -> Iterator[None]:
+def on(kernel: str | None, packages: Iterable[str] = ()) -> Iterator[None]:
     """Within it the lab is of this kernel, unless the environment chooses one; of None, no other.
 
-    A lab of a tree is chosen by its name. It is for one thing at a time: all threads of a process
-    share it.
+    It has these Debian packages besides. A lab of a tree is chosen by its name. It is for one thing
+    at a time: all threads of a process share it.
     """
-    global _wanted  # noqa: PLW0603
-    before = _wanted
-    _wanted = kernel or before
+    global _wanted, _packages
+    before = _wanted, _packages
+    _wanted, _packages = kernel or _wanted, tuple(packages) or _packages
     try:
         yield
     finally:
-        _wanted = before
+        _wanted, _packages = before
 
 
 @dataclass(frozen=True)
@@ -403,9 +404,9 @@ def linked_with(root: Path) -> tuple[str, ...]:
 def further_packages() -> list[str]:
     """The Debian packages that a lab's root has besides those of setup/packages-lab.txt.
 
-    $SANDGLASS_PACKAGES, in which `lab build --with` hands them to the build.
+    Those that `on` says, and of $SANDGLASS_PACKAGES, in which they are handed to the build.
     """
-    return sorted(set(os.environ.get("SANDGLASS_PACKAGES", "").split()))
+    return sorted({*os.environ.get("SANDGLASS_PACKAGES", "").split(), *_packages})
 
 
 def root_key(further: Iterable[str] = ()) -> str:
@@ -592,7 +593,7 @@ def lab() -> Lab:
     Raises SandglassError when set-up has not built it, or the sources changed since.
     """
     if chosen := chosen_lab():
-        return lab_called(chosen)
+        return _with_packages(lab_called(chosen))
     kernel = chosen_kernel()
     hint = SETUP_HINT if kernel == DEFAULT_KERNEL else f"run `./sandglass setup --kernel {kernel}`"
     home = built_kernel(kernel)
@@ -605,6 +606,18 @@ def lab() -> Lab:
     if not found.places[1].is_dir():
         raise SandglassError("the lab kernel's modules and init are not built yet", hint)
     return found
+
+
+def _with_packages(chosen: Lab) -> Lab:
+    """A lab that somebody has chosen; raises UsageError where it lacks packages that `on` says."""
+    listed = manifests.root(chosen.places[2] / ROOT_LIST) if _packages else []
+    if missing := sorted(set(_packages) - {each["name"] for each in listed}):
+        words = " ".join(f"--with {name}" for name in missing)
+        raise UsageError(
+            f"the lab {chosen.id} has no package {', '.join(missing)}, which the experiment names",
+            f"Choose no lab, or one that has: ./sandglass lab build {words}",
+        )
+    return chosen
 
 
 def lab_kernel() -> LabKernel:
@@ -630,10 +643,10 @@ def lab_kernel() -> LabKernel:
 
 
 def folder_build(folder: str) -> str:
-    """12 hex digits over the Python files of a folder and those below it."""
+    """12 hex digits over the Python files of a folder."""
     known = _folder_builds()
     if folder not in known:
-        known[folder] = fingerprint(sorted((ROOT / folder).rglob("*.py")))
+        known[folder] = fingerprint(sorted((ROOT / folder).glob("*.py")))
     return known[folder]
 
 

@@ -12,7 +12,7 @@ import threading
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from sandglass.errors import SandglassError
+from sandglass.errors import SandglassError, UsageError
 from sandglass.install import builds
 
 SUITES = ("bookworm", "trixie", "forky", "sid")
@@ -53,8 +53,8 @@ def fetch(package: str, *, later_suites: bool = False) -> Path:
 def download(packages: Iterable[str], suite: str, folder: Path) -> list[Path]:
     """Packages of a suite with all that they depend on, as .deb files in `folder`.
 
-    As for a machine on which nothing is installed yet. Raises SandglassError when one of them is
-    not to be had.
+    As for a machine on which nothing is installed yet. Raises UsageError when the suite has one of
+    them not, and SandglassError when one is not to be had.
     """
     (folder / "partial").mkdir(parents=True)
     nothing = folder / "status"
@@ -71,7 +71,7 @@ def download(packages: Iterable[str], suite: str, folder: Path) -> list[Path]:
     found = apt("apt-cache", "madison", *wanted, options=options, folder=folder)
     known = {line.partition("|")[0].strip() for line in found.splitlines()}
     if missing := [name for name in wanted if name not in known]:
-        raise SandglassError(f"Debian {suite} has no package {', '.join(missing)}")
+        raise UsageError(f"Debian {suite} has no package {', '.join(missing)}")
     install = ("--download-only", "--yes", "install", *wanted)
     apt("apt-get", *install, options=options, folder=folder)
     return sorted(folder.glob("*.deb"))

@@ -21,18 +21,23 @@ def packages(listed: str = "packages-build.txt") -> None:
     run(builds.ROOT / "setup" / "packages", listed)
 
 
-def lab(wanted: str | None = None) -> None:
+def lab(wanted: str | None = None, further: Sequence[str] = ()) -> None:
     """Make sure that an experiment can run; does nothing, quickly, when all is there.
 
     Args:
         wanted: the kernel that it asks for, if it does.
+        further: the Debian packages that it asks for.
+
+    Raises UsageError where Debian has no such package.
     """
-    with builds.on(wanted):
+    with builds.on(wanted, further):
         try:
             builds.lab()
         except UsageError:  # another one is asked for, which is not there
             raise
         except SandglassError:
+            if further and not builds.INSTALLED:
+                programs()  # it knows in seconds what Debian has not
             kernel(builds.chosen_kernel())
 
 
@@ -211,6 +216,7 @@ def run(*command: str | Path) -> None:
     What it makes can be read by others, whatever the user's umask is: programs in a lab that are
     not root's are others.
     """
-    done = subprocess.run(command, check=False, umask=READABLE)
+    environment = os.environ | {"SANDGLASS_PACKAGES": " ".join(builds.further_packages())}
+    done = subprocess.run(command, check=False, umask=READABLE, env=environment)
     if done.returncode:
         raise SystemExit(done.returncode)

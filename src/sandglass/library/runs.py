@@ -1,7 +1,7 @@
 """Runs, from a script or a notebook."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +44,7 @@ def run(
         SandglassError: the experiment is none that can be run, or the run failed.
     """
     wanted, source = _experiment(experiment, settings or {}, seed)
-    lab(kernel.wanted(wanted))
+    lab(kernel.wanted(wanted), wanted.packages)
     with progress(wanted.title) as advance:
         done = running.run(wanted, source, optional(out), cached=cached, progress=advance)
     return load(done.path)
@@ -105,9 +105,12 @@ def optional(place: Place | None) -> Path | None:
     return None if place is None else Path(place)
 
 
-def lab(wanted: str | None = None) -> None:
-    """Make sure that there is a lab of a kernel; raises UsageError when it cannot be built."""
+def lab(wanted: str | None = None, packages: Sequence[str] = ()) -> None:
+    """Make sure that there is a lab of a kernel, with Debian packages besides.
+
+    Raises UsageError when it cannot be built.
+    """
     try:
-        setup_lab.lab(wanted)
+        setup_lab.lab(wanted, packages)
     except SystemExit:  # what failed has said so
         raise UsageError("the lab could not be built", "Try: ./sandglass setup") from None

@@ -107,7 +107,7 @@ def _there(experiment: Experiment) -> None:
     One that an installed package carries is unpacked.
     """
     wanted = kernel.wanted(experiment)
-    with builds.on(wanted):
+    with builds.on(wanted, experiment.packages):
         try:
             builds.lab()
         except UsageError:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from sandglass.agent.plan import Plan
-from sandglass.records import capacity, flow_files, flow_folders, records, summary
+from sandglass.records import capacity, flow_files, flow_folders, qlog, records, summary
 from sandglass.records.records import Records, own_counters
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def evaluate(
     summary.flow_table(rows_of_flows, columns).write_parquet(directory / "flows.parquet")
     for doubt in summary.doubts(observed["flows"], plan):
         warn(doubt)
-    for name, rows in _tables(plan, observed, flows[0], kinds, ask, directory).items():
+    for name, rows in _tables(plan, observed, flows[0], kinds, ask, directory, warn).items():
         rows.write_parquet(directory / f"{name}.parquet")
     bottlenecks = _bottlenecks(plan, observed, met)
     (directory / "observed.json").unlink()
@@ -124,11 +124,14 @@ def _tables(
     kinds: Mapping[str, "Workload"],
     ask: flow_files.Ask,
     directory: Path,
+    warn: Callable[[str], None],
 ) -> dict[str, pl.DataFrame]:
     """The tables of flows' parts and files; what files say besides goes into `flows`."""
     found = summary.part_tables(plan, observed["flows"], kinds.values())
     if plan["repeat"] == 1:
         found |= flow_files.tables(plan, flows, kinds, ask, directory)
+        told = qlog.table(plan, directory, observed["wall_zero_ns"], warn)
+        found |= {} if told is None else {flow_folders.QLOG: told}
     return found
 
 

@@ -11,6 +11,8 @@ from sandglass.agent.own_files import MOST_FILES, MOST_LEFT
 from sandglass.errors import SandglassError
 
 FOLDER = re.compile(r"command-[1-9]\d*")
+QLOG = "qlog"
+"""The table that those of them become which are qlog's."""
 
 
 def folders(directory: Path) -> list[Path]:

@@ -89,3 +89,9 @@ def _first(content: Any, parts: Mapping[str, type | tuple[type, ...]], where: st
         if not isinstance(content[name], kind):
             return f"{where}{name} is {content[name]!r:.40}"
     return None
+
+
+def named(flow: Mapping[str, Any]) -> str:
+    """How a flow is called where there is room for a few words."""
+    how = flow.get("cc") or flow["workload"]
+    return f"{flow['id']}: {flow['from']} to {flow['to']}, {how}"

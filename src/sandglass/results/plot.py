@@ -6,7 +6,6 @@ over time, how long what ended by itself took.
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 from plotnine import (
@@ -22,6 +21,7 @@ from plotnine import (
 )
 
 from sandglass.errors import UsageError
+from sandglass.records.flow_folders import QLOG
 from sandglass.results import document, series, setting, style
 from sandglass.terminal import say
 
@@ -47,12 +47,21 @@ def panels(run: series.Run, step_ns: int) -> Iterator[tuple[str, pl.DataFrame]]:
         yield f"Throughput, {link} (Mb/s)", every.with_columns(pl.col("y").fill_null(0))
         waited = means(data, "dequeue_ns", pl.col("sojourn_ns").mean() / 1e6, step_ns)
         yield f"Queueing delay, {link} (ms)", waited
-    if "acks" in recorded:
-        window = means(run.records("acks"), "time_ns", pl.col("cwnd_packets").mean(), step_ns)
-        yield "Congestion window (packets)", window
+    if windows := [*_windows(run, recorded)]:
+        mean = pl.col("cwnd_packets").mean()
+        window = pl.concat(means(each, "time_ns", mean, step_ns) for each in windows)
+        yield "Congestion window (packets)", window.drop_nulls().sort("flow", "step")
     if "rtt" in recorded:
         answered = means(run.records("rtt"), "sent_ns", pl.col("rtt_ns").mean() / 1e6, step_ns)
         yield "Round-trip time of pings (ms)", answered.drop_nulls()
+
+
+def _windows(run: series.Run, recorded: set[str]) -> Iterator[pl.LazyFrame]:
+    """Tables with the windows of senders, of TCP and of QUIC."""
+    if "acks" in recorded:
+        yield run.records("acks")
+    if QLOG in recorded:
+        yield series.sending(run.table(QLOG)).lazy()
 
 
 def means(rows: pl.LazyFrame, time: str, value: pl.Expr, step_ns: int) -> pl.DataFrame:
@@ -65,12 +74,6 @@ def means(rows: pl.LazyFrame, time: str, value: pl.Expr, step_ns: int) -> pl.Dat
         .sort("flow", "step")
         .collect()
     )
-
-
-def named(flow: dict[str, Any]) -> str:
-    """How a flow is called in the legend."""
-    how = flow.get("cc") or flow["workload"]
-    return f"{flow['id']}: {flow['from']} to {flow['to']}, {how}"
 
 
 def draw(run: series.Run) -> ggplot:
@@ -87,7 +90,7 @@ def draw(run: series.Run) -> ggplot:
     if not found:
         return draw_times(run)
     titles = [table["panel"][0] for table in found]
-    names = {flow["id"]: named(flow) for flow in run.document["flows"]}
+    names = {flow["id"]: document.named(flow) for flow in run.document["flows"]}
     drawn = pl.concat(found)
     label = pl.col("flow").replace_strict(names, return_dtype=pl.String)
     if drawn["flow"].n_unique() > len(style.PALETTE):

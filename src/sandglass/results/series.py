@@ -216,6 +216,29 @@ def rounded(rows: pl.DataFrame, digits: int = DIGITS) -> pl.DataFrame:
     return rows.with_columns(cs.float().round_sig_figs(digits))
 
 
+def sending(rows: pl.DataFrame) -> pl.DataFrame:
+    """What the senders of QUIC's connections tell in qlog.parquet.
+
+    Of a flow's two ends, by the flow that logged and by what the log says, the sender is the one
+    that had more in flight at a time. Adds windows in packets as large as the largest that the
+    sender has sent: `cwnd_packets`, `ssthresh_packets`.
+    """
+    logged = pl.col("file").str.extract(r"^([^/]+)")
+    side = pl.concat_str(logged, pl.col("end").fill_null(""), separator=" ")
+    most = pl.col("inflight_bytes").max().fill_null(0)
+    ends = rows.with_columns(side=side).with_columns(most=most.over("flow", "side"))
+    first = pl.col("side").sort_by("most", descending=True, maintain_order=True).first()
+    largest = pl.col("largest_bytes").max().over("file", "trace")
+    return (
+        ends.filter(pl.col("side") == first.over("flow"))
+        .drop("side", "most")
+        .with_columns(
+            cwnd_packets=pl.col("cwnd_bytes") / largest,
+            ssthresh_packets=pl.col("ssthresh_bytes") / largest,
+        )
+    )
+
+
 def forward(run: Run, bottleneck: str = "bottleneck") -> pl.LazyFrame:
     """The packets that met the data's direction of a bottleneck."""
     return run.records("packets").filter(

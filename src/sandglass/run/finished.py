@@ -12,7 +12,7 @@ from sandglass.run.kept import named_modules
 
 def holds(directory: Path, experiment: Experiment, plan: Plan) -> bool:
     """Whether a run of this experiment and plan, in the lab in use, is in a directory."""
-    with builds.on(kernel.wanted(experiment)):
+    with builds.on(kernel.wanted(experiment), experiment.packages):
         return _holds(directory, experiment, plan)
 
 

@@ -58,7 +58,7 @@ def key(experiment: Experiment, plan: Plan) -> str:
 
     Raises SandglassError when set-up has not built the lab kernel.
     """
-    with builds.on(kernel.wanted(experiment)):
+    with builds.on(kernel.wanted(experiment), experiment.packages):
         return _key(experiment, plan)
 
 

@@ -75,8 +75,8 @@ def run(
         UsageError: `out` is something else than a run, or another is being written there.
         SandglassError: the run failed; plan and console are kept in `out`.failed.
     """
-    wanted = kernel.wanted(experiment) if backend == "lab" else None
-    with builds.on(wanted), builds.settled(), foreign.kept():
+    wanted = (kernel.wanted(experiment), experiment.packages) if backend == "lab" else (None, ())
+    with builds.on(*wanted), builds.settled(), foreign.kept():
         return _run(experiment, source, out, backend, cached, progress, gdb, force)
 
 
@@ -138,7 +138,11 @@ def _run(
 def default_directory(experiment: Experiment, source: Path | None, plan: Plan) -> Path:
     """Below results/runs, named after the experiment's file and what it asks for."""
     stem = source.stem if source else re.sub(r"\W+", "-", experiment.title.lower())
-    wanted = plan if experiment.lab is None else {**plan, "lab": experiment.lab}
+    wanted: dict[str, Any] = dict(plan)
+    if experiment.lab is not None:
+        wanted["lab"] = experiment.lab
+    if experiment.packages:
+        wanted["packages"] = experiment.packages
     asked = hashlib.sha256(json.dumps(wanted, sort_keys=True).encode()).hexdigest()
     return RUNS / f"{stem}-{asked[:8]}"
 
@@ -153,7 +157,7 @@ def shell(target: str, settings: Iterable[str]) -> int:
         experiment = _example(target, settings)
     plan = resolve(experiment, experiment.facts)
     with (
-        builds.on(kernel.wanted(experiment)),
+        builds.on(kernel.wanted(experiment), experiment.packages),
         tempfile.TemporaryDirectory(prefix="sandglass-shell-") as directory,
     ):
         _prepare(experiment, None, plan, Path(directory))
@@ -283,6 +287,7 @@ def _evaluate(
         content["lab"] = used.lab
         content["lab_build"] = builds.lab_build()
         content["tools"] |= programs.versions(used.root)
+        content["packages"] = programs.versions_of(experiment.packages, used.root)
         content["kernel"]["build"] = used.build
         content["kernel"]["modules"] = {
             name: used.module_builds[name] for name in found.observed["modules"]

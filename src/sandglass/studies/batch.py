@@ -25,7 +25,7 @@ from sandglass.workflow.events import Event, What, tell
 def done(task: Task) -> str:
     """Do a run; returns what its log says of it then. Raises SandglassError when it failed."""
     experiment = task.load()
-    setup_lab.lab(kernel.wanted(experiment))
+    setup_lab.lab(kernel.wanted(experiment), experiment.packages)
     with task.file() as file:
         return runs.run(experiment, file, Path(task.directory), cached=True).told
 

@@ -40,8 +40,7 @@ from plotnine import (
 )
 
 from sandglass.errors import SandglassError
-from sandglass.results import plot as drawn
-from sandglass.results import series, style
+from sandglass.results import document, series, style
 from sandglass.studies import captions, quantity, recorded, scales, statistics
 from sandglass.studies import plot as entries
 from sandglass.studies.layout import (
@@ -383,7 +382,7 @@ def _runs(table: pl.DataFrame, results: Results) -> list[series.Run]:
 def _flow(flow: int, runs: Sequence[series.Run]) -> str:
     """What a flow is called, as far as all runs agree."""
     names = {
-        drawn.named(each) for run in runs for each in run.document["flows"] if each["id"] == flow
+        document.named(each) for run in runs for each in run.document["flows"] if each["id"] == flow
     }
     return names.pop() if len(names) == 1 else str(flow)
 

@@ -1,10 +1,12 @@
 """What a study would do, in words; nothing runs."""
 
+import contextlib
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from sandglass.errors import SandglassError
 from sandglass.guide import preview
 from sandglass.guide.preview import Preview, said
 from sandglass.install import memory
@@ -206,6 +208,7 @@ def study_preview(study: Study) -> StudyPreview:
         there = False
         if kept_runs:
             experiment = points[name].experiment.model_copy(update={"seed": run.seed})
-            there = kept.key(experiment, points[name].plan | {"seed": run.seed}) in kept_runs
+            with contextlib.suppress(SandglassError):  # its lab is not built: no run is kept
+                there = kept.key(experiment, points[name].plan | {"seed": run.seed}) in kept_runs
         runs.append(Planned(run, points[name], there))
     return StudyPreview(study, runs)

@@ -186,11 +186,11 @@ function drawSteps(panel, line) {
   }
 }
 
-/** Until when the last value of a line is held: of a connection, which may have ended, until its
- * last acknowledgement. */
+/** Until when the last value of a line is held: of a connection, which may have ended, until what
+ * is last told of it. */
 function ending({run, series, streams: [stream]}) {
   const {duration} = runs[run];
-  return streams[stream].kind === "acks"
+  return ["acks", "qlog"].includes(streams[stream].kind)
     ? Math.min(series.time[series.time.length - 1], duration)
     : duration;
 }

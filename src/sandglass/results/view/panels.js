@@ -85,7 +85,7 @@ const DISTRIBUTION = {
 const DROPS_ALONE = {kinds: ["drops"], measures: undefined, title: "Drops"};
 const OF_FLOWS = [
   {
-    kind: "acks",
+    kinds: ["acks", "qlog"],
     columns: ["cwnd", "ssthresh"],
     title: "Congestion window",
     unit: "packets",
@@ -96,7 +96,7 @@ const OF_FLOWS = [
     note: "slow-start threshold: thin",
   },
   {
-    kind: "acks",
+    kinds: ["acks", "qlog"],
     column: "srtt",
     title: "Smoothed round-trip time",
     unit: "ms",
@@ -126,6 +126,7 @@ const OF_FLOWS = [
   {
     kinds: ["resent"],
     title: "Retransmissions",
+    note: "of QUIC: packets held for lost",
     unit: "packets",
     factor: 1,
     style: "events",

@@ -11,7 +11,8 @@ import polars as pl
 
 from sandglass.agent.plan import DIRECTIONS
 from sandglass.records import capacity
-from sandglass.results.series import MARKED, WAITED, Run, backlog
+from sandglass.records.flow_folders import QLOG
+from sandglass.results.series import MARKED, WAITED, Run, backlog, sending
 from sandglass.results.view import gauges
 
 NONE = -1
@@ -57,6 +58,8 @@ def of(run: Run) -> Iterator[Stream]:
     elif "goodput" in recorded:
         goodput = run.records("goodput").select("flow", time="time_ns", acked="bytes")
         yield from by_flow("goodput", goodput)
+    if QLOG in recorded:
+        yield from quic(run.table(QLOG))
     for name, due in (("media", "sent_ns"), ("datagrams", "due_ns")):
         if name in recorded:
             yield from by_flow("deliveries", deliveries(run.records(name), due))
@@ -206,6 +209,29 @@ def acks(rows: pl.LazyFrame) -> Iterator[Stream]:
         yield Stream("acks", table.drop("flow", "connection", "resent"), flow=flow)
     resent = again.filter(pl.col("count") > 0).sort("time", maintain_order=True)
     yield from by_flow("resent", resent.select("flow", "time", "count"))
+
+
+def quic(rows: pl.DataFrame) -> Iterator[Stream]:
+    """Of each connection of QUIC, its sender's state; and of each flow, when packets were lost.
+
+    Windows are in packets as large as the largest that the sender has sent.
+    """
+    lost = []
+    for table in sending(rows).partition_by("flow", "file", "trace", maintain_order=True):
+        flow = int(table["flow"][0])
+        told = table.select(
+            time="time_ns",
+            cwnd=pl.col("cwnd_packets").round(),
+            ssthresh=pl.col("ssthresh_packets").round().fill_null(NONE),
+            srtt="srtt_us",
+        ).drop_nulls()
+        if told.height:
+            yield Stream("qlog", told.cast(pl.Int64), flow=flow)
+        so_far = pl.col("lost_packets").cast(pl.Int64)
+        lost.append(table.select("flow", time="time_ns", count=so_far.diff().fill_null(so_far)))
+    if lost:
+        events = pl.concat(lost).filter(pl.col("count") > 0).sort("time", maintain_order=True)
+        yield from by_flow("resent", events)
 
 
 def told_by_programs(rows: pl.DataFrame) -> Iterator[Stream]:

@@ -22,6 +22,7 @@ MEASURES = {
     "backlog": ("backlog",),
     "gauge": ("value",),
     "acks": ("cwnd", "ssthresh", "srtt"),
+    "qlog": ("cwnd", "ssthresh", "srtt"),
     "deliveries": ("took",),
     "echoes": ("took",),
 }
@@ -30,7 +31,7 @@ AMOUNTS = ("samples", "goodput", "opportunities")
 """Kinds that have amounts which grow alone: of an interval the first and the last stay."""
 EVENTS = ("drops", "marks", "resent")
 """Kinds of which an interval's records become one, with their number."""
-HELD = ("backlog", "gauge", "acks")
+HELD = ("backlog", "gauge", "acks", "qlog")
 """Kinds whose values hold until the next record, and so count by time."""
 SHARES = 1000
 """A distribution is kept as so many quantiles and the least value."""
