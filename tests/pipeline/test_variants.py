@@ -291,8 +291,10 @@ def test_gains_and_losses_are_told_together() -> None:
         return rulings.Ruling(quote, [claim])
 
     unjudged = judged("not judged")
-    printed = [said("a", near), said("b", FAR), said("c", near), said("d", near)]
-    own = [said("a", FAR), said("b", near), said("c", near), said("d", unjudged)]
+    undecided = judged("open", 16, 15, 17)
+    printed = [said("a", near), said("b", FAR), *(said(each, near) for each in "cde")]
+    others = zip("cde", (near, unjudged, undecided), strict=True)
+    own = [said("a", FAR), said("b", near), *(said(*each) for each in others)]
     assert matrix.gained(printed, own) == (["b"], ["a"])
     assert ruling(near).agrees_in == []
 

@@ -79,11 +79,11 @@ def _held(found: Iterable[Ruling]) -> str:
 def gained(printed: Sequence[Ruling], own: Sequence[Ruling]) -> tuple[list[str], list[str]]:
     """The sentences that agree in a variant and not as printed; and those that it loses.
 
-    What is not judged in one of the two is neither.
+    What is not judged or not decided in one of the two is neither.
     """
     words = {each.quote: each.verdict for each in printed}
     both = [(words[e.quote], e.verdict, e.quote) for e in own if e.quote in words]
-    known = [each for each in both if "not judged" not in each[:2]]
+    known = [each for each in both if not {"not judged", "not decided"} & {*each[:2]}]
     gains = [quote for was, now, quote in known if now == "agrees" != was]
     losses = [quote for was, now, quote in known if was == "agrees" != now]
     return gains, losses
