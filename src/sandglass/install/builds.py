@@ -92,12 +92,13 @@ def once(look_up: Callable[[], Found]) -> Callable[[], Found]:
 
     @functools.wraps(look_up)
     def known() -> Found:
-        if _settled is None:
+        answers = _settled  # which another thread may end while this one looks
+        if answers is None:
             return look_up()
         key = (look_up, _wanted, _packages, *map(os.environ.get, CHOOSE))
-        if key not in _settled:
-            _settled[key] = look_up()
-        return cast(Found, _settled[key])
+        if key not in answers:
+            answers[key] = look_up()
+        return cast(Found, answers[key])
 
     return known
 
