@@ -43,8 +43,11 @@ def harmless(text: str) -> str:
 
 
 def say(text: str) -> None:
-    """Print what may hold a text of a file or a program, or commands to go on with."""
-    print(from_here(harmless(text)))
+    """Print what may hold a text of a file or a program, or commands to go on with.
+
+    It is seen at once, also in a pipe: what serves a page says where, and goes on.
+    """
+    print(from_here(harmless(text)), flush=True)
 
 
 def put(*parts: "RenderableType", stderr: bool = False) -> None:

@@ -298,6 +298,8 @@ QUEUES = {"queue": ["CoDel", "PIE"]}
         ({"agrees": 10}, {}, "full: agrees: the paper has no agreement"),
         ({"plotted": 1, "bounds": {"below": 1}}, {}, "full: needs bounds, or"),
         ({"isolated": "fig9"}, {}, "full: isolated: no figure fig9"),
+        ({"flips": "fig9/full"}, {}, "full: flips: no claim fig9/full"),
+        ({"flips": "fig1/ful"}, {}, "full: flips: no claim fig1/ful, did you mean 'fig1/full'?"),
     ],
 )
 def test_what_is_wrong_with_a_sentence(

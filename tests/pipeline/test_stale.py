@@ -110,10 +110,13 @@ def test_experiments_and_what_they_name_by_path(folder: Path, repository: Path) 
 
 
 def code_that_decides(repository: Path) -> list[Path]:
-    """What is in the folders, and what makes the lab's root."""
+    """What is in the folders, and what makes the lab's root.
+
+    QUIC stacks below workloads/ are files of a run, as a user's own are.
+    """
     folders = [repository / folder for folder in builds.DECIDE_RUNS]
     recipe = [repository / name for name in builds.ROOT_RECIPE]
-    return recipe + [path for folder in folders for path in folder.rglob("*.py")]
+    return recipe + [path for folder in folders for path in folder.glob("*.py")]
 
 
 def test_each_file_that_decides_runs_repeats_them(

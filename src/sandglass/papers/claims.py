@@ -15,6 +15,7 @@ from sandglass.experiment.part import Part
 from sandglass.experiment.problems import PartError
 from sandglass.papers import shelf, variants
 from sandglass.papers.sentences import Amendment, Claim
+from sandglass.papers.shelf import Paper
 from sandglass.papers.strict import parse
 from sandglass.papers.variants import AT
 from sandglass.studies.bounds import Outcome
@@ -56,8 +57,20 @@ def claims(paper: str, figure: str) -> list[Claim]:
     for claim in found:
         if claim.isolated and claim.isolated not in shown:
             raise UsageError(f"{path}: {claim.id}: isolated: no figure {claim.isolated}")
+        if claim.flips and claim.flips not in (known := _named(about, claim.flips)):
+            near = nearest(claim.flips, known)
+            raise UsageError(f"{path}: {claim.id}: flips: no claim {claim.flips}{near}")
     before = _amendments(about.home / shelf.AMENDED, figure, ids, about.figures)
     return [claim.model_copy(update={"amended": before[claim.id]}) for claim in found]
+
+
+def _named(about: Paper, claim: str) -> list[str]:
+    """The claims of the figure that FIGURE/CLAIM names, likewise; none of one that there is not."""
+    figure = claim.partition("/")[0]
+    if figure not in about.figures:
+        return []
+    said = about.head.claims(about.figures[figure].sentences)
+    return [f"{figure}/{each.id}" for each in said]
 
 
 def _amendments(
