@@ -102,7 +102,7 @@ def compiled(home: Path, name: str, code: str, *options: str) -> None:
     """A program or a library with the C library of the lab, whatever this machine's is."""
     root = builds.chosen_root()
     assert root
-    command = ["gcc", *builds.linked_with(root / builds.ROOT_FILES), "-x", "c", "-", "-x", "none"]
+    command = ["gcc", *builds.dynamic_with(root / builds.ROOT_FILES), "-x", "c", "-", "-x", "none"]
     command += ["-o", str(home / name), *options]
     subprocess.run(command, input=code, text=True, check=True, cwd=home)
 

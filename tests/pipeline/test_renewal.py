@@ -18,7 +18,7 @@ from sandglass.cli import papers
 from sandglass.errors import SandglassError, UsageError
 from sandglass.install import builds
 from sandglass.papers import across, reference, renewal, shelf, steps
-from sandglass.papers.bundle.description import SUMS
+from sandglass.papers.bundle.reproduce import SUMS
 from sandglass.papers.verdicts import Verdict
 from sandglass.results import compact, series
 from tests.pipeline.test_new_figure import CODE

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -80,10 +80,11 @@ class Server:
         found, waiting = [], [self.process.pid]
         while waiting:
             for task in Path(f"/proc/{waiting.pop()}/task").glob("*/children"):
-                for pid in task.read_text().split():
-                    waiting.append(int(pid))
-                    line = Path(f"/proc/{pid}/cmdline").read_bytes()
-                    found.append(line.replace(b"\0", b" ").decode(errors="replace"))
+                with suppress(FileNotFoundError, ProcessLookupError):  # it has ended
+                    for pid in task.read_text().split():
+                        waiting.append(int(pid))
+                        line = Path(f"/proc/{pid}/cmdline").read_bytes()
+                        found.append(line.replace(b"\0", b" ").decode(errors="replace"))
         return found
 
 

@@ -49,7 +49,7 @@ def compiled(home: Path, name: str, *options: str, code: str = "int main() { ret
     target.parent.mkdir(parents=True, exist_ok=True)
     root = builds.chosen_root()
     assert root
-    command = ["gcc", *builds.linked_with(root / builds.ROOT_FILES), "-x", "c", "-", "-x", "none"]
+    command = ["gcc", *builds.dynamic_with(root / builds.ROOT_FILES), "-x", "c", "-", "-x", "none"]
     command += ["-o", str(target), *options]
     subprocess.run(command, input=code, text=True, check=True)
     return target

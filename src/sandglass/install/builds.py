@@ -402,6 +402,15 @@ def linked_with(root: Path) -> tuple[str, ...]:
     return f"--sysroot={root}", f"-B{root}/usr/lib/x86_64-linux-gnu/"
 
 
+def dynamic_with(root: Path) -> tuple[str, ...]:
+    """The same for a program that finds its libraries as it starts.
+
+    The root's name for the loader is a link to /lib, and so to this machine's, which another
+    version of the C library does not find all it wants in. In the lab it is the root's.
+    """
+    return *linked_with(root), "-Wl,--allow-shlib-undefined"
+
+
 def further_packages() -> list[str]:
     """The Debian packages that a lab's root has besides those of setup/packages-lab.txt.
 

@@ -193,7 +193,7 @@ def _key(root: Path, *more: str) -> str:
 
 
 def _compiler(root: Path, scratch: Path) -> tuple[str, ...]:
-    return (f"CC=gcc {' '.join(builds.linked_with(root))} -ffile-prefix-map={scratch}=.",)
+    return (f"CC=gcc {' '.join(builds.dynamic_with(root))} -ffile-prefix-map={scratch}=.",)
 
 
 def _cage(scratch: Path, root: Path) -> Cage:

@@ -11,6 +11,7 @@ from jinja2 import Environment, StrictUndefined
 from sandglass.install import archive, builds
 from sandglass.papers.bundle import crate, subject, wheels
 from sandglass.papers.bundle.crate import Described
+from sandglass.papers.bundle.reproduce import SUMS
 from sandglass.papers.bundle.subject import Part, Subject
 
 FORMAT = 1
@@ -18,7 +19,6 @@ LAB = "sandglass.lab"
 README = "README.md"
 REPEATED = "bundle.json"
 METADATA = "ro-crate-metadata.json"
-SUMS = "SHA256SUMS"
 TEMPLATE = Path(__file__).with_name("README.md.jinja")
 
 

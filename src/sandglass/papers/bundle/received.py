@@ -1,6 +1,5 @@
 """Papers' results out of a bundle that comes from elsewhere: nothing of it is run."""
 
-import re
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from hashlib import sha256
@@ -10,12 +9,11 @@ from tempfile import TemporaryDirectory
 from sandglass.errors import SandglassError
 from sandglass.install import archive
 from sandglass.install.archive import ArchiveError, Member
-from sandglass.papers.bundle.description import SUMS
+from sandglass.papers.bundle.reproduce import LINE, SUMS
 
 MOST = 1 << 30
-"""Bytes of the tables: those of all our papers are 40 MB."""
+"""Bytes of the tables together: so much may lie in memory."""
 KINDS = (".csv", ".json")
-LINE = re.compile(r"([0-9a-f]{64})  (\S.*)")
 
 
 @contextmanager
