@@ -10,6 +10,8 @@ from sandglass.errors import SandglassError, UsageError
 from sandglass.experiment import own_files
 from sandglass.install import builds, stacks
 
+LOCKS = stacks.FOLDER
+
 
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -59,6 +61,14 @@ def test_what_is_no_stack_or_no_file_of_one_is_told(
 ) -> None:
     with pytest.raises(ValueError, match=re.escape(said)):
         own_files.find(written, tmp_path)
+
+
+def test_a_lock_of_cargos_names_versions_and_hashes_and_no_index() -> None:
+    text = (LOCKS / "quinn" / stacks.CARGO).read_text()
+    found = text.split("[[package]]")[1:]
+    own = [each for each in found if stacks.CHECKSUM.search(each)]
+    assert len(own) == len(found) - 1  # but for our program
+    assert not stacks.INDEX.search(text)
 
 
 def test_what_cannot_be_made_is_told_and_leaves_nothing(

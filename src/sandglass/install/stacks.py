@@ -3,10 +3,12 @@
 Each folder there is a stack. What lies in it says how it is made: go.mod, by Go; Cargo.lock, by
 cargo; requirements.lock, by pip, of wheels for the lab's Python. All name each package with a
 version and a hash.
+Cargo's name of its index stands in no lock of ours: it is put in as cargo has it.
 """
 
 import fcntl
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -28,6 +30,9 @@ STATIC = {
     "RUSTFLAGS": "-C target-feature=+crt-static",
 }
 """Programs that need no library, of what is named and nothing else."""
+INDEX = re.compile(r"^source = .*$", re.M)
+CHECKSUM = re.compile(r"^checksum = ", re.M)
+"""In what cargo writes, of each package: from which index it is, and what comes behind."""
 LAST_WORDS = 5  # lines of what failed
 
 
@@ -71,18 +76,31 @@ def _make(product: Path, programs: list[Path], name: str) -> None:
     for program in programs:
         shutil.copyfile(program, product / program.name)
     if (FOLDER / name / GO).is_file():
-        _run(name, "go", "build", "-trimpath", "-buildvcs=false", "-o", f"{product}/", ".")
+        how = ("-trimpath", "-buildvcs=false", "-o", f"{product}/")
+        _run(name, FOLDER / name, "go", "build", *how, ".")
     if (FOLDER / name / CARGO).is_file():
-        built = product.parent / "built"
-        # With a target of its own: else the flags are of what runs here while it compiles, too.
-        how = ("--quiet", "--release", "--locked", "--target", TARGET)
-        _run(name, "cargo", "build", *how, "--target-dir", str(built))
-        for program in (built / TARGET / "release").iterdir():
-            if program.is_file() and os.access(program, os.X_OK):
-                shutil.copy(program, product / program.name)
-        shutil.rmtree(built)
+        _by_cargo(product, name)
     if (FOLDER / name / WHEELS).is_file():
-        _run(name, *_by_pip(product))
+        _run(name, FOLDER / name, *_by_pip(product))
+
+
+def _by_cargo(product: Path, name: str) -> None:
+    """Have cargo build the crates that the lock names, of the index that it has by itself."""
+    sources = product.parent / "sources"
+    shutil.copytree(FOLDER / name, sources)
+    lock = sources / CARGO
+    locked = lock.read_text()
+    lock.unlink()
+    _run(name, sources, "cargo", "generate-lockfile", "--quiet")
+    index = INDEX.search(lock.read_text())
+    lock.write_text(CHECKSUM.sub(index[0] + r"\n\g<0>", locked) if index else locked)
+    # With a target of its own: else the flags are of what runs here while it compiles, too.
+    how = ("--quiet", "--release", "--locked", "--target", TARGET)
+    _run(name, sources, "cargo", "build", *how, "--target-dir", "built")
+    for program in (sources / "built" / TARGET / "release").iterdir():
+        if program.is_file() and os.access(program, os.X_OK):
+            shutil.copy(program, product / program.name)
+    shutil.rmtree(sources)
 
 
 def _by_pip(product: Path) -> list[str]:
@@ -94,14 +112,14 @@ def _by_pip(product: Path) -> list[str]:
     return [sys.executable, "-m", "pip", "install", *quiet, *lab, *exact, *target]
 
 
-def _run(name: str, *command: str) -> None:
+def _run(name: str, place: Path, *command: str) -> None:
     if shutil.which(command[0]) is None:
         raise UsageError(
             f"the QUIC stack {name} is made by {command[0]}, which is not here", "Install it."
         )
     done = subprocess.run(
         command,
-        cwd=FOLDER / name,
+        cwd=place,
         env=os.environ | STATIC,
         capture_output=True,
         text=True,

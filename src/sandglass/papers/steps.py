@@ -160,9 +160,9 @@ def write_report(
 
 def _whole(paper: str, sections: Sequence[report.Section]) -> report.Whole:
     """What a paper's page has besides its figures; its tables are written on the way."""
-    verdicts = [each for own in sections for each in own.verdicts]
+    judged = [each for own in sections for each in own.verdicts]
     others = across.elsewhere(paper, across.set_ups(paper))
-    sentences = rulings.rulings(paper, verdicts, others)
+    sentences = rulings.rulings(paper, judged, others)
     figures = {each.name: each.about for each in sections}
     pairs = published.of_paper(sentences, figures, lambda name: _table(paper, name))
     table = rulings.table(paper, sentences, sections[0].source.profile)
